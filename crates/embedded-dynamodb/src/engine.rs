@@ -1,0 +1,121 @@
+//! The engine: dynoxide on a thread of its own, behind its HTTP API.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Builder, Config, Credentials, Region, retry::RetryConfig,
+};
+use aws_smithy_http_client::Builder as HttpClientBuilder;
+use dynoxide::Database;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::Wire;
+
+/// A running DynamoDB engine. It stops when this value is dropped.
+#[derive(Debug)]
+pub struct Engine {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Starts an empty engine that keeps its data in memory, on a free loopback port.
+    #[must_use]
+    pub fn start() -> Self {
+        let database = Database::memory().expect("an in-memory database opens");
+        Self::serve(database, ([127, 0, 0, 1], 0).into()).expect("a free loopback port binds")
+    }
+
+    /// Starts an engine on `address` that keeps its data in the file `path`, so that it survives a restart.
+    pub fn open(path: &Path, address: SocketAddr) -> std::io::Result<Self> {
+        let path = path.to_str().ok_or_else(|| {
+            std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                "the path of the data file is not UTF-8",
+            )
+        })?;
+        let database = Database::new(path).map_err(std::io::Error::other)?;
+        Self::serve(database, address)
+    }
+
+    fn serve(database: Database, address: SocketAddr) -> std::io::Result<Self> {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("dynamodb".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .expect("a runtime starts");
+                runtime.block_on(async move {
+                    let listener = TcpListener::from_std(listener).expect("the listener is valid");
+                    // A client that keeps its connection open must not hold up the stop, so the server is
+                    // dropped rather than drained.
+                    tokio::select! {
+                        served = dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()) => {
+                            served.expect("the server runs until it is stopped");
+                        }
+                        _ = stopped => {}
+                    }
+                });
+            })?;
+        Ok(Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Where the DynamoDB API answers, as `AWS_ENDPOINT_URL_DYNAMODB` wants it.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// A client as a Lambda would have it.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        let http = HttpClientBuilder::new().build_http();
+        Client::from_conf(self.config().http_client(http).build())
+    }
+
+    /// A client whose requests go over `wire`, each once: the SDK's own retries would hide what the wire does.
+    #[must_use]
+    pub fn client_over(&self, wire: &Wire) -> Client {
+        let config = self
+            .config()
+            .http_client(wire.clone())
+            .retry_config(RetryConfig::disabled());
+        Client::from_conf(config.build())
+    }
+
+    /// Endpoint, region and credentials of this engine, for a client that needs more than the two above.
+    #[must_use]
+    pub fn config(&self) -> Builder {
+        Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .endpoint_url(self.endpoint())
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The thread may have ended already; then there is nobody to tell.
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

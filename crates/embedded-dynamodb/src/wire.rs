@@ -1,0 +1,165 @@
+//! The wire between a client and the engine: it counts what passes and can be told to disturb it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_smithy_http_client::Connector;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+
+/// One request as the wire sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The first request over this wire is number 1.
+    pub number: usize,
+    /// The DynamoDB operation, such as `UpdateItem`.
+    pub operation: String,
+}
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disturbance {
+    /// Nothing: it passes.
+    None,
+    /// It never reaches the engine, and the client sees a broken connection.
+    FailBefore,
+    /// It takes effect, but the client sees a broken connection instead of the answer.
+    LoseAnswer,
+    /// It passes, but a failed condition's answer comes without the old item, as from a server that does not
+    /// know `ReturnValuesOnConditionCheckFailure`.
+    HideOldItem,
+}
+
+type Script = dyn Fn(&Request) -> Disturbance + Send + Sync;
+
+/// An HTTP client for the SDK that remembers every request, and disturbs those its script says.
+#[derive(Clone)]
+pub struct Wire {
+    seen: Arc<Mutex<Vec<Request>>>,
+    script: Arc<Script>,
+    connector: Arc<Connector>,
+}
+
+impl Wire {
+    /// A wire that only watches.
+    #[must_use]
+    pub fn watched() -> Self {
+        Self::disturbed(|_| Disturbance::None)
+    }
+
+    /// A wire that does to each request what `script` says.
+    pub fn disturbed(script: impl Fn(&Request) -> Disturbance + Send + Sync + 'static) -> Self {
+        Self {
+            seen: Arc::default(),
+            script: Arc::new(script),
+            connector: Arc::new(Connector::builder().build_http()),
+        }
+    }
+
+    /// Every request so far, in the order they were sent.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// How many requests so far were for `operation`.
+    #[must_use]
+    pub fn count(&self, operation: &str) -> usize {
+        self.requests()
+            .iter()
+            .filter(|request| request.operation == operation)
+            .count()
+    }
+
+    fn note(&self, request: &HttpRequest) -> Request {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = Request {
+            number: seen.len() + 1,
+            operation,
+        };
+        seen.push(request.clone());
+        request
+    }
+}
+
+impl HttpConnector for Wire {
+    fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
+        let request = self.note(&http);
+        let disturbance = (self.script)(&request);
+        if disturbance == Disturbance::FailBefore {
+            return HttpConnectorFuture::ready(Err(broken(&request)));
+        }
+        let answer = self.connector.call(http);
+        HttpConnectorFuture::new(async move {
+            let mut answer = answer.await?;
+            match disturbance {
+                Disturbance::None | Disturbance::FailBefore => {}
+                Disturbance::LoseAnswer => {
+                    // The answer is read to its end first: the effect is then certain to have happened.
+                    read(answer.take_body()).await?;
+                    return Err(broken(&request));
+                }
+                Disturbance::HideOldItem => {
+                    let body = read(answer.take_body()).await?;
+                    *answer.body_mut() = SdkBody::from(without_item(&body));
+                    answer.headers_mut().remove("content-length");
+                    // The checksum was of the body as it came.
+                    answer.headers_mut().remove("x-amz-crc32");
+                }
+            }
+            Ok(answer)
+        })
+    }
+}
+
+impl HttpClient for Wire {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").finish_non_exhaustive()
+    }
+}
+
+fn broken(request: &Request) -> ConnectorError {
+    let Request { number, operation } = request;
+    ConnectorError::io(format!("request {number} ({operation}) was disturbed").into())
+}
+
+async fn read(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
+    use aws_smithy_types::byte_stream::ByteStream;
+    let bytes = ByteStream::new(body)
+        .collect()
+        .await
+        .map_err(|error| ConnectorError::io(error.into()))?;
+    Ok(bytes.to_vec())
+}
+
+/// An error answer is a JSON object; `Item` is its one member that holds the old item.
+fn without_item(body: &[u8]) -> Vec<u8> {
+    let Ok(serde_json::Value::Object(mut answer)) = serde_json::from_slice(body) else {
+        return body.to_vec();
+    };
+    let is_error = answer.contains_key("__type");
+    if is_error {
+        answer.remove("Item");
+    }
+    serde_json::Value::Object(answer).to_string().into_bytes()
+}
