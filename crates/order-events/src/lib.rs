@@ -1,1 +1,22 @@
+#![doc = include_str!("../README.md")]
 
+mod degrees;
+mod envelope;
+mod event;
+mod event_id;
+mod id;
+mod malformed;
+mod money;
+pub mod payload;
+mod status;
+mod timestamp;
+
+pub use degrees::{Degrees, Latitude, Longitude};
+pub use envelope::Message;
+pub use event::{AggregateType, Event, EventType, Payload, UnknownEventType};
+pub use event_id::EventId;
+pub use id::{AggregateId, ConsumerId, CourierId, OrderId};
+pub use malformed::{Invalid, JsonFault, Malformed};
+pub use money::Money;
+pub use status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
+pub use timestamp::Timestamp;

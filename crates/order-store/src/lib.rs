@@ -1,1 +1,12 @@
+#![doc = include_str!("../README.md")]
 
+pub mod attribute;
+mod error;
+mod item;
+mod render;
+mod store;
+pub mod table;
+
+pub use error::{Corrupt, Error, Source};
+pub use render::{Update, render};
+pub use store::{Applied, OrderStore};

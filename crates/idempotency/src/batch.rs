@@ -1,0 +1,85 @@
+//! Completing many claims at once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
+
+use crate::record::Record;
+use crate::{Claim, Error, IdempotencyStore};
+
+/// The most items one request may write.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>
+const BATCH_SIZE: usize = 25;
+const ROUNDS: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_millis(25);
+
+impl IdempotencyStore {
+    /// Records that the work of all these claims is done, 25 to a request instead of one, **whoever owns the records
+    /// by now**.
+    ///
+    /// That is allowed only where both hold:
+    /// - the work of every claim *is* done, in effect and for good, and
+    /// - it leaves no result, or none that anyone reads: a result stored by another caller is overwritten.
+    ///
+    /// Then `COMPLETED` is true no matter who writes it. A caller who took one of the claims over is told
+    /// [`Error::ClaimLost`] when it completes in turn. Anything else must use [`complete`](Self::complete), which
+    /// checks the owner.
+    pub async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
+        // One request may not write a key twice, and two claims of one key differ only in their owner.
+        let records: HashMap<String, Record> = claims
+            .into_iter()
+            .map(|claim| (claim.id.clone(), self.completed(claim, None)))
+            .collect();
+        let records: Vec<Record> = records.into_values().collect();
+        let mut remaining = 0;
+        for batch in records.chunks(BATCH_SIZE) {
+            match self.write(batch).await? {
+                0 => batch
+                    .iter()
+                    .for_each(|record| self.settings.cache.insert(record.clone())),
+                unprocessed => remaining += unprocessed,
+            }
+        }
+        if remaining > 0 {
+            return Err(Error::Unprocessed { remaining });
+        }
+        Ok(())
+    }
+
+    /// Writes a batch, and again what DynamoDB leaves of it. Returns how many records it has still left in the end.
+    async fn write(&self, batch: &[Record]) -> Result<usize, Error> {
+        let mut pending = batch
+            .iter()
+            .map(|record| self.put_request(record))
+            .collect::<Result<Vec<_>, _>>()?;
+        for round in 0..ROUNDS {
+            if round > 0 {
+                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
+            }
+            let answer = self
+                .settings
+                .client
+                .batch_write_item()
+                .request_items(&self.settings.table, pending)
+                .send()
+                .await?;
+            pending = answer
+                .unprocessed_items
+                .into_iter()
+                .flat_map(HashMap::into_values)
+                .flatten()
+                .collect();
+            if pending.is_empty() {
+                break;
+            }
+        }
+        Ok(pending.len())
+    }
+
+    fn put_request(&self, record: &Record) -> Result<WriteRequest, Error> {
+        let item = record.to_item(&self.settings.attributes);
+        let put = PutRequest::builder().set_item(Some(item)).build()?;
+        Ok(WriteRequest::builder().put_request(put).build())
+    }
+}

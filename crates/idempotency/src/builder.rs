@@ -1,0 +1,94 @@
+//! How a store is set up.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use aws_sdk_dynamodb::Client;
+
+use crate::cache::Cache;
+use crate::store::Settings;
+use crate::{Attributes, IdempotencyStore, Observation};
+
+/// A message can come back for as long as its queue and then its dead-letter queue keep it: 14 days each at most.
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>
+const RETENTION: Duration = Duration::from_hours(28 * 24);
+const IN_PROGRESS_FOR: Duration = Duration::from_secs(60);
+
+/// Settings of an [`IdempotencyStore`], each with a default; see [`IdempotencyStore::builder`].
+#[must_use]
+pub struct StoreBuilder(Settings);
+
+impl StoreBuilder {
+    pub(crate) fn new(client: Client, table: String) -> Self {
+        Self(Settings {
+            client,
+            table,
+            key_prefix: None,
+            retention: RETENTION,
+            in_progress_for: IN_PROGRESS_FOR,
+            attributes: Attributes::default(),
+            cache: Cache::new(0),
+            clock: Box::new(SystemTime::now),
+            observer: Box::new(|_| {}),
+        })
+    }
+
+    /// Makes a record's id `<prefix>#<key>`, so that several functions can share a table. Without it, the id is the key.
+    pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.0.key_prefix = Some(prefix.into());
+        self
+    }
+
+    /// How long a record counts after its last write: as long as a duplicate can arrive. 28 days by default.
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.0.retention = retention;
+        self
+    }
+
+    /// How long a claim refuses others where no deadline is given by [`IdempotencyStore::until`]: longer than the
+    /// work can take. 60 seconds by default.
+    pub fn in_progress_for(mut self, duration: Duration) -> Self {
+        self.0.in_progress_for = duration;
+        self
+    }
+
+    /// Remembers this many completed records, with their results, so that their duplicates cost no request.
+    /// The least recently used one makes room. Off by default.
+    pub fn cache(mut self, max_entries: usize) -> Self {
+        self.0.cache = Cache::new(max_entries);
+        self
+    }
+
+    /// Other attribute names than those of Powertools.
+    pub fn attributes(mut self, attributes: Attributes) -> Self {
+        self.0.attributes = attributes;
+        self
+    }
+
+    /// Another clock than the system's, for tests.
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.0.clock = Box::new(clock);
+        self
+    }
+
+    /// Called once for every claim that was answered, for metrics. It should be quick: the claim waits for it.
+    pub fn observer(mut self, observer: impl Fn(Observation) + Send + Sync + 'static) -> Self {
+        self.0.observer = Box::new(observer);
+        self
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn build(self) -> IdempotencyStore {
+        IdempotencyStore {
+            settings: Arc::new(self.0),
+            deadline: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for StoreBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,37 @@
+//! The right to do the work for a key, and the answers to asking for it.
+
+use std::time::SystemTime;
+
+use crate::Fingerprint;
+
+/// The right to do the work for one key.
+///
+/// Hand it to [`complete`](crate::IdempotencyStore::complete) when the work is done, or to
+/// [`release`](crate::IdempotencyStore::release) when it failed. A claim that is dropped stays in the table until its
+/// in-progress expiry, and so refuses others for that long. Both calls may be repeated with a clone, should the first
+/// have failed.
+#[derive(Debug, Clone)]
+#[must_use = "complete or release the claim; dropped, it refuses others until it expires"]
+pub struct Claim {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// The answer to [`claim`](crate::IdempotencyStore::claim).
+#[derive(Debug)]
+#[must_use = "only a new claim allows the work to be done"]
+pub enum Claimed {
+    /// The work is this caller's to do.
+    New(Claim),
+    /// The work has been done before.
+    Completed {
+        /// The stored result, a JSON text, if the work left one.
+        data: Option<String>,
+    },
+    /// Another caller is doing the work.
+    InProgress {
+        /// When its claim may be taken over, as far as the record says.
+        until: Option<SystemTime>,
+    },
+}

@@ -1,0 +1,117 @@
+//! What can go wrong with a record.
+
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
+
+/// Why a record could not be read or written. No message holds a key, a payload or a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
+    #[error("the idempotency table is throttled: try again later, or give it more capacity")]
+    Throttled(#[source] BoxError),
+    /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect.
+    #[error("the idempotency table did not answer: try again later")]
+    Unavailable(#[source] BoxError),
+    /// There is no such table in this account and region.
+    #[error("the idempotency table does not exist: create it, or correct its name or region")]
+    TableMissing(#[source] BoxError),
+    /// DynamoDB refused the request for another reason, such as missing permissions or a result above the item limit.
+    #[error(
+        "the idempotency table refused the request: check permissions, key schema and result size"
+    )]
+    Rejected(#[source] BoxError),
+    /// A record has an attribute that this crate would not write.
+    #[error(
+        "the idempotency record's `{attribute}` has an unexpected type or value: check what else writes this table"
+    )]
+    Malformed {
+        /// The attribute's name in the table.
+        attribute: String,
+    },
+    /// The key was used before with another payload.
+    #[error("the idempotency key was used before with another payload: use a new key for new work")]
+    PayloadMismatch,
+    /// Another caller took the claim over after it had expired.
+    #[error(
+        "the claim expired and another caller took it over: claim again to see the outcome, and allow more time"
+    )]
+    ClaimLost,
+    /// The record came and went between every try to claim it and every look at it.
+    #[error("the idempotency record kept changing while it was claimed: try again")]
+    Contended,
+    /// DynamoDB left some records of a batch unwritten, several times over.
+    #[error("{remaining} records could not be marked as completed: complete the claims again")]
+    Unprocessed {
+        /// How many claims of this call are not marked as completed.
+        remaining: usize,
+    },
+    /// The work's result has no JSON form.
+    #[error("the result cannot be stored as JSON: change its type")]
+    NotSerialisable(#[source] serde_json::Error),
+    /// The stored result does not fit the type asked for. The parser's own message would quote the result.
+    #[error(
+        "the stored result does not fit the expected type (from column {column}): keep the type compatible, or change the key prefix"
+    )]
+    ResultUnreadable {
+        /// Where in the stored JSON text the two part.
+        column: usize,
+    },
+}
+
+impl Error {
+    /// Whether the same call may succeed later with nothing changed by hand.
+    ///
+    /// A lost claim counts: who claims again finds the other caller's outcome.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Throttled(_)
+            | Self::Unavailable(_)
+            | Self::ClaimLost
+            | Self::Contended
+            | Self::Unprocessed { .. } => true,
+            Self::TableMissing(_)
+            | Self::Rejected(_)
+            | Self::Malformed { .. }
+            | Self::PayloadMismatch
+            | Self::NotSerialisable(_)
+            | Self::ResultUnreadable { .. } => false,
+        }
+    }
+}
+
+impl<E> From<SdkError<E, HttpResponse>> for Error
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    fn from(error: SdkError<E, HttpResponse>) -> Self {
+        let answer = match &error {
+            SdkError::ServiceError(answer) => answer,
+            SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
+            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            _ => return Self::Unavailable(error.into()),
+        };
+        let failed = answer.raw().status().is_server_error();
+        match answer.err().code() {
+            Some(
+                "ThrottlingException"
+                | "ProvisionedThroughputExceededException"
+                | "RequestLimitExceeded",
+            ) => Self::Throttled(error.into()),
+            Some("ResourceNotFoundException") => Self::TableMissing(error.into()),
+            // Another writer's transaction or another region's write holds the item for a moment.
+            Some("TransactionConflictException" | "ReplicatedWriteConflictException") => {
+                Self::Unavailable(error.into())
+            }
+            _ if failed => Self::Unavailable(error.into()),
+            _ => Self::Rejected(error.into()),
+        }
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        Self::Rejected(error.into())
+    }
+}

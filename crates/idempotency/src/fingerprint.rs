@@ -1,0 +1,38 @@
+//! The fingerprint that tells whether the same key came with the same payload.
+
+use sha2::{Digest, Sha256};
+
+/// A payload's fingerprint, or none where payloads are not to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint(Option<String>);
+
+impl Fingerprint {
+    /// The fingerprint of these bytes: the first half of their SHA-256, in hexadecimal.
+    ///
+    /// 128 bits are ample to tell a reused key from a repeated one, and 32 characters keep the record small: every
+    /// claim writes them. Two JSON texts that differ only in spacing or in the order of members are different bytes.
+    pub fn of(payload: impl AsRef<[u8]>) -> Self {
+        let digest: [u8; 32] = Sha256::digest(payload).into();
+        let half = u128::from_be_bytes(std::array::from_fn(|i| digest[i]));
+        Self(Some(format!("{half:032x}")))
+    }
+
+    /// No fingerprint: a record claimed with it matches every payload.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn stored(validation: Option<String>) -> Self {
+        Self(validation)
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Only two fingerprints can contradict each other: a record may come from a function that stores none.
+    pub(crate) fn contradicts(&self, other: &Self) -> bool {
+        matches!((&self.0, &other.0), (Some(ours), Some(theirs)) if ours != theirs)
+    }
+}

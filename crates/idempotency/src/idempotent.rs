@@ -1,0 +1,114 @@
+//! The whole protocol in one call.
+
+use std::time::SystemTime;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore};
+
+/// Does `work` once per `key`, and gives every later caller the first one's result.
+///
+/// `payload` is what the key stands for: the same key with other bytes is [`Error::PayloadMismatch`]. An empty payload
+/// switches that check off in effect. The result is stored as JSON.
+///
+/// If the work fails, the claim is released and the next caller may try at once. If this future is dropped during the
+/// work, the claim stays until its in-progress expiry.
+pub async fn idempotent<T, E, W>(
+    store: &IdempotencyStore,
+    key: &str,
+    payload: impl AsRef<[u8]>,
+    work: impl FnOnce() -> W,
+) -> Result<Outcome<T>, IdempotentError<E>>
+where
+    T: Serialize + DeserializeOwned,
+    W: Future<Output = Result<T, E>>,
+{
+    let claim = match store.claim(key, &Fingerprint::of(payload)).await? {
+        Claimed::New(claim) => claim,
+        Claimed::Completed { data } => return Ok(Outcome::Replayed(read(data)?)),
+        Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
+    };
+    match work().await {
+        Ok(result) => match record(store, claim, &result).await {
+            Ok(()) => Ok(Outcome::New(result)),
+            Err(Error::ClaimLost) => Err(IdempotentError::TakenOver),
+            Err(error) => Err(IdempotentError::NotRecorded(error)),
+        },
+        Err(failure) => {
+            if let Err(error) = store.release(claim).await {
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(error, "a claim is not released and will have to expire");
+            }
+            Err(IdempotentError::Work(failure))
+        }
+    }
+}
+
+/// The work's result, and whether this call did the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome<T> {
+    /// This call did the work.
+    New(T),
+    /// An earlier call did the work; this is its stored result.
+    Replayed(T),
+}
+
+impl<T> Outcome<T> {
+    /// The result, whoever did the work.
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::New(result) | Self::Replayed(result) => result,
+        }
+    }
+}
+
+/// Why [`idempotent`] has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum IdempotentError<E> {
+    /// The work itself failed. Its claim is released.
+    #[error("the work failed: it may be tried again at once")]
+    Work(#[source] E),
+    /// Another caller is doing the work.
+    #[error("another caller is doing the work: try again later")]
+    InProgress {
+        /// When its claim may be taken over, as far as the record says.
+        until: Option<SystemTime>,
+    },
+    /// The record could not be used, so the work was not started.
+    #[error("the work was not started: its idempotency record could not be used")]
+    NotStarted(#[from] Error),
+    /// The work was done, but took longer than its claim, and another caller took it over.
+    #[error(
+        "the work was done, but another caller took over meanwhile and may do it too: allow more time for it"
+    )]
+    TakenOver,
+    /// The work was done, but that may not be recorded. Unless it is, the work is done again after the claim expires.
+    #[error("the work was done, but its result may not be recorded")]
+    NotRecorded(#[source] Error),
+}
+
+async fn record<T: Serialize>(
+    store: &IdempotencyStore,
+    claim: Claim,
+    result: &T,
+) -> Result<(), Error> {
+    match serde_json::to_string(result) {
+        Ok(data) => store.complete(claim, Some(data)).await,
+        // The work is done all the same, and must not be done again for want of a result.
+        Err(error) => {
+            store.complete(claim, None).await?;
+            Err(Error::NotSerialisable(error))
+        }
+    }
+}
+
+/// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`.
+fn read<T: DeserializeOwned>(data: Option<String>) -> Result<T, Error> {
+    serde_json::from_str(data.as_deref().unwrap_or("null")).map_err(|error| {
+        Error::ResultUnreadable {
+            column: error.column(),
+        }
+    })
+}

@@ -1,0 +1,122 @@
+//! The record as the table holds it. Times are durations since the Unix epoch.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::{Attributes, Error, Fingerprint};
+
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub(crate) id: String,
+    pub(crate) status: Status,
+    pub(crate) expiration: Duration,
+    pub(crate) in_progress_expiration: Option<Duration>,
+    pub(crate) data: Option<String>,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) owner: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    InProgress,
+    Completed,
+}
+
+impl Status {
+    pub(crate) fn value(self) -> AttributeValue {
+        let text = match self {
+            Self::InProgress => "INPROGRESS",
+            Self::Completed => "COMPLETED",
+        };
+        AttributeValue::S(text.to_owned())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "INPROGRESS" => Some(Self::InProgress),
+            "COMPLETED" => Some(Self::Completed),
+            _ => None,
+        }
+    }
+}
+
+impl Record {
+    /// The record still counts in the very second of its expiration, as with Powertools.
+    pub(crate) fn is_expired(&self, now: Duration) -> bool {
+        self.expiration.as_secs() < now.as_secs()
+    }
+
+    pub(crate) fn to_item(&self, names: &Attributes) -> Item {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let optional = [
+            (
+                &names.in_progress_expiration,
+                self.in_progress_expiration.map(millis),
+            ),
+            (&names.data, self.data.as_deref().map(text)),
+            (&names.validation, self.fingerprint.as_text().map(text)),
+            (&names.owner, self.owner.as_deref().map(text)),
+        ];
+        let mut item = Item::from([
+            (names.id.clone(), text(&self.id)),
+            (names.status.clone(), self.status.value()),
+            (names.expiration.clone(), seconds(self.expiration)),
+        ]);
+        item.extend(
+            optional
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.clone(), value?))),
+        );
+        item
+    }
+
+    /// Reads a record, whoever wrote it: all but `id` and `status` may be missing. Without an expiration it never expires.
+    pub(crate) fn from_item(item: &Item, names: &Attributes) -> Result<Self, Error> {
+        let required = |name: &String| text(item, name)?.ok_or_else(|| malformed(name));
+        Ok(Self {
+            id: required(&names.id)?,
+            status: Status::parse(&required(&names.status)?)
+                .ok_or_else(|| malformed(&names.status))?,
+            expiration: number(item, &names.expiration)?.map_or(Duration::MAX, Duration::from_secs),
+            in_progress_expiration: number(item, &names.in_progress_expiration)?
+                .map(Duration::from_millis),
+            data: text(item, &names.data)?,
+            fingerprint: Fingerprint::stored(text(item, &names.validation)?),
+            owner: text(item, &names.owner)?,
+        })
+    }
+}
+
+pub(crate) fn seconds(time: Duration) -> AttributeValue {
+    AttributeValue::N(time.as_secs().to_string())
+}
+
+pub(crate) fn millis(time: Duration) -> AttributeValue {
+    AttributeValue::N(time.as_millis().to_string())
+}
+
+fn text(item: &Item, name: &String) -> Result<Option<String>, Error> {
+    match item.get(name) {
+        None | Some(AttributeValue::Null(_)) => Ok(None),
+        Some(AttributeValue::S(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(malformed(name)),
+    }
+}
+
+fn number(item: &Item, name: &String) -> Result<Option<u64>, Error> {
+    match item.get(name) {
+        None | Some(AttributeValue::Null(_)) => Ok(None),
+        Some(AttributeValue::N(digits)) => digits.parse().map(Some).map_err(|_| malformed(name)),
+        Some(_) => Err(malformed(name)),
+    }
+}
+
+fn malformed(attribute: &str) -> Error {
+    Error::Malformed {
+        attribute: attribute.to_owned(),
+    }
+}

@@ -1,0 +1,151 @@
+//! The envelope: a Tram message, perhaps inside an SNS notification or an EventBridge event.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::id::TextOrNumber;
+use crate::malformed::{last_segment, read_json};
+use crate::{
+    AggregateId, Event, EventId, EventType, Invalid, JsonFault, Malformed, Payload, Timestamp,
+};
+
+/// An event as it came in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// What the message says.
+    pub event: Event,
+    /// The payload's text as it came.
+    payload: String,
+}
+
+/// SNS into EventBridge into SQS is two; nobody needs more.
+const MAX_ENVELOPES: usize = 3;
+
+impl Message {
+    /// Reads the body of an SQS message.
+    pub fn parse(body: &str) -> Result<Self, Malformed> {
+        Self::unwrap(body, 0)
+    }
+
+    /// What must be the same whenever an event with this id comes again: its type, aggregate and payload, as text.
+    #[must_use]
+    pub fn content(&self) -> String {
+        let Event { aggregate_id, .. } = &self.event;
+        format!(
+            "{} {aggregate_id} {}",
+            self.event.event_type(),
+            self.payload
+        )
+    }
+
+    fn unwrap(text: &str, envelopes: usize) -> Result<Self, Malformed> {
+        if envelopes > MAX_ENVELOPES {
+            return Err(Malformed::TooDeep(MAX_ENVELOPES));
+        }
+        let outer: Outer =
+            serde_json::from_str(text).map_err(|error| Malformed::Body(JsonFault::of(&error)))?;
+        if let Some(headers) = outer.headers {
+            let headers: Headers = read_member("headers", headers)?;
+            let payload = outer.payload.ok_or(Malformed::PayloadMissing)?;
+            return Self::from_parts(&headers, read_member("payload", payload)?);
+        }
+        if let Some(message) = outer.message {
+            let message: String = read_member("Message", message)?;
+            return Self::unwrap(&message, envelopes + 1);
+        }
+        let detail = outer.detail.ok_or(Malformed::Envelope)?;
+        Self::unwrap(detail.get(), envelopes + 1)
+    }
+
+    fn from_parts(headers: &Headers, payload: String) -> Result<Self, Malformed> {
+        let event_type: EventType = needed("event-type", headers.event_type.as_ref())?.parse()?;
+        let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_ref())?;
+        if last_segment(aggregate) != event_type.aggregate().name() {
+            return Err(Malformed::Aggregate { event_type });
+        }
+        let aggregate_id = needed("event-aggregate-id", headers.aggregate_id.as_ref())?;
+        let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
+        let id = header("ID", EventId::parse(needed("ID", headers.id.as_ref())?))?;
+        let at = match (id.time(), &headers.date) {
+            (Some(at), _) => at,
+            (None, Some(HeaderText(date))) => header("DATE", Timestamp::parse_http_date(date))?,
+            (None, None) => return Err(Malformed::Time),
+        };
+        let event = Event {
+            id,
+            at,
+            aggregate_id,
+            payload: Payload::parse(event_type, &payload)
+                .map_err(|fault| Malformed::Payload { event_type, fault })?,
+        };
+        Ok(Self { event, payload })
+    }
+}
+
+impl Event {
+    /// The event as a Tram message, as FTGO's services publish it.
+    pub fn to_message(&self) -> serde_json::Result<String> {
+        let event_type = self.event_type();
+        serde_json::to_string(&serde_json::json!({
+            "payload": self.payload.to_json()?,
+            "headers": {
+                "ID": self.id.to_string(),
+                "event-type": event_type.name(),
+                "event-aggregate-type": event_type.aggregate().name(),
+                "event-aggregate-id": self.aggregate_id.as_str(),
+                "DATE": self.at.to_http_date(),
+            },
+        }))
+    }
+}
+
+/// The members that tell the three kinds of message apart; whatever else is there is ignored unread.
+#[derive(Deserialize)]
+struct Outer<'a> {
+    #[serde(borrow)]
+    headers: Option<&'a RawValue>,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+    #[serde(borrow, rename = "Message")]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    detail: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Headers {
+    #[serde(rename = "ID")]
+    id: Option<HeaderText>,
+    #[serde(rename = "event-type")]
+    event_type: Option<HeaderText>,
+    #[serde(rename = "event-aggregate-type")]
+    aggregate_type: Option<HeaderText>,
+    #[serde(rename = "event-aggregate-id")]
+    aggregate_id: Option<HeaderText>,
+    #[serde(rename = "DATE")]
+    date: Option<HeaderText>,
+}
+
+/// Tram's headers are texts; an id that is a number is let pass.
+struct HeaderText(String);
+
+impl<'de> Deserialize<'de> for HeaderText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOrNumber).map(Self)
+    }
+}
+
+fn needed<'a>(header: &'static str, value: Option<&'a HeaderText>) -> Result<&'a str, Malformed> {
+    value
+        .map(|HeaderText(text)| text.as_str())
+        .ok_or(Malformed::HeaderMissing(header))
+}
+
+fn header<T>(header: &'static str, parsed: Result<T, Invalid>) -> Result<T, Malformed> {
+    parsed.map_err(|source| Malformed::Header { header, source })
+}
+
+fn read_member<T: DeserializeOwned>(name: &str, json: &RawValue) -> Result<T, Malformed> {
+    read_json(json.get()).map_err(|fault| Malformed::Body(fault.within(name)))
+}

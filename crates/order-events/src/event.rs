@@ -1,0 +1,237 @@
+//! The event types: one table that says what there is, who publishes it and what it carries.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::malformed::{JsonFault, last_segment, read_json};
+use crate::payload::{
+    DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderCreated, OrderRevised,
+    PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged, TicketAccepted,
+};
+use crate::{AggregateId, EventId, OrderId, Timestamp};
+
+macro_rules! event_types {
+    ($($(#[$doc:meta])* $name:ident by $aggregate:ident carries $payload:ident,)*) => {
+        /// What happened.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum EventType {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl EventType {
+            /// Every event type there is.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The short name: also the name of its Lambda's handler, and part of its queue's.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// Who publishes it.
+            #[must_use]
+            pub fn aggregate(self) -> AggregateType {
+                match self {
+                    $(Self::$name => AggregateType::$aggregate,)*
+                }
+            }
+        }
+
+        /// What happened, with all that the event says about it.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Payload {
+            $($(#[$doc])* $name($payload),)*
+        }
+
+        impl Payload {
+            /// What happened.
+            #[must_use]
+            pub fn event_type(&self) -> EventType {
+                match self {
+                    $(Self::$name(_) => EventType::$name,)*
+                }
+            }
+
+            pub(crate) fn parse(event_type: EventType, json: &str) -> Result<Self, JsonFault> {
+                match event_type {
+                    $(EventType::$name => read_json::<$payload>(json).map(Self::$name),)*
+                }
+            }
+
+            pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+                match self {
+                    $(Self::$name(payload) => serde_json::to_string(payload),)*
+                }
+            }
+        }
+    };
+}
+
+event_types! {
+    /// A consumer placed an order.
+    OrderCreated by Order carries OrderCreated,
+    /// The order may be cooked.
+    OrderAuthorized by Order carries Nothing,
+    /// The order may not be cooked.
+    OrderRejected by Order carries Nothing,
+    /// The consumer wants it no more.
+    OrderCancelled by Order carries Nothing,
+    /// A revision is being checked.
+    OrderRevisionProposed by Order carries OrderRevised,
+    /// A revision was made.
+    OrderRevised by Order carries OrderRevised,
+    /// The restaurant was asked.
+    TicketCreated by Ticket carries Nothing,
+    /// The restaurant will cook it.
+    TicketAccepted by Ticket carries TicketAccepted,
+    /// The cooking began.
+    TicketPreparationStarted by Ticket carries Nothing,
+    /// The cooking is done.
+    TicketPreparationCompleted by Ticket carries Nothing,
+    /// The courier took it from the kitchen.
+    TicketPickedUp by Ticket carries Nothing,
+    /// The kitchen will not cook it.
+    TicketCancelled by Ticket carries Nothing,
+    /// A courier was assigned.
+    DeliveryScheduled by Delivery carries DeliveryScheduled,
+    /// The courier is on the way to the consumer.
+    DeliveryPickedUp by Delivery carries OfOrder,
+    /// The courier moved.
+    DeliveryLocationUpdated by Delivery carries DeliveryLocationUpdated,
+    /// The consumer has it.
+    DeliveryDelivered by Delivery carries OfOrder,
+    /// A charge was asked for.
+    PaymentIntentChargeRequested by PaymentIntent carries PaymentIntentChargeRequested,
+    /// The money is there.
+    PaymentIntentCharged by PaymentIntent carries PaymentIntentCharged,
+    /// The charge was refused.
+    PaymentIntentChargeFailed by PaymentIntent carries PaymentIntentChargeFailed,
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for EventType {
+    type Err = UnknownEventType;
+
+    /// Reads a short name or a Java class name: the last segment counts, a trailing `Event` does not.
+    fn from_str(name: &str) -> Result<Self, UnknownEventType> {
+        let name = last_segment(name);
+        let name = name.strip_suffix("Event").unwrap_or(name);
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|event_type| event_type.name() == name)
+            .ok_or(UnknownEventType)
+    }
+}
+
+/// A name that is no event type of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownEventType;
+
+impl fmt::Display for UnknownEventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be one of ")?;
+        for (place, event_type) in EventType::ALL.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{event_type}")?;
+        }
+        f.write_str(", or a Java class name that ends so")
+    }
+}
+
+impl std::error::Error for UnknownEventType {}
+
+/// What publishes events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AggregateType {
+    /// The Order service's.
+    Order,
+    /// The Kitchen service's; its id is the order's.
+    Ticket,
+    /// The Delivery service's.
+    Delivery,
+    /// The Payment service's.
+    PaymentIntent,
+}
+
+impl AggregateType {
+    /// Every one of them.
+    pub const ALL: &[Self] = &[
+        Self::Order,
+        Self::Ticket,
+        Self::Delivery,
+        Self::PaymentIntent,
+    ];
+
+    /// The type's last segment.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Order => "Order",
+            Self::Ticket => "Ticket",
+            Self::Delivery => "Delivery",
+            Self::PaymentIntent => "PaymentIntent",
+        }
+    }
+}
+
+impl fmt::Display for AggregateType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One event: something that happened to one order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Names it, and says where it stands in time.
+    pub id: EventId,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Which aggregate instance published it.
+    pub aggregate_id: AggregateId,
+    /// What happened.
+    pub payload: Payload,
+}
+
+impl Event {
+    /// What happened.
+    #[must_use]
+    pub fn event_type(&self) -> EventType {
+        self.payload.event_type()
+    }
+
+    /// The order it happened to.
+    #[must_use]
+    pub fn order_id(&self) -> OrderId {
+        match &self.payload {
+            Payload::OrderCreated(_)
+            | Payload::OrderAuthorized(_)
+            | Payload::OrderRejected(_)
+            | Payload::OrderCancelled(_)
+            | Payload::OrderRevisionProposed(_)
+            | Payload::OrderRevised(_)
+            | Payload::TicketCreated(_)
+            | Payload::TicketAccepted(_)
+            | Payload::TicketPreparationStarted(_)
+            | Payload::TicketPreparationCompleted(_)
+            | Payload::TicketPickedUp(_)
+            | Payload::TicketCancelled(_) => OrderId::from(&self.aggregate_id),
+            Payload::DeliveryScheduled(payload) => payload.order_id.clone(),
+            Payload::DeliveryPickedUp(payload) | Payload::DeliveryDelivered(payload) => {
+                payload.order_id.clone()
+            }
+            Payload::DeliveryLocationUpdated(payload) => payload.order_id.clone(),
+            Payload::PaymentIntentChargeRequested(payload) => payload.order_id.clone(),
+            Payload::PaymentIntentCharged(payload) => payload.order_id.clone(),
+            Payload::PaymentIntentChargeFailed(payload) => payload.order_id.clone(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Event ids: 128 bits that sort as the events happened.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Invalid, Timestamp};
+
+/// The id of an event.
+///
+/// Eventuate ids (`%016x-%016x`), UUIDv7 and ULID are taken. All are 128 bits with the time in front, and all are shown
+/// as the fixed-width Eventuate text, so that text order is number order: DynamoDB compares the texts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(u128);
+
+impl EventId {
+    /// Reads an id in any of the three forms.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let bits = match text.len() {
+            33 => eventuate(text),
+            36 => uuid_v7(text),
+            26 => ulid(text),
+            _ => None,
+        };
+        bits.map(Self).ok_or(Invalid::EventId)
+    }
+
+    /// The moment inside the id, where it is plausible (2001 to 2100).
+    ///
+    /// An Eventuate id holds milliseconds in its upper 64 bits, the other two in their upper 48. The same moment is
+    /// 65,536 times larger in the latter, so that at most one reading is plausible and the form need not be known.
+    #[must_use]
+    pub fn time(self) -> Option<Timestamp> {
+        let upper = u64::try_from(self.0 >> 64).ok()?;
+        [upper, upper >> 16]
+            .into_iter()
+            .find(|millis| PLAUSIBLE.contains(millis))
+            .and_then(|millis| Timestamp::from_millis(millis.try_into().ok()?))
+    }
+}
+
+/// 2001-01-01 to 2100-01-01, in milliseconds.
+const PLAUSIBLE: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:016x}-{:016x}",
+            self.0 >> 64,
+            self.0 & u128::from(u64::MAX)
+        )
+    }
+}
+
+impl fmt::Debug for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventId({self})")
+    }
+}
+
+impl FromStr for EventId {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text)
+    }
+}
+
+fn eventuate(text: &str) -> Option<u128> {
+    let (upper, lower) = text.split_once('-')?;
+    if upper.len() != 16 {
+        return None;
+    }
+    Some(hex(upper)? << 64 | hex(lower)?)
+}
+
+fn uuid_v7(text: &str) -> Option<u128> {
+    let mut bits = 0;
+    let mut groups = text.split('-');
+    for length in [8, 4, 4, 4, 12] {
+        let group = groups.next().filter(|group| group.len() == length)?;
+        bits = bits << (4 * length) | hex(group)?;
+    }
+    let version = bits >> 76 & 0xf;
+    let variant = bits >> 62 & 0b11;
+    (version == 7 && variant == 0b10).then_some(bits)
+}
+
+fn ulid(text: &str) -> Option<u128> {
+    const CROCKFORD: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut bits: u128 = 0;
+    for (place, byte) in text.bytes().enumerate() {
+        let digit = CROCKFORD
+            .iter()
+            .position(|&c| c == byte.to_ascii_uppercase())?;
+        // 26 digits of 5 bits are 130 bits: the first digit must leave the upper two empty.
+        if place == 0 && digit > 7 {
+            return None;
+        }
+        bits = bits << 5 | u128::try_from(digit).ok()?;
+    }
+    Some(bits)
+}
+
+fn hex(digits: &str) -> Option<u128> {
+    // from_str_radix would take a sign.
+    let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    all_hex.then(|| u128::from_str_radix(digits, 16).ok())?
+}

@@ -1,0 +1,116 @@
+//! Ids that are texts: of orders, aggregates, consumers and couriers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::Invalid;
+
+/// Ids become DynamoDB keys, attribute names and URL segments. The tightest limit is the 1,024 bytes of a sort key
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>); nobody needs that many.
+const MAX_BYTES: usize = 255;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// At least one character, at most 255 bytes, no white space or control characters. In JSON it may be a
+        /// text or, as FTGO's own ids, a whole number.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks and takes the text of an id.
+            pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
+                checked(text.into()).map(Self)
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                Self::parse(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = deserializer.deserialize_any(TextOrNumber)?;
+                Self::parse(text).map_err(de::Error::custom)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// Names an order.
+    OrderId;
+    /// Names one aggregate instance within its type: an order, a ticket, a delivery, a payment intent.
+    AggregateId;
+    /// Names a consumer.
+    ConsumerId;
+    /// Names a courier.
+    CourierId;
+}
+
+impl From<&AggregateId> for OrderId {
+    /// Orders, and the tickets that bear their order's id, are named by their aggregate id.
+    fn from(id: &AggregateId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
+fn checked(text: String) -> Result<String, Invalid> {
+    if text.is_empty() {
+        return Err(Invalid::Empty);
+    }
+    if text.len() > MAX_BYTES {
+        return Err(Invalid::TooLong(MAX_BYTES));
+    }
+    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(Invalid::Character);
+    }
+    Ok(text)
+}
+
+/// Reads a JSON text or whole number as text.
+pub(crate) struct TextOrNumber;
+
+impl de::Visitor<'_> for TextOrNumber {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a whole number")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<String, E> {
+        Ok(text)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+}

@@ -1,0 +1,191 @@
+//! Why a message can never be applied.
+
+use serde::de::DeserializeOwned;
+
+use crate::event::{EventType, UnknownEventType};
+
+/// Why a message can never be applied, however often it is tried.
+///
+/// The texts go to logs and dead-letter tools, so they name fields and reasons and never a value.
+#[derive(Debug, thiserror::Error)]
+pub enum Malformed {
+    /// The body, or what an envelope holds, is not JSON of the right shape.
+    #[error("the message: {0}")]
+    Body(#[source] JsonFault),
+    /// It is JSON, but not a message we know.
+    #[error(
+        "the message has no `headers`, and is no SNS notification (`Message`) or EventBridge event (`detail`) either"
+    )]
+    Envelope,
+    /// Envelopes around envelopes around envelopes.
+    #[error("the message is wrapped in more than {0} envelopes")]
+    TooDeep(usize),
+    /// A header that every event needs is not there.
+    #[error("header `{0}` is missing")]
+    HeaderMissing(&'static str),
+    /// A header is there but cannot be what it should be.
+    #[error("header `{header}`: {source}")]
+    Header {
+        /// Which header.
+        header: &'static str,
+        /// What is wrong with it.
+        source: Invalid,
+    },
+    /// The event's type is not one of ours.
+    #[error("header `event-type`: {0}")]
+    Type(#[from] UnknownEventType),
+    /// The aggregate cannot have published this event.
+    #[error(
+        "header `event-aggregate-type`: {event_type} is published by {}, not by the aggregate named here",
+        .event_type.aggregate()
+    )]
+    Aggregate {
+        /// The event's type, whose aggregate was expected.
+        event_type: EventType,
+    },
+    /// The payload is missing.
+    #[error("`payload` is missing")]
+    PayloadMissing,
+    /// The payload is not what this event type carries.
+    #[error("payload of {event_type}: {fault}")]
+    Payload {
+        /// The event's type.
+        event_type: EventType,
+        /// Where and why.
+        #[source]
+        fault: JsonFault,
+    },
+    /// Neither the id nor the `DATE` header says when the event happened.
+    #[error(
+        "the event id holds no time between 2001 and 2100, and there is no `DATE` header to take it from"
+    )]
+    Time,
+}
+
+impl Malformed {
+    /// A short name of the reason that stays the same over versions, for logs, metrics and alarms.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Body(_) => "malformed_body",
+            Self::Envelope | Self::TooDeep(_) => "malformed_envelope",
+            Self::HeaderMissing(_) | Self::Header { .. } => "malformed_header",
+            Self::Type(_) => "unknown_event_type",
+            Self::Aggregate { .. } => "wrong_aggregate",
+            Self::PayloadMissing | Self::Payload { .. } => "malformed_payload",
+            Self::Time => "no_event_time",
+        }
+    }
+}
+
+/// Why a single value is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// An id without a character in it.
+    #[error("must not be empty")]
+    Empty,
+    /// An id longer than we take.
+    #[error("must be at most {0} bytes long")]
+    TooLong(usize),
+    /// An id with white space or control characters.
+    #[error("must not contain white space or control characters")]
+    Character,
+    /// An event id of no known form.
+    #[error(
+        "must be an Eventuate id (16 hex digits, `-`, 16 hex digits), a UUIDv7 or a ULID: ids that do not sort by \
+         time would break the view"
+    )]
+    EventId,
+    /// An amount that is not an exact decimal.
+    #[error("must be a decimal text such as \"12.34\", of at most 32 characters")]
+    Money,
+    /// A moment that cannot be read.
+    #[error(
+        "must be a date and time such as 2026-03-01T12:30:00Z (without a zone it is taken as UTC), from 1970 to 9999"
+    )]
+    Timestamp,
+    /// A `DATE` header that cannot be read.
+    #[error("must be an RFC 1123 date such as Sun, 1 Mar 2026 12:30:00 GMT")]
+    HttpDate,
+    /// A latitude or longitude off the globe.
+    #[error("must be a number of degrees between -{0} and {0}")]
+    Degrees(i32),
+    /// A status we do not know.
+    #[error("is not a known status")]
+    Status,
+}
+
+/// Where a JSON text is not what it should be, and why, without repeating its values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonFault {
+    path: String,
+    reason: String,
+}
+
+impl JsonFault {
+    /// A fault of the document as a whole.
+    pub(crate) fn of(error: &serde_json::Error) -> Self {
+        Self {
+            path: ".".to_owned(),
+            reason: reason(error),
+        }
+    }
+
+    /// The same fault, seen from the document that has this one as its member `name`.
+    pub(crate) fn within(self, name: &str) -> Self {
+        let path = if self.path == "." {
+            name.to_owned()
+        } else {
+            format!("{name}.{}", self.path)
+        };
+        Self { path, ..self }
+    }
+}
+
+impl std::fmt::Display for JsonFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // serde_path_to_error calls the whole document `.`.
+        if self.path == "." {
+            f.write_str(&self.reason)
+        } else {
+            write!(f, "`{}`: {}", self.path, self.reason)
+        }
+    }
+}
+
+impl std::error::Error for JsonFault {}
+
+/// Reads a `T`, and only when that fails reads it again to find out where.
+pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
+    serde_json::from_str(text).map_err(|first| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        match serde_path_to_error::deserialize::<_, T>(&mut json) {
+            Err(error) => JsonFault {
+                path: error.path().to_string(),
+                reason: reason(error.inner()),
+            },
+            // Only what follows the value is wrong, so there is no path to it.
+            Ok(_) => JsonFault::of(&first),
+        }
+    })
+}
+
+/// serde quotes the offending value ("invalid type: string \"…\", expected u32"): only what it expected is kept.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if !error.is_data() {
+        return format!("not valid JSON: {text}");
+    }
+    let text = text
+        .rsplit_once(" at line ")
+        .map_or(&*text, |(text, _)| text);
+    match text.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => text.to_owned(),
+    }
+}
+
+/// The last segment of a Java class name counts.
+pub(crate) fn last_segment(name: &str) -> &str {
+    name.rsplit(['.', '$']).next().unwrap_or(name)
+}

@@ -1,0 +1,143 @@
+//! Moments, in milliseconds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use time::format_description::well_known::{Rfc2822, Rfc3339};
+use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time};
+
+use crate::Invalid;
+
+/// A moment between 1970 and 9999, to the millisecond.
+///
+/// It reads RFC 3339, and what Java writes for a `LocalDateTime`: the same without a zone (taken as UTC), seconds left
+/// out when they are zero, or the array `[year, month, day, hour, minute, second?, nanosecond?]`. It is always shown
+/// as RFC 3339 in UTC with three decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timestamp(OffsetDateTime);
+
+impl Timestamp {
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        let at = OffsetDateTime::UNIX_EPOCH.checked_add(Duration::milliseconds(millis))?;
+        Self::checked(at).ok()
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub fn as_millis(self) -> i64 {
+        self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())
+    }
+
+    /// Reads RFC 3339, or a local date and time, which is taken as UTC.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let read = |text: &str| OffsetDateTime::parse(text, &Rfc3339);
+        read(text)
+            .or_else(|_| read(&format!("{text}Z")))
+            .or_else(|_| read(&format!("{text}:00Z")))
+            .map_err(|_| Invalid::Timestamp)
+            .and_then(Self::checked)
+    }
+
+    /// Reads the RFC 1123 form of HTTP dates and of Eventuate's `DATE` header.
+    pub fn parse_http_date(text: &str) -> Result<Self, Invalid> {
+        OffsetDateTime::parse(text, &Rfc2822)
+            .map_err(|_| Invalid::HttpDate)
+            .and_then(|at| Self::checked(at).map_err(|_| Invalid::HttpDate))
+    }
+
+    /// As an HTTP date.
+    #[must_use]
+    pub fn to_http_date(self) -> Option<String> {
+        self.0.format(&Rfc2822).ok()
+    }
+
+    fn checked(at: OffsetDateTime) -> Result<Self, Invalid> {
+        let at = at.to_offset(time::UtcOffset::UTC);
+        let at = at.truncate_to_millisecond();
+        if (1970..=9999).contains(&at.year()) {
+            Ok(Self(at))
+        } else {
+            Err(Invalid::Timestamp)
+        }
+    }
+
+    fn from_parts(parts: &[u32]) -> Option<Self> {
+        let &[year, month, day, hour, minute, ref rest @ ..] = parts else {
+            return None;
+        };
+        let (second, nanosecond) = match *rest {
+            [] => (0, 0),
+            [second] => (second, 0),
+            [second, nanosecond] => (second, nanosecond),
+            _ => return None,
+        };
+        let small = |part: u32| u8::try_from(part).ok();
+        let month = Month::try_from(small(month)?).ok()?;
+        let date = Date::from_calendar_date(year.try_into().ok()?, month, small(day)?).ok()?;
+        let time =
+            Time::from_hms_nano(small(hour)?, small(minute)?, small(second)?, nanosecond).ok()?;
+        Self::checked(PrimitiveDateTime::new(date, time).assume_utc()).ok()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.0;
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            at.year(),
+            u8::from(at.month()),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+            at.millisecond(),
+        )
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOrParts)
+    }
+}
+
+struct TextOrParts;
+
+impl<'de> de::Visitor<'de> for TextOrParts {
+    type Value = Timestamp;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a date and time such as \"2026-03-01T12:30:00Z\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+        Timestamp::parse(text).map_err(E::custom)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut parts: A) -> Result<Timestamp, A::Error> {
+        let mut read = Vec::with_capacity(7);
+        while let Some(part) = parts.next_element()? {
+            read.push(part);
+        }
+        Timestamp::from_parts(&read).ok_or_else(|| de::Error::custom(Invalid::Timestamp))
+    }
+}

@@ -1,0 +1,120 @@
+//! What can go wrong between us and the table.
+
+use std::error::Error as StdError;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+
+/// Why an effect was not stored, or an order not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The item would be larger than DynamoDB's 400 KB
+    /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>).
+    #[error(
+        "the order's item would exceed DynamoDB's 400 KB: nothing more can be added to this order"
+    )]
+    ItemTooLarge(#[source] Source),
+    /// The table or account has no capacity left for now.
+    #[error("DynamoDB is throttling: try again later, or raise the table's capacity")]
+    Throttled(#[source] Source),
+    /// There is no such table.
+    #[error("there is no table with this name: check ORDER_HISTORY_TABLE and the region")]
+    TableMissing(#[source] Source),
+    /// The server found an attribute of another type than ours.
+    #[error(
+        "an attribute of the order's item, or a key of the table, has another type than ours: was the item written by something else?"
+    )]
+    WrongType(#[source] Source),
+    /// We found an attribute that is not what we write.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// The server said that the condition failed, but what it showed does not make it fail.
+    #[error("DynamoDB refused an update whose every piece is news to the item it holds: try again")]
+    Contradiction,
+    /// No answer, or a server's fault: whether it took effect is not known.
+    #[error("DynamoDB did not answer: try again")]
+    Unavailable(#[source] Source),
+    /// DynamoDB refused the request for a reason of its own, such as a permission that is missing.
+    #[error("DynamoDB refused the request: see its reason, and the function's permissions")]
+    Refused(#[source] Source),
+}
+
+/// The SDK's error, with all that it knows.
+pub type Source = Box<dyn StdError + Send + Sync>;
+
+/// An attribute that is not what we write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("attribute `{attribute}` of the order's item is missing or not what this version writes")]
+pub struct Corrupt {
+    attribute: String,
+}
+
+impl Corrupt {
+    pub(crate) fn new(attribute: impl Into<String>) -> Self {
+        Self {
+            attribute: attribute.into(),
+        }
+    }
+}
+
+impl Error {
+    /// Whether the same request may succeed later without anybody changing the order's item.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Throttled(_)
+            | Self::TableMissing(_)
+            | Self::Contradiction
+            | Self::Unavailable(_)
+            | Self::Refused(_) => true,
+            Self::ItemTooLarge(_) | Self::WrongType(_) | Self::Corrupt(_) => false,
+        }
+    }
+
+    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ItemTooLarge(_) => "item_too_large",
+            Self::Throttled(_) => "throttled",
+            Self::TableMissing(_) => "table_missing",
+            Self::WrongType(_) => "wrong_attribute_type",
+            Self::Corrupt(_) => "corrupt_item",
+            Self::Contradiction => "contradiction",
+            Self::Unavailable(_) => "unavailable",
+            Self::Refused(_) => "refused",
+        }
+    }
+
+    /// The SDK's error in our terms.
+    pub(crate) fn from_sdk<E>(error: SdkError<E>) -> Self
+    where
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
+        let code = error.code().unwrap_or_default();
+        let message = error.message().unwrap_or_default();
+        let kind = match code {
+            "ProvisionedThroughputExceededException"
+            | "ThrottlingException"
+            | "RequestLimitExceeded" => Self::Throttled,
+            "ResourceNotFoundException" => Self::TableMissing,
+            // DynamoDB has one code for these; only the message tells them apart.
+            "ValidationException" if message.contains("size") => Self::ItemTooLarge,
+            "ValidationException" if is_about_types(message) => Self::WrongType,
+            "" | "InternalServerError" | "ServiceUnavailable" => Self::Unavailable,
+            _ => Self::Refused,
+        };
+        kind(Box::new(error))
+    }
+}
+
+fn is_about_types(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    [
+        "data type",
+        "type mismatch",
+        "operand type",
+        "not match the schema",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
+}

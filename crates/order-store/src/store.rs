@@ -1,0 +1,116 @@
+//! Effects into the table, and orders out of it.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
+use order_events::OrderId;
+use order_view::{Effect, OrderView};
+
+use crate::attribute::ORDER_ID;
+use crate::error::Error;
+use crate::item::{Item, read_view};
+use crate::render::render;
+
+/// The order history table.
+#[derive(Debug, Clone)]
+pub struct OrderStore {
+    client: Client,
+    table: String,
+}
+
+/// What became of an effect. Whichever it is, the item now has all that the event says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Applied {
+    /// It was all news.
+    Written,
+    /// Some of it was news: later events had come first.
+    WrittenLate,
+    /// None of it was news.
+    Duplicate,
+}
+
+enum Sent {
+    Written,
+    /// Something in the update was not news to the item as it stands.
+    Refused(Option<Item>),
+}
+
+impl OrderStore {
+    /// The store in `table`.
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self {
+            client,
+            table: table.into(),
+        }
+    }
+
+    /// Stores an effect: one `UpdateItem` if all of it is news, at most one more for each piece that is not.
+    ///
+    /// When this returns `Ok`, the effect is in the item.
+    pub async fn apply(&self, mut effect: Effect) -> Result<Applied, Error> {
+        let mut applied = Applied::Written;
+        loop {
+            let old = match self.send(&effect).await? {
+                Sent::Written => return Ok(applied),
+                Sent::Refused(old) => old,
+            };
+            let view = match old {
+                Some(item) => read_view(&item)?,
+                None => self
+                    .find_order(&effect.order_id)
+                    .await?
+                    .unwrap_or_else(|| OrderView::empty(effect.order_id.clone())),
+            };
+            let before = effect.pieces.len();
+            effect
+                .pieces
+                .retain(|piece| view.is_news(effect.event_id, piece));
+            match effect.pieces.len() {
+                0 => return Ok(Applied::Duplicate),
+                // Each round must drop a piece, or this would not end.
+                after if after == before => return Err(Error::Contradiction),
+                _ => applied = Applied::WrittenLate,
+            }
+        }
+    }
+
+    /// All that is known of an order, by a consistent read.
+    pub async fn find_order(&self, order_id: &OrderId) -> Result<Option<OrderView>, Error> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(ORDER_ID, AttributeValue::S(order_id.to_string()))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(Error::from_sdk)?;
+        Ok(found.item.as_ref().map(read_view).transpose()?)
+    }
+
+    async fn send(&self, effect: &Effect) -> Result<Sent, Error> {
+        let update = render(effect);
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key(ORDER_ID, AttributeValue::S(effect.order_id.to_string()))
+            .update_expression(update.update_expression)
+            .set_condition_expression(update.condition_expression)
+            .set_expression_attribute_names(Some(update.names))
+            .set_expression_attribute_values(Some(update.values))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(Sent::Written),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
+                    Ok(Sent::Refused(refused.item.clone()))
+                }
+                _ => Err(Error::from_sdk(error)),
+            },
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The table: its keys and its index. `template.yaml` declares the same.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::create_table::builders::CreateTableFluentBuilder;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
+};
+
+use crate::attribute;
+
+/// A consumer's orders by time.
+pub const INDEX: &str = "ftgo-order-history-by-consumer-id-and-creation-time";
+
+/// What a list shows and filters on. Watermarks, location and timeline are left out, so that writing those does not
+/// touch the index.
+pub const PROJECTED: &[&str] = &[
+    attribute::RESTAURANT_ID,
+    attribute::RESTAURANT_NAME,
+    attribute::LINE_ITEMS,
+    attribute::KEYWORDS,
+    attribute::STATUS,
+    attribute::ORDER_TOTAL,
+    attribute::TICKET,
+    attribute::READY_BY,
+    attribute::DELIVERY,
+    attribute::SCHEDULE,
+    attribute::PAYMENT,
+    attribute::REVISIONS,
+];
+
+/// The request that creates the table, ready to be sent.
+pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, BuildError> {
+    use ScalarAttributeType::{N, S};
+    let index = GlobalSecondaryIndex::builder()
+        .index_name(INDEX)
+        .key_schema(key(attribute::CONSUMER_ID, KeyType::Hash)?)
+        .key_schema(key(attribute::ORDER_CREATION_TIME, KeyType::Range)?)
+        .projection(
+            Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(PROJECTED.iter().map(ToString::to_string).collect()))
+                .build(),
+        )
+        .build()?;
+    Ok(client
+        .create_table()
+        .table_name(name)
+        .billing_mode(BillingMode::PayPerRequest)
+        .attribute_definitions(definition(attribute::ORDER_ID, S)?)
+        .attribute_definitions(definition(attribute::CONSUMER_ID, S)?)
+        .attribute_definitions(definition(attribute::ORDER_CREATION_TIME, N)?)
+        .key_schema(key(attribute::ORDER_ID, KeyType::Hash)?)
+        .global_secondary_indexes(index))
+}
+
+fn key(name: &str, key_type: KeyType) -> Result<KeySchemaElement, BuildError> {
+    KeySchemaElement::builder()
+        .attribute_name(name)
+        .key_type(key_type)
+        .build()
+}
+
+fn definition(
+    name: &str,
+    attribute_type: ScalarAttributeType,
+) -> Result<AttributeDefinition, BuildError> {
+    AttributeDefinition::builder()
+        .attribute_name(name)
+        .attribute_type(attribute_type)
+        .build()
+}

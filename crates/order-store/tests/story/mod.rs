@@ -1,0 +1,107 @@
+//! The story of one order from `events/`, and a table to tell it to.
+#![allow(dead_code)] // Each suite uses its part.
+
+use aws_sdk_dynamodb::Client;
+use embedded_dynamodb::{Engine, Wire};
+use order_events::{Event, Message, OrderId};
+use order_store::{OrderStore, table};
+use order_view::{Effect, OrderView};
+use tokio::runtime::Runtime;
+
+pub const TABLE: &str = "ftgo-order-history";
+
+pub fn events() -> Vec<Event> {
+    let story = include_str!("../../../../events/story.json");
+    let messages: Vec<serde_json::Value> = serde_json::from_str(story).unwrap();
+    messages
+        .iter()
+        .map(|message| Message::parse(&message.to_string()).unwrap().event)
+        .collect()
+}
+
+/// The same event, told of another order.
+pub fn of_order(event: &Event, order_id: &OrderId) -> Event {
+    let mut message: serde_json::Value =
+        serde_json::from_str(&event.to_message().unwrap()).unwrap();
+    let mut payload: serde_json::Value =
+        serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
+    if payload["orderId"].is_string() {
+        payload["orderId"] = order_id.as_str().into();
+        message["payload"] = payload.to_string().into();
+    } else {
+        message["headers"]["event-aggregate-id"] = order_id.as_str().into();
+    }
+    Message::parse(&message.to_string()).unwrap().event
+}
+
+/// Calls `visit` with every order of `0..n` (Heap's algorithm).
+pub fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
+    fn heap(k: usize, order: &mut [usize], visit: &mut impl FnMut(&[usize])) {
+        if k <= 1 {
+            return visit(order);
+        }
+        for i in 0..k {
+            heap(k - 1, order, visit);
+            if i < k - 1 {
+                order.swap(if k.is_multiple_of(2) { i } else { 0 }, k - 1);
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    heap(n, &mut order, visit);
+}
+
+/// The order history table on an engine of its own.
+pub struct Table {
+    pub engine: Engine,
+    pub client: Client,
+    runtime: Runtime,
+}
+
+impl Table {
+    pub fn create() -> Self {
+        let engine = Engine::start();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let client = engine.client();
+        // On a thread of its own, so that it works inside an async test too.
+        let create = table::create(&client, TABLE).unwrap();
+        std::thread::scope(|scope| {
+            scope
+                .spawn(|| runtime.block_on(create.send()).unwrap())
+                .join()
+                .unwrap();
+        });
+        Self {
+            engine,
+            client,
+            runtime,
+        }
+    }
+
+    pub fn store(&self) -> OrderStore {
+        OrderStore::new(self.client.clone(), TABLE)
+    }
+
+    pub fn store_over(&self, wire: &Wire) -> OrderStore {
+        OrderStore::new(self.engine.client_over(wire), TABLE)
+    }
+
+    pub fn deliver(&self, events: &[Event]) {
+        self.block_on(async {
+            for event in events {
+                let _ = self.store().apply(Effect::of(event)).await.unwrap();
+            }
+        });
+    }
+
+    pub fn view(&self, order_id: &OrderId) -> Option<OrderView> {
+        self.block_on(async { self.store().find_order(order_id).await.unwrap() })
+    }
+
+    fn block_on<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(|| self.runtime.block_on(work)).join().unwrap())
+    }
+}
