@@ -7,9 +7,10 @@ use aws_smithy_http_client::Connector;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 
 /// One request as the wire sees it.
@@ -30,6 +31,8 @@ pub enum Disturbance {
     FailBefore,
     /// It takes effect, but the client sees a broken connection instead of the answer.
     LoseAnswer,
+    /// It never reaches the engine, and is answered as DynamoDB does when it has no capacity left.
+    Throttle,
     /// It passes, but a failed condition's answer comes without the old item, as from a server that does not
     /// know `ReturnValuesOnConditionCheckFailure`.
     HideOldItem,
@@ -96,14 +99,16 @@ impl HttpConnector for Wire {
     fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
         let request = self.note(&http);
         let disturbance = (self.script)(&request);
-        if disturbance == Disturbance::FailBefore {
-            return HttpConnectorFuture::ready(Err(broken(&request)));
+        match disturbance {
+            Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(broken(&request))),
+            Disturbance::Throttle => return HttpConnectorFuture::ready(throttled()),
+            Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
         }
         let answer = self.connector.call(http);
         HttpConnectorFuture::new(async move {
             let mut answer = answer.await?;
             match disturbance {
-                Disturbance::None | Disturbance::FailBefore => {}
+                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle => {}
                 Disturbance::LoseAnswer => {
                     // The answer is read to its end first: the effect is then certain to have happened.
                     read(answer.take_body()).await?;
@@ -141,6 +146,13 @@ impl fmt::Debug for Wire {
 fn broken(request: &Request) -> ConnectorError {
     let Request { number, operation } = request;
     ConnectorError::io(format!("request {number} ({operation}) was disturbed").into())
+}
+
+fn throttled() -> Result<HttpResponse, ConnectorError> {
+    let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}"#;
+    let status =
+        StatusCode::try_from(400).map_err(|error| ConnectorError::other(error.into(), None))?;
+    Ok(HttpResponse::new(status, SdkBody::from(body)))
 }
 
 async fn read(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {

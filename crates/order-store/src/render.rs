@@ -1,7 +1,6 @@
 //! From an effect to one conditional `UpdateItem`.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_view::{Effect, Facet, Piece};
@@ -120,56 +119,5 @@ impl Clauses {
             names: self.names,
             values: self.values,
         }
-    }
-}
-
-/// For people: in reviews of the snapshots.
-impl fmt::Display for Update {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let condition = self.condition_expression.as_deref().unwrap_or("none");
-        writeln!(f, "update     {}", self.update_expression)?;
-        writeln!(f, "condition  {condition}")?;
-        let mut names: Vec<_> = self.names.iter().collect();
-        names.sort();
-        for (alias, name) in names {
-            writeln!(f, "{alias} is {name}")?;
-        }
-        let mut values: Vec<_> = self.values.iter().collect();
-        values.sort_by_key(|(alias, _)| *alias);
-        for (alias, value) in values {
-            write!(f, "{alias} is ")?;
-            show(value, f)?;
-            writeln!(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// As in DynamoDB's own JSON, but with the members of a map in a fixed order.
-fn show(value: &AttributeValue, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match value {
-        AttributeValue::S(text) => write!(f, "S {text:?}"),
-        AttributeValue::N(number) => write!(f, "N {number}"),
-        AttributeValue::Ss(elements) => write!(f, "SS {elements:?}"),
-        AttributeValue::L(values) => {
-            f.write_str("L [")?;
-            for value in values {
-                show(value, f)?;
-                f.write_str(", ")?;
-            }
-            f.write_str("]")
-        }
-        AttributeValue::M(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by_key(|(name, _)| *name);
-            f.write_str("M {")?;
-            for (name, value) in members {
-                write!(f, "{name}: ")?;
-                show(value, f)?;
-                f.write_str(", ")?;
-            }
-            f.write_str("}")
-        }
-        other => write!(f, "{other:?}"),
     }
 }

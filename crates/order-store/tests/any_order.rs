@@ -2,8 +2,11 @@
 
 mod story;
 
-use order_events::{Event, EventType, OrderId};
-use order_store::{Applied, OrderStore};
+use std::cell::Cell;
+
+use futures_util::future::join_all;
+use order_events::{Event, EventType, OrderId, OrderStatus};
+use order_store::Applied;
 use order_view::{Effect, fold};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -32,11 +35,11 @@ fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
         failure_persistence: None,
         ..Config::default()
     });
-    let mut case = 0;
+    let case = Cell::new(0);
     runner
         .run(&deliveries, |order| {
-            case += 1;
-            let order_id = OrderId::parse(format!("life-{case}")).unwrap();
+            case.set(case.get() + 1);
+            let order_id = OrderId::parse(format!("life-{}", case.get())).unwrap();
             let events: Vec<_> = order
                 .iter()
                 .map(|&i| story::of_order(&story[i], &order_id))
@@ -92,60 +95,36 @@ fn every_permutation_of_seven_mixed_events() {
     assert_eq!(permutations, 5_040);
 }
 
-#[tokio::test]
-async fn late_order_created_keeps_the_approved_status() {
+#[test]
+fn late_order_created_keeps_the_approved_status() {
     let (table, story) = (Table::create(), story::events());
-    let store = table.store();
     let created = &story[0];
-    let authorized = story
-        .iter()
-        .find(|e| e.event_type() == EventType::OrderAuthorized)
-        .unwrap();
-    assert_eq!(
-        store.apply(Effect::of(authorized)).await.unwrap(),
-        Applied::Written
-    );
-    assert_eq!(
-        store.apply(Effect::of(created)).await.unwrap(),
-        Applied::WrittenLate
-    );
-    assert_eq!(
-        store.apply(Effect::of(created)).await.unwrap(),
-        Applied::Duplicate
-    );
-    let view = store
-        .find_order(&created.order_id())
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        view.state.unwrap().value,
-        order_events::OrderStatus::Approved
-    );
+    let authorized = story::of_type(&story, EventType::OrderAuthorized);
+    assert_eq!(table.apply(authorized), Applied::Written);
+    assert_eq!(table.apply(created), Applied::WrittenLate);
+    assert_eq!(table.apply(created), Applied::Duplicate);
+
+    let view = table.view(&created.order_id()).unwrap();
+    assert_eq!(view.state.unwrap().value, OrderStatus::Approved);
     assert_eq!(view.details.unwrap().value.restaurant_name, "Ajanta");
 }
 
 /// Eight writers race with the whole story, each in its own order.
-#[tokio::test]
-async fn concurrent_writers_of_one_order_lose_nothing() {
+#[test]
+fn concurrent_writers_of_one_order_lose_nothing() {
     let (table, story) = (Table::create(), story::events());
-    let store = table.store();
-    let writers = (0..8).map(|writer| {
-        let (store, mut events) = (store.clone(), story.clone());
-        events.rotate_left(writer * 3);
-        tokio::spawn(async move {
-            for event in &events {
-                apply(&store, event).await;
+    table.block_on(async {
+        let writers = (0..8).map(|writer| {
+            let (store, mut events) = (table.store(), story.clone());
+            events.rotate_left(writer * 3);
+            async move {
+                for event in &events {
+                    let _: Applied = store.apply(Effect::of(event)).await.unwrap();
+                }
             }
-        })
+        });
+        join_all(writers).await;
     });
-    for writer in writers.collect::<Vec<_>>() {
-        writer.await.unwrap();
-    }
     let order_id = story[0].order_id();
     assert_eq!(table.view(&order_id), fold(&story).remove(&order_id));
-}
-
-async fn apply(store: &OrderStore, event: &Event) {
-    let _: Applied = store.apply(Effect::of(event)).await.unwrap();
 }

@@ -1,10 +1,10 @@
 //! The story of one order from `events/`, and a table to tell it to.
-#![allow(dead_code)] // Each suite uses its part.
+#![allow(dead_code, unreachable_pub)] // Each suite uses its part.
 
 use aws_sdk_dynamodb::Client;
 use embedded_dynamodb::{Engine, Wire};
-use order_events::{Event, Message, OrderId};
-use order_store::{OrderStore, table};
+use order_events::{Event, EventType, Message, OrderId};
+use order_store::{Applied, OrderStore, table};
 use order_view::{Effect, OrderView};
 use tokio::runtime::Runtime;
 
@@ -17,6 +17,14 @@ pub fn events() -> Vec<Event> {
         .iter()
         .map(|message| Message::parse(&message.to_string()).unwrap().event)
         .collect()
+}
+
+/// The last of its type.
+pub fn of_type(story: &[Event], event_type: EventType) -> &Event {
+    story
+        .iter()
+        .rfind(|event| event.event_type() == event_type)
+        .unwrap()
 }
 
 /// The same event, told of another order.
@@ -66,14 +74,8 @@ impl Table {
             .build()
             .unwrap();
         let client = engine.client();
-        // On a thread of its own, so that it works inside an async test too.
         let create = table::create(&client, TABLE).unwrap();
-        std::thread::scope(|scope| {
-            scope
-                .spawn(|| runtime.block_on(create.send()).unwrap())
-                .join()
-                .unwrap();
-        });
+        runtime.block_on(create.send()).unwrap();
         Self {
             engine,
             client,
@@ -89,19 +91,22 @@ impl Table {
         OrderStore::new(self.engine.client_over(wire), TABLE)
     }
 
+    pub fn apply(&self, event: &Event) -> Applied {
+        self.block_on(self.store().apply(Effect::of(event)))
+            .unwrap()
+    }
+
     pub fn deliver(&self, events: &[Event]) {
-        self.block_on(async {
-            for event in events {
-                let _ = self.store().apply(Effect::of(event)).await.unwrap();
-            }
-        });
+        for event in events {
+            let _ = self.apply(event);
+        }
     }
 
     pub fn view(&self, order_id: &OrderId) -> Option<OrderView> {
-        self.block_on(async { self.store().find_order(order_id).await.unwrap() })
+        self.block_on(self.store().find_order(order_id)).unwrap()
     }
 
-    fn block_on<T: Send>(&self, work: impl Future<Output = T> + Send) -> T {
-        std::thread::scope(|scope| scope.spawn(|| self.runtime.block_on(work)).join().unwrap())
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 }

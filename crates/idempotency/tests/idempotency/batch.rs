@@ -1,0 +1,123 @@
+//! Completing many claims at once.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use embedded_dynamodb::Wire;
+use idempotency::{Claim, Error, IdempotencyStore};
+
+use crate::world::{Answer, IN_PROGRESS_FOR, TABLE, World, is_completed, is_new, payload};
+
+async fn claims(store: &IdempotencyStore, count: usize) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for number in 0..count {
+        claims.push(is_new(store.claim(&number.to_string(), &payload()).await));
+    }
+    claims
+}
+
+#[tokio::test]
+async fn sixty_claims_are_completed_in_three_requests() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = world.store_over(&wire);
+    let claims = claims(&store, 60).await;
+    store.complete_all(claims).await.expect("completed");
+    assert_eq!(wire.count("BatchWriteItem"), 3);
+    assert_eq!(wire.count("UpdateItem"), 0);
+    for number in 0..60 {
+        let claimed = store.claim(&number.to_string(), &payload()).await;
+        assert_eq!(is_completed(claimed), None);
+    }
+}
+
+#[tokio::test]
+async fn no_claims_are_completed_without_a_request() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = world.store_over(&wire);
+    store.complete_all(Vec::new()).await.expect("completed");
+    assert_eq!(wire.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_batch_leaves_the_same_record_as_a_completion() {
+    let world = World::start().await;
+    let store = world.store();
+    let claim = is_new(store.claim("key", &payload()).await);
+    store
+        .complete(claim.clone(), None)
+        .await
+        .expect("completed");
+    let completed = world.record("key").await;
+    store.complete_all(vec![claim]).await.expect("completed");
+    assert_eq!(world.record("key").await, completed);
+}
+
+#[tokio::test]
+async fn two_claims_of_one_key_are_one_record() {
+    let world = World::start().await;
+    let store = world.store();
+    let first = is_new(store.claim("key", &payload()).await);
+    world.clock.advance(IN_PROGRESS_FOR * 2);
+    let second = is_new(store.claim("key", &payload()).await);
+    let completed = store.complete_all(vec![first, second]).await;
+    completed.expect("completed");
+    is_completed(store.claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn done_is_done_although_another_caller_took_over_and_that_caller_is_told() {
+    let world = World::start().await;
+    let store = world.store();
+    let first = is_new(store.claim("key", &payload()).await);
+    world.clock.advance(IN_PROGRESS_FOR * 2);
+    let second = is_new(store.claim("key", &payload()).await);
+    store.complete_all(vec![first]).await.expect("completed");
+    is_completed(store.claim("key", &payload()).await);
+    let lost = store.complete(second, None).await;
+    assert!(matches!(lost, Err(Error::ClaimLost)), "{lost:?}");
+}
+
+/// A store whose first `times` batches are answered with one record left unprocessed.
+fn leaving_one(world: &World, wire: &Wire, times: usize) -> IdempotencyStore {
+    let asked = AtomicUsize::new(0);
+    let client = world.client_with_answers(wire, move |request| {
+        let batch = request.operation == "BatchWriteItem";
+        let left = batch && asked.fetch_add(1, Ordering::SeqCst) < times;
+        left.then(|| Answer {
+            status: 200,
+            body: format!(
+                r#"{{"UnprocessedItems":{{"{TABLE}":[{{"PutRequest":{{"Item":
+                {{"id":{{"S":"left"}},"status":{{"S":"COMPLETED"}}}}}}}}]}}}}"#
+            ),
+        })
+    });
+    world.builder(client).build()
+}
+
+#[tokio::test]
+async fn what_dynamodb_leaves_is_written_again() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = leaving_one(&world, &wire, 2);
+    let claims = claims(&store, 3).await;
+    store.complete_all(claims).await.expect("completed");
+    assert_eq!(wire.count("BatchWriteItem"), 3);
+    assert_eq!(world.status("left").await.as_deref(), Some("COMPLETED"));
+}
+
+#[tokio::test]
+async fn what_dynamodb_keeps_leaving_is_counted_in_the_error() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = leaving_one(&world, &wire, usize::MAX);
+    let claims = claims(&store, 30).await;
+    let error = store.complete_all(claims).await.expect_err("left");
+    // One of each of the two batches.
+    assert!(
+        matches!(error, Error::Unprocessed { remaining: 2 }),
+        "{error:?}"
+    );
+    assert!(error.is_retryable());
+    assert_eq!(wire.count("BatchWriteItem"), 10);
+}

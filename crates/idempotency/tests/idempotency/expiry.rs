@@ -1,0 +1,94 @@
+//! Expiry is exact, and never waits for the time to live: the engine here never deletes anything by it.
+
+use std::time::Duration;
+
+use crate::world::{
+    IN_PROGRESS_FOR, RETENTION, START, World, is_completed, is_in_progress, is_new, payload,
+};
+
+const A_MILLISECOND: Duration = Duration::from_millis(1);
+
+#[tokio::test]
+async fn a_claim_refuses_others_to_the_very_millisecond_of_its_expiry() {
+    let world = World::start().await;
+    let store = world.store();
+    let _claim = is_new(store.claim("key", &payload()).await);
+    for still_held in [IN_PROGRESS_FOR - A_MILLISECOND, IN_PROGRESS_FOR] {
+        world.clock.set(START + still_held);
+        is_in_progress(store.claim("key", &payload()).await);
+    }
+    world.clock.set(START + IN_PROGRESS_FOR + A_MILLISECOND);
+    let _claim = is_new(store.claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn a_claim_for_an_invocation_refuses_others_to_the_invocations_deadline() {
+    let world = World::start().await;
+    let deadline = world.clock.now() + Duration::from_secs(3);
+    let store = world.store().until(deadline);
+    let _claim = is_new(store.claim("key", &payload()).await);
+    world.clock.advance(Duration::from_secs(3));
+    assert_eq!(
+        is_in_progress(store.claim("key", &payload()).await),
+        Some(deadline)
+    );
+    world.clock.advance(A_MILLISECOND);
+    let _claim = is_new(world.store().claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn a_completed_record_counts_to_the_very_second_of_its_expiration() {
+    let world = World::start().await;
+    let store = world.store();
+    let claim = is_new(store.claim("key", &payload()).await);
+    store.complete(claim, None).await.expect("completed");
+
+    let expiration = Duration::from_secs((START + RETENTION).as_secs());
+    let last_moment = expiration + Duration::from_millis(999);
+    for still_there in [START + RETENTION, last_moment] {
+        world.clock.set(still_there);
+        is_completed(store.claim("key", &payload()).await);
+    }
+    world.clock.set(last_moment + A_MILLISECOND);
+    assert_eq!(world.status("key").await.as_deref(), Some("COMPLETED"));
+    let _claim = is_new(store.claim("key", &payload()).await);
+    assert_eq!(world.status("key").await.as_deref(), Some("INPROGRESS"));
+}
+
+#[tokio::test]
+async fn a_taken_over_record_keeps_nothing_of_the_earlier_one() {
+    let world = World::start().await;
+    let store = world.store();
+    let claim = is_new(store.claim("key", &payload()).await);
+    let result = Some("1".to_owned());
+    store.complete(claim, result).await.expect("completed");
+    world.clock.advance(RETENTION * 2);
+    let claim = is_new(store.claim("key", &payload()).await);
+    store.complete(claim, None).await.expect("completed");
+    assert_eq!(is_completed(store.claim("key", &payload()).await), None);
+}
+
+#[tokio::test]
+async fn a_retention_shorter_than_the_work_does_not_end_the_claim() {
+    let world = World::start().await;
+    let store = world
+        .builder(world.engine.client())
+        .retention(Duration::ZERO)
+        .build();
+    let _claim = is_new(store.claim("key", &payload()).await);
+    world.clock.advance(IN_PROGRESS_FOR);
+    is_in_progress(store.claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn durations_without_end_are_stored_as_such() {
+    let world = World::start().await;
+    let store = world
+        .builder(world.engine.client())
+        .retention(Duration::MAX)
+        .in_progress_for(Duration::MAX)
+        .build();
+    let claim = is_new(store.claim("key", &payload()).await);
+    store.complete(claim, None).await.expect("completed");
+    is_completed(store.claim("key", &payload()).await);
+}

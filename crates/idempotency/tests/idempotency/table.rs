@@ -1,0 +1,42 @@
+//! The table that `create_table` creates.
+
+use aws_sdk_dynamodb::types::{BillingMode, TimeToLiveStatus};
+use idempotency::create_table;
+
+use crate::world::{TABLE, World, is_in_progress, is_new, payload};
+
+#[tokio::test]
+async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
+    let world = World::start().await;
+    let client = world.engine.client();
+
+    let described = client.describe_table().table_name(TABLE).send().await;
+    let table = described.expect("described").table.expect("a table");
+    let keys: Vec<_> = table
+        .key_schema()
+        .iter()
+        .map(|key| key.attribute_name())
+        .collect();
+    assert_eq!(keys, ["id"]);
+    let billing = table.billing_mode_summary.expect("a billing mode");
+    assert_eq!(billing.billing_mode, Some(BillingMode::PayPerRequest));
+
+    let described = client
+        .describe_time_to_live()
+        .table_name(TABLE)
+        .send()
+        .await;
+    let ttl = described.expect("described").time_to_live_description;
+    let ttl = ttl.expect("a time to live");
+    assert_eq!(ttl.attribute_name(), Some("expiration"));
+    assert_eq!(ttl.time_to_live_status, Some(TimeToLiveStatus::Enabled));
+}
+
+#[tokio::test]
+async fn a_table_that_exists_is_kept() {
+    let world = World::start().await;
+    let _claim = is_new(world.store().claim("key", &payload()).await);
+    let created = create_table(&world.engine.client(), TABLE).await;
+    created.expect("nothing to create");
+    is_in_progress(world.store().claim("key", &payload()).await);
+}
