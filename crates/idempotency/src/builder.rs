@@ -12,7 +12,7 @@ use crate::{Attributes, IdempotencyStore, Observation};
 /// A message can come back for as long as its queue and then its dead-letter queue keep it: 14 days each at most.
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>
 const RETENTION: Duration = Duration::from_hours(28 * 24);
-const IN_PROGRESS_FOR: Duration = Duration::from_secs(60);
+const IN_PROGRESS_FOR: Duration = Duration::from_mins(1);
 
 /// Settings of an [`IdempotencyStore`], each with a default; see [`IdempotencyStore::builder`].
 #[must_use]

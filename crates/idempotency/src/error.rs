@@ -81,6 +81,26 @@ impl Error {
     }
 }
 
+impl Error {
+    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Throttled(_) => "record_throttled",
+            Self::Unavailable(_) => "record_unavailable",
+            Self::TableMissing(_) => "record_table_missing",
+            Self::Rejected(_) => "record_rejected",
+            Self::Malformed { .. } => "record_malformed",
+            Self::PayloadMismatch => "payload_mismatch",
+            Self::ClaimLost => "claim_lost",
+            Self::Contended => "record_contended",
+            Self::Unprocessed { .. } => "records_unprocessed",
+            Self::NotSerialisable(_) => "result_not_serialisable",
+            Self::ResultUnreadable { .. } => "result_unreadable",
+        }
+    }
+}
+
 impl<E> From<SdkError<E, HttpResponse>> for Error
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,

@@ -26,7 +26,7 @@ where
 {
     let claim = match store.claim(key, &Fingerprint::of(payload)).await? {
         Claimed::New(claim) => claim,
-        Claimed::Completed { data } => return Ok(Outcome::Replayed(read(data)?)),
+        Claimed::Completed { data } => return Ok(Outcome::Replayed(read(data.as_deref())?)),
         Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
     };
     match work().await {
@@ -67,8 +67,8 @@ impl<T> Outcome<T> {
 /// Why [`idempotent`] has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum IdempotentError<E> {
-    /// The work itself failed. Its claim is released.
-    #[error("the work failed: it may be tried again at once")]
+    /// The work itself failed. Its claim is released, or, where that fails too, expires.
+    #[error("the work failed: it may be tried again")]
     Work(#[source] E),
     /// Another caller is doing the work.
     #[error("another caller is doing the work: try again later")]
@@ -105,10 +105,8 @@ async fn record<T: Serialize>(
 }
 
 /// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`.
-fn read<T: DeserializeOwned>(data: Option<String>) -> Result<T, Error> {
-    serde_json::from_str(data.as_deref().unwrap_or("null")).map_err(|error| {
-        Error::ResultUnreadable {
-            column: error.column(),
-        }
+fn read<T: DeserializeOwned>(data: Option<&str>) -> Result<T, Error> {
+    serde_json::from_str(data.unwrap_or("null")).map_err(|error| Error::ResultUnreadable {
+        column: error.column(),
     })
 }

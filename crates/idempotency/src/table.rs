@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::{
 
 use crate::{Attributes, Error};
 
-const CREATION_TIMEOUT: Duration = Duration::from_secs(60);
+const CREATION_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Creates an on-demand table with the default [`Attributes`], keyed by `id`, with time to live on `expiration`.
 /// A table that exists already is kept.

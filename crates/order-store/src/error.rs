@@ -57,16 +57,16 @@ impl Corrupt {
 }
 
 impl Error {
-    /// Whether the same request may succeed later without anybody changing the order's item.
+    /// Whether the same request may succeed later with nothing changed by hand.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Throttled(_)
+            Self::Throttled(_) | Self::Contradiction | Self::Unavailable(_) => true,
+            Self::ItemTooLarge(_)
             | Self::TableMissing(_)
-            | Self::Contradiction
-            | Self::Unavailable(_)
-            | Self::Refused(_) => true,
-            Self::ItemTooLarge(_) | Self::WrongType(_) | Self::Corrupt(_) => false,
+            | Self::WrongType(_)
+            | Self::Corrupt(_)
+            | Self::Refused(_) => false,
         }
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod attribute;
+pub mod client;
 mod error;
 mod item;
 mod render;

@@ -25,14 +25,14 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
 }
 
 #[test]
-fn a_missing_table_is_named_and_may_come_back() {
+fn a_missing_table_is_named() {
     let (table, story) = (Table::create(), story::events());
     let store = OrderStore::new(table.client.clone(), "no-such-table");
     let error = table
         .block_on(store.apply(Effect::of(&story[0])))
         .unwrap_err();
     assert!(matches!(error, Error::TableMissing(_)), "{error:?}");
-    assert!(error.is_retryable());
+    assert!(!error.is_retryable());
     assert!(error.to_string().contains("ORDER_HISTORY_TABLE"));
 }
 

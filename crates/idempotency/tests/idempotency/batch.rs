@@ -16,17 +16,19 @@ async fn claims(store: &IdempotencyStore, count: usize) -> Vec<Claim> {
 }
 
 #[tokio::test]
-async fn sixty_claims_are_completed_in_three_requests() {
-    let world = World::start().await;
-    let wire = Wire::watched();
-    let store = world.store_over(&wire);
-    let claims = claims(&store, 60).await;
-    store.complete_all(claims).await.expect("completed");
-    assert_eq!(wire.count("BatchWriteItem"), 3);
-    assert_eq!(wire.count("UpdateItem"), 0);
-    for number in 0..60 {
-        let claimed = store.claim(&number.to_string(), &payload()).await;
-        assert_eq!(is_completed(claimed), None);
+async fn up_to_seventy_five_claims_are_completed_in_three_requests() {
+    for count in [60, 75] {
+        let world = World::start().await;
+        let wire = Wire::watched();
+        let store = world.store_over(&wire);
+        let claims = claims(&store, count).await;
+        store.complete_all(claims).await.expect("completed");
+        assert_eq!(wire.count("BatchWriteItem"), 3);
+        assert_eq!(wire.count("UpdateItem"), 0);
+        for number in 0..count {
+            let claimed = store.claim(&number.to_string(), &payload()).await;
+            assert_eq!(is_completed(claimed), None);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use embedded_dynamodb::{Disturbance, Wire};
-use idempotency::{Error, Fingerprint};
+use idempotency::{Claimed, Error, Fingerprint, IdempotencyStore};
 use tokio::task::JoinSet;
 
 use crate::world::{
@@ -145,18 +145,42 @@ async fn a_server_that_hides_old_items_is_asked_for_them() {
     assert_eq!(wire.count("GetItem"), 2);
 }
 
-#[tokio::test]
-async fn a_record_that_vanishes_before_it_can_be_read_is_claimed_again_but_not_forever() {
-    let world = World::start().await;
-    let _claim = is_new(world.store().claim("key", &payload()).await);
-    let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
-    let client = world.client_with_answers(&wire, |request| {
-        (request.operation == "GetItem").then(|| Answer {
-            status: 200,
-            body: "{}".to_owned(),
+/// A store that finds the record when it claims, but not when it reads; `vanish` runs in between.
+fn blind_store(
+    world: &World,
+    wire: &Wire,
+    vanish: impl Fn() + Send + Sync + 'static,
+) -> IdempotencyStore {
+    let client = world.client_with_answers(wire, move |request| {
+        (request.operation == "GetItem").then(|| {
+            vanish();
+            Answer {
+                status: 200,
+                body: "{}".to_owned(),
+            }
         })
     });
-    let claimed = world.builder(client).build().claim("key", &payload()).await;
+    world.builder(client).build()
+}
+
+#[tokio::test]
+async fn a_record_that_vanishes_before_it_can_be_read_is_claimed_again() {
+    let world = World::start().await;
+    let _earlier = is_new(world.store().claim("key", &payload()).await);
+    let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
+    let clock = world.clock.clone();
+    let store = blind_store(&world, &wire, move || clock.advance(IN_PROGRESS_FOR * 2));
+    let _claim = is_new(store.claim("key", &payload()).await);
+    assert_eq!(wire.count("PutItem"), 2);
+}
+
+#[tokio::test]
+async fn a_record_that_keeps_vanishing_is_not_claimed_forever() {
+    let world = World::start().await;
+    let _earlier = is_new(world.store().claim("key", &payload()).await);
+    let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
+    let store = blind_store(&world, &wire, || {});
+    let claimed = store.claim("key", &payload()).await;
     assert!(matches!(claimed, Err(Error::Contended)), "{claimed:?}");
     assert_eq!(wire.count("PutItem"), 5);
 }
@@ -216,7 +240,7 @@ async fn of_sixteen_callers_at_once_one_gets_the_claim() {
             .await
             .into_iter()
             .map(|claimed| claimed.expect("an answer"))
-            .partition(|claimed| matches!(claimed, idempotency::Claimed::New(_)));
+            .partition(|claimed| matches!(claimed, Claimed::New(_)));
         assert_eq!((new.len(), refused.len()), (1, 15));
     }
 }

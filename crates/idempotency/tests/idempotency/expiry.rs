@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use idempotency::IdempotencyStore;
+
 use crate::world::{
-    IN_PROGRESS_FOR, RETENTION, START, World, is_completed, is_in_progress, is_new, payload,
+    IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, is_new, n,
+    payload,
 };
 
 const A_MILLISECOND: Duration = Duration::from_millis(1);
@@ -13,11 +16,9 @@ async fn a_claim_refuses_others_to_the_very_millisecond_of_its_expiry() {
     let world = World::start().await;
     let store = world.store();
     let _claim = is_new(store.claim("key", &payload()).await);
-    for still_held in [IN_PROGRESS_FOR - A_MILLISECOND, IN_PROGRESS_FOR] {
-        world.clock.set(START + still_held);
-        is_in_progress(store.claim("key", &payload()).await);
-    }
-    world.clock.set(START + IN_PROGRESS_FOR + A_MILLISECOND);
+    world.clock.set(START + IN_PROGRESS_FOR);
+    is_in_progress(store.claim("key", &payload()).await);
+    world.clock.advance(A_MILLISECOND);
     let _claim = is_new(store.claim("key", &payload()).await);
 }
 
@@ -91,4 +92,21 @@ async fn durations_without_end_are_stored_as_such() {
     let claim = is_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
     is_completed(store.claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn by_default_a_claim_holds_for_a_minute_and_a_record_for_28_days() {
+    let world = World::start().await;
+    let clock = world.clock.clone();
+    let store = IdempotencyStore::builder(world.engine.client(), TABLE)
+        .clock(move || clock.now())
+        .build();
+    let _claim = is_new(store.claim("key", &payload()).await);
+    let record = world.record("key").await.expect("a record");
+    let a_minute = Duration::from_mins(1);
+    let until = n((START + a_minute).as_millis());
+    assert_eq!(record["in_progress_expiration"], until);
+    let four_weeks = Duration::from_hours(28 * 24);
+    let expiration = n((START + four_weeks).as_secs().into());
+    assert_eq!(record["expiration"], expiration);
 }

@@ -1,6 +1,7 @@
 //! The table that `create_table` creates.
 
-use aws_sdk_dynamodb::types::{BillingMode, TimeToLiveStatus};
+use aws_sdk_dynamodb::types::{BillingMode, KeySchemaElement, TimeToLiveStatus};
+use embedded_dynamodb::Wire;
 use idempotency::create_table;
 
 use crate::world::{TABLE, World, is_in_progress, is_new, payload};
@@ -15,7 +16,7 @@ async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
     let keys: Vec<_> = table
         .key_schema()
         .iter()
-        .map(|key| key.attribute_name())
+        .map(KeySchemaElement::attribute_name)
         .collect();
     assert_eq!(keys, ["id"]);
     let billing = table.billing_mode_summary.expect("a billing mode");
@@ -36,7 +37,10 @@ async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
 async fn a_table_that_exists_is_kept() {
     let world = World::start().await;
     let _claim = is_new(world.store().claim("key", &payload()).await);
-    let created = create_table(&world.engine.client(), TABLE).await;
+    let wire = Wire::watched();
+    let created = create_table(&world.engine.client_over(&wire), TABLE).await;
     created.expect("nothing to create");
+    // DynamoDB refuses to enable the time to live a second time; the embedded engine does not.
+    assert_eq!(wire.count("UpdateTimeToLive"), 0);
     is_in_progress(world.store().claim("key", &payload()).await);
 }

@@ -1,0 +1,126 @@
+//! What became of a batch: a log line for each message, the metrics, and the answer to the queue.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use aws_lambda_events::event::sqs::SqsBatchResponse;
+use order_events::{Event, EventType};
+use order_store::Applied;
+use tracing::field::display;
+
+use crate::failure::with_causes;
+use crate::metrics::{Tally, millis};
+use crate::projector::Outcome;
+use crate::{BatchFailed, Failure};
+
+/// Collects the outcomes of one batch.
+pub(crate) struct Report<'a> {
+    event_type: EventType,
+    request_id: &'a str,
+    now: SystemTime,
+    messages: usize,
+    tally: Tally,
+    reasons: BTreeSet<&'static str>,
+    response: SqsBatchResponse,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(event_type: EventType, request_id: &'a str, now: SystemTime) -> Self {
+        Self {
+            event_type,
+            request_id,
+            now,
+            messages: 0,
+            tally: Tally::default(),
+            reasons: BTreeSet::new(),
+            response: SqsBatchResponse::default(),
+        }
+    }
+
+    /// Notes the outcome of an event for every message that brought it.
+    pub(crate) fn note_event(&mut self, message_ids: &[String], event: &Event, outcome: &Outcome) {
+        let again = Outcome::Stored(Applied::Duplicate);
+        let mut outcome = outcome;
+        for message_id in message_ids {
+            self.note(message_id, Some(event), outcome);
+            if matches!(outcome, Outcome::Stored(_)) {
+                outcome = &again;
+            }
+        }
+    }
+
+    /// Notes the outcome of one message; `event` is what could be read of it.
+    pub(crate) fn note(&mut self, message_id: &str, event: Option<&Event>, outcome: &Outcome) {
+        self.messages += 1;
+        let request_id = self.request_id;
+        let event_id = event.map(|event| display(event.id));
+        let order_id = event.map(|event| display(event.order_id()));
+        match outcome {
+            Outcome::Stored(applied) => {
+                let lag_ms = event.map(|event| millis(self.now) - event.at.as_millis());
+                let outcome = self.tally.note_stored(*applied, lag_ms);
+                tracing::info!(
+                    request_id,
+                    message_id,
+                    event_id,
+                    order_id,
+                    outcome,
+                    lag_ms,
+                    "projected"
+                );
+            }
+            Outcome::InProgress => {
+                self.tally.in_progress += 1;
+                self.response.add_failure(message_id);
+                let outcome = "in_progress";
+                tracing::info!(
+                    request_id,
+                    message_id,
+                    event_id,
+                    order_id,
+                    outcome,
+                    "left for later"
+                );
+            }
+            Outcome::Failed(failure) => {
+                match failure {
+                    Failure::Malformed(_) => self.tally.malformed += 1,
+                    Failure::WrongType { .. }
+                    | Failure::Store(_)
+                    | Failure::Record(_)
+                    | Failure::OutOfTime => self.tally.failed += 1,
+                }
+                self.reasons.insert(failure.code());
+                self.response.add_failure(message_id);
+                tracing::error!(
+                    request_id,
+                    message_id,
+                    event_id,
+                    order_id,
+                    outcome = "failed",
+                    reason = failure.code(),
+                    retryable = failure.is_retryable(),
+                    error = with_causes(failure),
+                    "not projected"
+                );
+            }
+        }
+    }
+
+    /// Prints the metrics and gives the answer.
+    ///
+    /// A message that another invocation is at has not failed: if that is all there is, it is no error.
+    pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
+        for line in self.tally.lines(self.event_type, self.now) {
+            println!("{line}");
+        }
+        let all_came_back = self.response.batch_item_failures.len() == self.messages;
+        if all_came_back && !self.reasons.is_empty() {
+            return Err(BatchFailed {
+                messages: self.messages,
+                reasons: self.reasons.into_iter().collect(),
+            });
+        }
+        Ok(self.response)
+    }
+}

@@ -1,0 +1,138 @@
+//! What a batch is answered.
+
+use std::time::Duration;
+
+use embedded_dynamodb::{Disturbance, Wire};
+use event_handlers::BatchFailed;
+use order_events::{Event, EventType, Payload};
+use order_view::fold;
+
+use crate::world::{Batch, World, failures, orders_created, story};
+
+#[tokio::test]
+async fn a_bad_message_fails_alone() {
+    let world = World::create().await;
+    let good = orders_created(2);
+    let batch = Batch::of([
+        good[0].to_message().unwrap(),
+        "not JSON".to_owned(),
+        good[1].to_message().unwrap(),
+        story()[1].to_message().unwrap(),
+    ]);
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let response = function.invoke(&batch).await.unwrap();
+    assert_eq!(failures(&response), ["message-1", "message-3"]);
+    for (order_id, view) in fold(&good) {
+        assert_eq!(world.view(&order_id).await, Some(view));
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_as_a_whole_is_an_error() {
+    let world = World::create().await;
+    let batch = Batch::of(["{}".to_owned(), story()[1].to_message().unwrap()]);
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let failed = function.invoke(&batch).await.unwrap_err();
+    let reasons = vec!["malformed_envelope", "wrong_event_type"];
+    assert_eq!(
+        failed,
+        BatchFailed {
+            messages: 2,
+            reasons
+        }
+    );
+}
+
+#[tokio::test]
+async fn an_empty_batch_is_fine() {
+    let world = World::create().await;
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let response = function.invoke(&Batch::default()).await.unwrap();
+    assert_eq!(response.batch_item_failures, []);
+}
+
+#[tokio::test]
+async fn an_event_twice_in_a_batch_is_projected_once_and_acknowledged_twice() {
+    let (world, wire) = (World::create().await, Wire::watched());
+    let events = orders_created(1);
+    let batch = Batch::of_events([&events[0], &events[0]]);
+    let response = world
+        .function(EventType::OrderCreated, &wire)
+        .invoke(&batch)
+        .await
+        .unwrap();
+    assert_eq!(response.batch_item_failures, []);
+    assert_eq!(wire.count("UpdateItem"), 1);
+}
+
+#[tokio::test]
+async fn another_payload_under_the_same_id_is_refused() {
+    let world = World::create().await;
+    let event = orders_created(1).remove(0);
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let _ = function.invoke(&Batch::of_events([&event])).await.unwrap();
+
+    let forged = renamed(&event, "Somebody else's");
+    let failed = function
+        .invoke(&Batch::of_events([&forged]))
+        .await
+        .unwrap_err();
+    assert_eq!(failed.reasons, ["payload_mismatch"]);
+
+    let response = function
+        .invoke(&Batch::of_events([&forged, &event]))
+        .await
+        .unwrap();
+    assert_eq!(failures(&response), ["message-0"]);
+    let order_id = event.order_id();
+    assert_eq!(
+        world.view(&order_id).await,
+        fold([&event]).remove(&order_id)
+    );
+}
+
+#[tokio::test]
+async fn a_failed_update_gives_its_claim_back() {
+    let world = World::create().await;
+    let batch = Batch::of_events(&orders_created(1));
+    let wire = Wire::disturbed(|request| match request.operation.as_str() {
+        "UpdateItem" => Disturbance::Throttle,
+        _ => Disturbance::None,
+    });
+    let failed = world
+        .function(EventType::OrderCreated, &wire)
+        .invoke(&batch)
+        .await
+        .unwrap_err();
+    assert_eq!(failed.reasons, ["throttled"]);
+
+    // At once, and not only after the claim would have expired.
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let response = function.invoke(&batch).await.unwrap();
+    assert_eq!(response.batch_item_failures, []);
+}
+
+#[tokio::test]
+async fn messages_that_time_does_not_allow_come_again() {
+    let (world, wire) = (World::create().await, Wire::watched());
+    let batch = Batch::of_events(&orders_created(3));
+    let function = world.function(EventType::OrderCreated, &wire);
+    let failed = function
+        .invoke_within(&batch, Duration::ZERO)
+        .await
+        .unwrap_err();
+    assert_eq!(failed.reasons, ["out_of_time"]);
+
+    world.pass_time();
+    let response = function.invoke(&batch).await.unwrap();
+    assert_eq!(response.batch_item_failures, []);
+}
+
+fn renamed(event: &Event, restaurant_name: &str) -> Event {
+    let mut event = event.clone();
+    let Payload::OrderCreated(payload) = &mut event.payload else {
+        unreachable!("the story begins with OrderCreated");
+    };
+    payload.restaurant_name = restaurant_name.to_owned();
+    event
+}

@@ -1,0 +1,177 @@
+//! Both tables on an engine of their own, a clock that is set by hand, and the story of one order.
+
+#![allow(unreachable_pub)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
+use aws_sdk_dynamodb::Client;
+use embedded_dynamodb::{Engine, Wire};
+use event_handlers::{BatchFailed, Config, Projector};
+use order_events::{Event, EventType, Message, OrderId};
+use order_store::OrderStore;
+use order_view::OrderView;
+use serde_json::{Value, json};
+
+const ORDERS: &str = "ftgo-order-history";
+const RECORDS: &str = "ftgo-order-history-idempotency";
+
+/// How long an invocation may take.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub struct World {
+    engine: Engine,
+    pub client: Client,
+    /// Seconds since the story was told.
+    clock: Arc<AtomicU64>,
+}
+
+impl World {
+    pub async fn create() -> Self {
+        let engine = Engine::start();
+        let client = engine.client();
+        let orders = order_store::table::create(&client, ORDERS).unwrap();
+        orders.send().await.unwrap();
+        idempotency::create_table(&client, RECORDS).await.unwrap();
+        let clock = Arc::default();
+        Self {
+            engine,
+            client,
+            clock,
+        }
+    }
+
+    /// A function for one event type whose requests go over `wire`.
+    pub fn function(&self, event_type: EventType, wire: &Wire) -> Function {
+        let config = Config {
+            event_type,
+            order_history_table: ORDERS.to_owned(),
+            idempotency_table: RECORDS.to_owned(),
+        };
+        let clock = Arc::clone(&self.clock);
+        let now = Arc::new(move || time(&clock));
+        Function {
+            projector: Projector::new(&config, &self.engine.client_over(wire), now),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// Lets so much time pass that every claim has expired.
+    pub fn pass_time(&self) {
+        self.clock
+            .fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
+    }
+
+    pub async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
+        let store = OrderStore::new(self.client.clone(), ORDERS);
+        store.find_order(order_id).await.unwrap()
+    }
+}
+
+pub struct Function {
+    projector: Projector,
+    clock: Arc<AtomicU64>,
+}
+
+impl Function {
+    pub async fn invoke(&self, batch: &Batch) -> Result<SqsBatchResponse, BatchFailed> {
+        self.invoke_within(batch, TIMEOUT).await
+    }
+
+    pub async fn invoke_within(
+        &self,
+        batch: &Batch,
+        timeout: Duration,
+    ) -> Result<SqsBatchResponse, BatchFailed> {
+        let deadline = time(&self.clock) + timeout;
+        self.projector
+            .handle(batch.to_sqs(), "request-1", deadline)
+            .await
+    }
+}
+
+fn time(clock: &AtomicU64) -> SystemTime {
+    let told = Duration::from_secs(1_772_400_000);
+    SystemTime::UNIX_EPOCH + told + Duration::from_secs(clock.load(Ordering::SeqCst))
+}
+
+/// Messages by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch(pub BTreeMap<String, String>);
+
+impl Batch {
+    /// Messages that are named by their place.
+    pub fn of(bodies: impl IntoIterator<Item = String>) -> Self {
+        Self(
+            bodies
+                .into_iter()
+                .enumerate()
+                .map(|(place, body)| (format!("message-{place}"), body))
+                .collect(),
+        )
+    }
+
+    pub fn of_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        Self::of(events.into_iter().map(|event| event.to_message().unwrap()))
+    }
+
+    fn to_sqs(&self) -> SqsEvent {
+        let records: Vec<Value> = self
+            .0
+            .iter()
+            .map(|(id, body)| json!({"messageId": id, "body": body}))
+            .collect();
+        serde_json::from_value(json!({ "Records": records })).unwrap()
+    }
+
+    /// What the queue keeps after this answer.
+    pub fn left_after(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
+        let mut left = self.clone();
+        if let Ok(response) = answer {
+            let failed: Vec<_> = response
+                .batch_item_failures
+                .iter()
+                .map(|failure| &failure.item_identifier)
+                .collect();
+            left.0.retain(|id, _| failed.contains(&id));
+        }
+        left
+    }
+}
+
+/// The ids of the messages that come again.
+pub fn failures(response: &SqsBatchResponse) -> Vec<&str> {
+    let mut failures: Vec<_> = response
+        .batch_item_failures
+        .iter()
+        .map(|failure| failure.item_identifier.as_str())
+        .collect();
+    failures.sort_unstable();
+    failures
+}
+
+pub fn story() -> Vec<Event> {
+    let story = include_str!("../../../../events/story.json");
+    let messages: Vec<Value> = serde_json::from_str(story).unwrap();
+    messages
+        .iter()
+        .map(|message| Message::parse(&message.to_string()).unwrap().event)
+        .collect()
+}
+
+/// `OrderCreated` for orders 1 to n, each with an id of its own.
+pub fn orders_created(n: u64) -> Vec<Event> {
+    let created = &story()[0];
+    (1..=n)
+        .map(|n| Event {
+            id: format!("{:016x}-{n:016x}", created.at.as_millis())
+                .parse()
+                .unwrap(),
+            aggregate_id: n.to_string().parse().unwrap(),
+            ..created.clone()
+        })
+        .collect()
+}

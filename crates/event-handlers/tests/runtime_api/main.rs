@@ -1,0 +1,251 @@
+//! The real binary behind a Lambda Runtime API, with the events of `events/`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use embedded_dynamodb::Engine;
+use local::lambda::{Function, InvokeError, Settings};
+use order_events::{Event, EventType, Message};
+use order_store::OrderStore;
+use order_view::fold;
+use serde_json::{Value, json};
+
+const ORDERS: &str = "ftgo-order-history";
+const RECORDS: &str = "ftgo-order-history-idempotency";
+
+#[tokio::test]
+async fn all_functions_take_their_sample_event_and_leave_its_effect() {
+    let account = Account::create().await;
+    let mut projected = Vec::new();
+    for &event_type in EventType::ALL {
+        let event = sample(event_type.name());
+        let function = account.function(event_type.name()).await;
+        let response = function.invoke(event.clone()).await;
+        assert_eq!(
+            response,
+            Ok(json!({"batchItemFailures": []})),
+            "{event_type}: {:#?}",
+            function.log()
+        );
+        projected.extend(events_in(&event));
+    }
+    account.assert_holds(&projected).await;
+}
+
+#[tokio::test]
+async fn an_sns_notification_and_an_eventbridge_event_are_unwrapped() {
+    let account = Account::create().await;
+    let event = sample("wrapped-in-sns-and-eventbridge");
+    let function = account.function("OrderCreated").await;
+    assert_eq!(
+        function.invoke(event.clone()).await,
+        Ok(json!({"batchItemFailures": []}))
+    );
+    account.assert_holds(&events_in(&event)).await;
+}
+
+#[tokio::test]
+async fn a_mixed_batch_gives_back_only_its_bad_messages() {
+    let account = Account::create().await;
+    let event = sample("failure-mixed-batch");
+    let id = |place: usize| event["Records"][place]["messageId"].as_str().unwrap();
+    let function = account.function("OrderCreated").await;
+    let response = function.invoke(event.clone()).await.unwrap();
+    let failures = response["batchItemFailures"].as_array().unwrap();
+    let mut failed: Vec<_> = failures
+        .iter()
+        .map(|failure| failure["itemIdentifier"].as_str().unwrap())
+        .collect();
+    failed.sort_unstable();
+    let mut expected = [id(1), id(2), id(5)];
+    expected.sort_unstable();
+    assert_eq!(failed, expected);
+
+    let log = log_of(function).await;
+    let reasons: BTreeMap<_, _> = log
+        .iter()
+        .filter(|line| line["level"] == "ERROR")
+        .map(|line| {
+            (
+                line["message_id"].as_str().unwrap(),
+                line["reason"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        (id(1), "malformed_body"),
+        (id(2), "malformed_payload"),
+        (id(5), "wrong_event_type"),
+    ];
+    assert_eq!(
+        reasons,
+        BTreeMap::from(expected),
+        "each failure once, with its reason"
+    );
+    let mut good = events_in(&event);
+    good.retain(|event| event.event_type() == EventType::OrderCreated);
+    assert_eq!(good.len(), 3, "two orders, one of them twice");
+    account.assert_holds(&good).await;
+}
+
+#[tokio::test]
+async fn a_batch_of_one_bad_message_is_the_functions_error() {
+    let account = Account::create().await;
+    let function = account.function("OrderCreated").await;
+    let failures = [
+        ("failure-malformed-body", "malformed_body"),
+        ("failure-wrong-type", "wrong_event_type"),
+        ("failure-unsortable-id", "malformed_header"),
+    ];
+    for (file, reason) in failures {
+        let Err(InvokeError::Function(error)) = function.invoke(sample(file)).await else {
+            panic!("{file} was not refused");
+        };
+        assert_eq!(error["errorType"], "BatchFailed");
+        assert!(
+            error["errorMessage"].as_str().unwrap().contains(reason),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_line_is_json_with_ids_and_outcome_metrics_and_no_customer_data() {
+    let account = Account::create().await;
+    let function = account.function("OrderCreated").await;
+    function
+        .invoke(sample("failure-mixed-batch"))
+        .await
+        .unwrap();
+
+    let log = log_of(function).await;
+    let projected = log
+        .iter()
+        .find(|line| line["outcome"] == "applied")
+        .unwrap();
+    for field in [
+        "request_id",
+        "message_id",
+        "event_id",
+        "order_id",
+        "lag_ms",
+        "timestamp",
+        "level",
+    ] {
+        assert!(!projected[field].is_null(), "no {field} in {projected}");
+    }
+    let metrics = log.iter().find(|line| line["_aws"].is_object()).unwrap();
+    assert_eq!(metrics["EventType"], "OrderCreated");
+    assert_eq!(metrics["Applied"], 2);
+    assert_eq!(metrics["Duplicate"], 1, "the same event twice in the batch");
+    assert_eq!(metrics["Malformed"], 2);
+    assert_eq!(metrics["Failed"], 1);
+    assert_eq!(metrics["ProjectionLag"].as_array().unwrap().len(), 2);
+    let declared = &metrics["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!(declared["Namespace"], "FtgoOrderHistory");
+    for metric in declared["Metrics"].as_array().unwrap() {
+        let name = metric["Name"].as_str().unwrap();
+        assert!(
+            !metrics[name].is_null(),
+            "{name} is declared but has no value"
+        );
+    }
+
+    let text = serde_json::to_string_pretty(&log).unwrap();
+    for private in [
+        "Ajanta",
+        "Vindaloo",
+        "9 Amazing View",
+        "1511300065921",
+        "9.95",
+    ] {
+        assert!(!text.contains(private), "{private} is in the log:\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_handler_stops_at_init_and_says_what_to_set() {
+    let account = Account::create().await;
+    let function = account.function("bootstrap").await;
+    let Err(InvokeError::Exited { log }) = function.invoke(sample("OrderCreated")).await else {
+        panic!("it runs");
+    };
+    assert!(
+        log.contains("Handler (_HANDLER) names no event type"),
+        "{log}"
+    );
+}
+
+/// Both tables, and functions that know where they are.
+struct Account {
+    engine: Engine,
+}
+
+impl Account {
+    async fn create() -> Self {
+        let engine = Engine::start();
+        let client = engine.client();
+        order_store::table::create(&client, ORDERS)
+            .unwrap()
+            .send()
+            .await
+            .unwrap();
+        idempotency::create_table(&client, RECORDS).await.unwrap();
+        Self { engine }
+    }
+
+    async fn function(&self, handler: &str) -> Function {
+        let environment = [
+            ("ORDER_HISTORY_TABLE", ORDERS.to_owned()),
+            ("IDEMPOTENCY_TABLE", RECORDS.to_owned()),
+            ("AWS_ENDPOINT_URL_DYNAMODB", self.engine.endpoint()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "local".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
+        ];
+        let settings = Settings {
+            name: format!("ftgo-order-history-{handler}"),
+            handler: handler.to_owned(),
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_event-handler")),
+            environment: environment
+                .map(|(name, value)| (name.to_owned(), value))
+                .to_vec(),
+            timeout: Duration::from_secs(30),
+        };
+        Function::start(settings).await.unwrap()
+    }
+
+    /// Every order of these events is what `fold` makes of them.
+    async fn assert_holds(&self, events: &[Event]) {
+        let store = OrderStore::new(self.engine.client(), ORDERS);
+        for (order_id, view) in fold(events) {
+            assert_eq!(store.find_order(&order_id).await.unwrap(), Some(view));
+        }
+    }
+}
+
+fn sample(name: &str) -> Value {
+    let events = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events");
+    let text = std::fs::read_to_string(events.join(format!("{name}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The events in a batch that are well-formed.
+fn events_in(batch: &Value) -> Vec<Event> {
+    let records = batch["Records"].as_array().unwrap();
+    records
+        .iter()
+        .filter_map(|record| Message::parse(record["body"].as_str().unwrap()).ok())
+        .map(|message| message.event)
+        .collect()
+}
+
+/// All that the function printed: each line must be JSON.
+async fn log_of(function: Function) -> Vec<Value> {
+    let lines = function.stop().await.unwrap();
+    lines
+        .iter()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}

@@ -1,0 +1,253 @@
+//! A Lambda function: its binary as a process, behind the Runtime API.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{AppendHeaders, IntoResponse};
+use axum::routing::{get, post};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+/// What Lambda needs to know of a function.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The function's name.
+    pub name: String,
+    /// The function's `Handler`.
+    pub handler: String,
+    /// The `bootstrap`.
+    pub binary: PathBuf,
+    /// The function's own environment variables, and the AWS ones for where its services are.
+    pub environment: Vec<(String, String)>,
+    /// The function's timeout.
+    pub timeout: Duration,
+}
+
+/// A running function. Its process ends when this value is dropped.
+#[derive(Debug)]
+pub struct Function {
+    invocations: mpsc::UnboundedSender<Invocation>,
+    process: AsyncMutex<Process>,
+    log: Arc<Mutex<Vec<String>>>,
+    timeout: Duration,
+    /// The Runtime API; it ends with this value.
+    _api: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    /// They keep what the process prints, and end after it.
+    readers: JoinSet<()>,
+}
+
+/// Why an invocation gave no response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvokeError {
+    /// The function said that it failed: an object with `errorType` and `errorMessage`.
+    #[error("the function failed: {0}")]
+    Function(Value),
+    /// The process ended; its log says why.
+    #[error("the function's process ended before it answered: {log}")]
+    Exited {
+        /// What it printed last.
+        log: String,
+    },
+    /// The function took longer than it may.
+    #[error("the function timed out after {0:?}")]
+    TimedOut(Duration),
+}
+
+type Answer = Result<Value, InvokeError>;
+
+#[derive(Debug)]
+struct Invocation {
+    payload: Value,
+    deadline: SystemTime,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Function {
+    /// Starts the Runtime API and the process.
+    pub async fn start(settings: Settings) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let api = listener.local_addr()?;
+        let (invocations, waiting) = mpsc::unbounded_channel();
+        let routes = runtime_api(waiting, &settings.name);
+        let mut api_server = JoinSet::new();
+        api_server.spawn(async move {
+            // It serves until the task is dropped; there is nobody to tell if it does not.
+            let _ = axum::serve(listener, routes).await;
+        });
+
+        let mut child = Command::new(&settings.binary)
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("AWS_LAMBDA_RUNTIME_API", api.to_string())
+            .env("AWS_LAMBDA_FUNCTION_NAME", &settings.name)
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
+            .env("_HANDLER", &settings.handler)
+            .envs(settings.environment)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let log = Arc::default();
+        let mut readers = JoinSet::new();
+        if let Some(stdout) = child.stdout.take() {
+            readers.spawn(keep_lines(stdout, Arc::clone(&log)));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            readers.spawn(keep_lines(stderr, Arc::clone(&log)));
+        }
+        Ok(Self {
+            invocations,
+            process: AsyncMutex::new(Process { child, readers }),
+            log,
+            timeout: settings.timeout,
+            _api: api_server,
+        })
+    }
+
+    /// Invokes the function with an event, and waits for its answer.
+    pub async fn invoke(&self, payload: Value) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let deadline = SystemTime::now() + self.timeout;
+        // If nobody receives it, the process has ended, which is found below.
+        let _ = self.invocations.send(Invocation {
+            payload,
+            deadline,
+            answer,
+        });
+        let mut process = self.process.lock().await;
+        let answer = tokio::select! {
+            // An answer counts even if the process ends right after it.
+            biased;
+            answer = answered => answer.ok(),
+            _ = process.child.wait() => None,
+            () = tokio::time::sleep(self.timeout) => Some(Err(InvokeError::TimedOut(self.timeout))),
+        };
+        match answer {
+            Some(answer) => answer,
+            None => Err(InvokeError::Exited {
+                log: process.last_words(&self.log).await.join("\n"),
+            }),
+        }
+    }
+
+    /// Ends the process, and gives all that it printed.
+    pub async fn stop(self) -> io::Result<Vec<String>> {
+        let mut process = self.process.into_inner();
+        process.child.kill().await?;
+        Ok(process.last_words(&self.log).await)
+    }
+}
+
+impl Process {
+    /// All that a process that has ended printed, line by line.
+    async fn last_words(&mut self, log: &Mutex<Vec<String>>) -> Vec<String> {
+        while self.readers.join_next().await.is_some() {}
+        log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
+    }
+}
+
+struct Api {
+    function_name: String,
+    waiting: AsyncMutex<mpsc::UnboundedReceiver<Invocation>>,
+    running: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
+}
+
+fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, function_name: &str) -> Router {
+    let api = Arc::new(Api {
+        function_name: function_name.to_owned(),
+        waiting: AsyncMutex::new(waiting),
+        running: Mutex::default(),
+    });
+    Router::new()
+        .route("/2018-06-01/runtime/invocation/next", get(next))
+        .route(
+            "/2018-06-01/runtime/invocation/{request_id}/response",
+            post(respond),
+        )
+        .route(
+            "/2018-06-01/runtime/invocation/{request_id}/error",
+            post(fail),
+        )
+        .with_state(api)
+}
+
+async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
+    let Some(invocation) = api.waiting.lock().await.recv().await else {
+        // The function is being dropped.
+        return Err(StatusCode::GONE);
+    };
+    let request_id = Uuid::new_v4().to_string();
+    let deadline = invocation
+        .deadline
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let arn = format!(
+        "arn:aws:lambda:us-east-1:000000000000:function:{}",
+        api.function_name
+    );
+    let headers = AppendHeaders([
+        ("lambda-runtime-aws-request-id", request_id.clone()),
+        (
+            "lambda-runtime-deadline-ms",
+            deadline.as_millis().to_string(),
+        ),
+        ("lambda-runtime-invoked-function-arn", arn),
+    ]);
+    let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
+    running.insert(request_id, invocation.answer);
+    Ok((headers, invocation.payload.to_string()))
+}
+
+async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: String) -> StatusCode {
+    answer(&state, &request_id, Ok, &body)
+}
+
+async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: String) -> StatusCode {
+    answer(
+        &state,
+        &request_id,
+        |error| Err(InvokeError::Function(error)),
+        &body,
+    )
+}
+
+fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: &str) -> StatusCode {
+    let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(waiting) = running.remove(request_id) else {
+        return StatusCode::NOT_FOUND;
+    };
+    let Ok(body) = serde_json::from_str(body) else {
+        return StatusCode::BAD_REQUEST;
+    };
+    // Who asked may have given up.
+    let _ = waiting.send(kind(body));
+    StatusCode::ACCEPTED
+}
