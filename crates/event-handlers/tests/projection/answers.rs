@@ -133,6 +133,6 @@ fn renamed(event: &Event, restaurant_name: &str) -> Event {
     let Payload::OrderCreated(payload) = &mut event.payload else {
         unreachable!("the story begins with OrderCreated");
     };
-    payload.restaurant_name = restaurant_name.to_owned();
+    restaurant_name.clone_into(&mut payload.restaurant_name);
     event
 }

@@ -1,7 +1,5 @@
 //! Both tables on an engine of their own, a clock that is set by hand, and the story of one order.
 
-#![allow(unreachable_pub)]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,17 +18,17 @@ const ORDERS: &str = "ftgo-order-history";
 const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// How long an invocation may take.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub struct World {
+pub(crate) struct World {
     engine: Engine,
-    pub client: Client,
+    pub(crate) client: Client,
     /// Seconds since the story was told.
     clock: Arc<AtomicU64>,
 }
 
 impl World {
-    pub async fn create() -> Self {
+    pub(crate) async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
         let orders = order_store::table::create(&client, ORDERS).unwrap();
@@ -45,7 +43,7 @@ impl World {
     }
 
     /// A function for one event type whose requests go over `wire`.
-    pub fn function(&self, event_type: EventType, wire: &Wire) -> Function {
+    pub(crate) fn function(&self, event_type: EventType, wire: &Wire) -> Function {
         let config = Config {
             event_type,
             order_history_table: ORDERS.to_owned(),
@@ -60,28 +58,28 @@ impl World {
     }
 
     /// Lets so much time pass that every claim has expired.
-    pub fn pass_time(&self) {
+    pub(crate) fn pass_time(&self) {
         self.clock
             .fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
     }
 
-    pub async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
+    pub(crate) async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
         let store = OrderStore::new(self.client.clone(), ORDERS);
         store.find_order(order_id).await.unwrap()
     }
 }
 
-pub struct Function {
+pub(crate) struct Function {
     projector: Projector,
     clock: Arc<AtomicU64>,
 }
 
 impl Function {
-    pub async fn invoke(&self, batch: &Batch) -> Result<SqsBatchResponse, BatchFailed> {
+    pub(crate) async fn invoke(&self, batch: &Batch) -> Result<SqsBatchResponse, BatchFailed> {
         self.invoke_within(batch, TIMEOUT).await
     }
 
-    pub async fn invoke_within(
+    pub(crate) async fn invoke_within(
         &self,
         batch: &Batch,
         timeout: Duration,
@@ -94,17 +92,17 @@ impl Function {
 }
 
 fn time(clock: &AtomicU64) -> SystemTime {
-    let told = Duration::from_secs(1_772_400_000);
-    SystemTime::UNIX_EPOCH + told + Duration::from_secs(clock.load(Ordering::SeqCst))
+    let told = SystemTime::UNIX_EPOCH + Duration::from_mins(29_540_000);
+    told + Duration::from_secs(clock.load(Ordering::SeqCst))
 }
 
 /// Messages by their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Batch(pub BTreeMap<String, String>);
+pub(crate) struct Batch(pub(crate) BTreeMap<String, String>);
 
 impl Batch {
     /// Messages that are named by their place.
-    pub fn of(bodies: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn of(bodies: impl IntoIterator<Item = String>) -> Self {
         Self(
             bodies
                 .into_iter()
@@ -114,7 +112,7 @@ impl Batch {
         )
     }
 
-    pub fn of_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub(crate) fn of_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         Self::of(events.into_iter().map(|event| event.to_message().unwrap()))
     }
 
@@ -128,7 +126,7 @@ impl Batch {
     }
 
     /// What the queue keeps after this answer.
-    pub fn left_after(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
+    pub(crate) fn left_after(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
         let mut left = self.clone();
         if let Ok(response) = answer {
             let failed: Vec<_> = response
@@ -143,7 +141,7 @@ impl Batch {
 }
 
 /// The ids of the messages that come again.
-pub fn failures(response: &SqsBatchResponse) -> Vec<&str> {
+pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
     let mut failures: Vec<_> = response
         .batch_item_failures
         .iter()
@@ -153,7 +151,7 @@ pub fn failures(response: &SqsBatchResponse) -> Vec<&str> {
     failures
 }
 
-pub fn story() -> Vec<Event> {
+pub(crate) fn story() -> Vec<Event> {
     let story = include_str!("../../../../events/story.json");
     let messages: Vec<Value> = serde_json::from_str(story).unwrap();
     messages
@@ -163,7 +161,7 @@ pub fn story() -> Vec<Event> {
 }
 
 /// `OrderCreated` for orders 1 to n, each with an id of its own.
-pub fn orders_created(n: u64) -> Vec<Event> {
+pub(crate) fn orders_created(n: u64) -> Vec<Event> {
     let created = &story()[0];
     (1..=n)
         .map(|n| Event {

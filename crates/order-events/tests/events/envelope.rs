@@ -1,0 +1,102 @@
+//! FTGO's own messages, plain and wrapped.
+
+use order_events::{EventType, Message, Payload};
+use serde_json::{Value, json};
+
+/// As FTGO's Order service publishes it: Java class names, numeric ids, nulls left out.
+fn order_created() -> Value {
+    let payload = json!({
+        "orderDetails": {
+            "lineItems": [{"quantity": 5, "menuItemId": "1", "name": "Chicken Vindaloo", "price": "12.34"}],
+            "orderTotal": "61.70",
+            "restaurantId": 1,
+            "consumerId": 1_511_300_065_921_u64,
+            "aFieldOfTomorrow": true
+        },
+        "deliveryAddress": {"street1": "9 Amazing View", "city": "Oakland", "state": "CA", "zip": "94612"},
+        "restaurantName": "Ajanta"
+    });
+    json!({
+        "payload": payload.to_string(),
+        "headers": {
+            "PARTITION_ID": "99",
+            "DATE": "Sun, 1 Mar 2026 12:00:00 GMT",
+            "event-aggregate-type": "net.chrisrichardson.ftgo.orderservice.domain.Order",
+            "event-type": "net.chrisrichardson.ftgo.orderservice.api.events.OrderCreatedEvent",
+            "event-aggregate-id": "99",
+            "DESTINATION": "net.chrisrichardson.ftgo.orderservice.domain.Order",
+            "ID": "0000019ca9450a07-0242ac1200080001"
+        }
+    })
+}
+
+#[test]
+fn ftgos_own_order_created_is_read() {
+    let event = Message::parse(&order_created().to_string()).unwrap().event;
+    assert_eq!(event.event_type(), EventType::OrderCreated);
+    assert_eq!(event.order_id().as_str(), "99");
+    assert_eq!(
+        event.at.to_string(),
+        "2026-03-01T12:00:00.007Z",
+        "from the id, not from DATE"
+    );
+    let Payload::OrderCreated(payload) = event.payload else {
+        panic!("not OrderCreated");
+    };
+    assert_eq!(payload.order_details.consumer_id.as_str(), "1511300065921");
+    assert_eq!(payload.order_details.order_total.as_str(), "61.70");
+    assert_eq!(payload.delivery_address.unwrap().street2, None);
+}
+
+#[test]
+fn wrapped_in_sns_or_eventbridge_or_both_it_is_the_same() {
+    let plain = order_created();
+    let sns = json!({"Type": "Notification", "TopicArn": "arn", "Message": plain.to_string()});
+    let eventbridge = json!({"detail-type": "OrderCreated", "source": "ftgo", "detail": plain});
+    let both = json!({"Type": "Notification", "Message": eventbridge.to_string()});
+    let expected = Message::parse(&plain.to_string()).unwrap();
+    for wrapped in [sns, eventbridge, both] {
+        assert_eq!(Message::parse(&wrapped.to_string()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_short_type_name_is_the_same_as_a_class_name() {
+    let names = [
+        "OrderCreated",
+        "OrderCreatedEvent",
+        "a.b.OrderCreated",
+        "a.b.Outer$OrderCreatedEvent",
+    ];
+    for name in names {
+        let mut message = order_created();
+        message["headers"]["event-type"] = name.into();
+        let event = Message::parse(&message.to_string()).unwrap().event;
+        assert_eq!(event.event_type(), EventType::OrderCreated, "{name}");
+    }
+}
+
+#[test]
+fn an_id_without_a_time_takes_it_from_the_date_header() {
+    let mut message = order_created();
+    message["headers"]["ID"] = "0000000000000001-0000000000000002".into();
+    let event = Message::parse(&message.to_string()).unwrap().event;
+    assert_eq!(event.at.to_string(), "2026-03-01T12:00:00.000Z");
+}
+
+#[test]
+fn content_is_the_same_for_the_same_event_whatever_brings_it() {
+    let plain = Message::parse(&order_created().to_string()).unwrap();
+    let mut again = order_created();
+    again["headers"]["DATE"] = "Mon, 2 Mar 2026 12:00:00 GMT".into();
+    assert_eq!(
+        Message::parse(&again.to_string()).unwrap().content(),
+        plain.content()
+    );
+
+    again["headers"]["event-aggregate-id"] = "100".into();
+    assert_ne!(
+        Message::parse(&again.to_string()).unwrap().content(),
+        plain.content()
+    );
+}

@@ -1,0 +1,84 @@
+//! Event ids of three forms, one order.
+
+use order_events::EventId;
+use proptest::prelude::*;
+
+#[track_caller]
+fn check(text: &str, canonical: &str, time: Option<&str>) {
+    let id = EventId::parse(text).unwrap();
+    assert_eq!(id.to_string(), canonical);
+    assert_eq!(id.time().map(|time| time.to_string()).as_deref(), time);
+}
+
+#[test]
+fn all_three_forms_are_read() {
+    check(
+        "0000019ca9450a07-0242ac1200080001",
+        "0000019ca9450a07-0242ac1200080001",
+        Some("2026-03-01T12:00:00.007Z"),
+    );
+    check(
+        "0000019CA9450A07-0242AC1200080001",
+        "0000019ca9450a07-0242ac1200080001",
+        Some("2026-03-01T12:00:00.007Z"),
+    );
+    check(
+        "019ca945-0a07-7242-ac12-000800010203",
+        "019ca9450a077242-ac12000800010203",
+        Some("2026-03-01T12:00:00.007Z"),
+    );
+    // The ULID specification's own example.
+    check(
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "01563e3ab5d3d676-4c61efb99302bd5b",
+        Some("2016-07-30T23:54:10.259Z"),
+    );
+    check(
+        "01arz3ndektsv4rrffq69g5fav",
+        "01563e3ab5d3d676-4c61efb99302bd5b",
+        Some("2016-07-30T23:54:10.259Z"),
+    );
+    check(
+        "0000000000000001-0000000000000002",
+        "0000000000000001-0000000000000002",
+        None,
+    );
+}
+
+#[test]
+fn anything_else_is_refused() {
+    let refused = [
+        "",
+        "42",
+        "f47ac10b-58cc-4372-a567-0e02b2c3d479", // version 4: random
+        "1ec9414c-232a-6b00-b3c8-9e6bdeced846", // version 6: another epoch
+        "019ca945-0a07-7242-2c12-000800010203", // not the RFC's variant
+        "019ca9450a077242ac12000800010203",
+        "0000019ca9450a0-70242ac1200080001",
+        "0000019ca9450a07_0242ac1200080001",
+        "+000019ca9450a07-0242ac1200080001",
+        "0000019ca9450a0g-0242ac1200080001",
+        "81ARZ3NDEKTSV4RRFFQ69G5FAV", // over 128 bits
+        "01ARZ3NDEKTSV4RRFFQ69G5FAU", // U is no digit
+        "01ARZ3NDEKTSV4RRFFQ69G5FÄ",
+    ];
+    for text in refused {
+        assert!(EventId::parse(text).is_err(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn text_order_is_number_order(one: (u64, u64), other: (u64, u64)) {
+        let text = |(upper, lower): (u64, u64)| format!("{upper:016x}-{lower:016x}");
+        let id = |parts| EventId::parse(&text(parts)).unwrap();
+        prop_assert_eq!(id(one).cmp(&id(other)), text(one).cmp(&text(other)));
+        prop_assert_eq!(id(one).cmp(&id(other)), one.cmp(&other));
+        prop_assert_eq!(EventId::parse(&id(one).to_string()).unwrap(), id(one));
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+        let _ = EventId::parse(&text);
+    }
+}

@@ -1,0 +1,210 @@
+//! Every rejection names the field and the reason, and repeats no value.
+
+use order_events::Message;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn check(body: &str, code: &str, text: &str) {
+    let malformed = Message::parse(body).unwrap_err();
+    assert_eq!(malformed.code(), code, "{malformed}");
+    assert!(malformed.to_string().contains(text), "{malformed}");
+    assert!(
+        !malformed.to_string().contains("SECRET"),
+        "a value leaks: {malformed}"
+    );
+}
+
+fn message(payload: &str, headers: &Value) -> String {
+    let mut all = json!({
+        "ID": "0000019ca9450a07-0242ac1200080001",
+        "event-type": "DeliveryScheduled",
+        "event-aggregate-type": "Delivery",
+        "event-aggregate-id": "d1"
+    });
+    for (name, value) in headers.as_object().unwrap() {
+        if value.is_null() {
+            all.as_object_mut().unwrap().remove(name);
+        } else {
+            all[name] = value.clone();
+        }
+    }
+    json!({"payload": payload, "headers": all}).to_string()
+}
+
+fn scheduled() -> Value {
+    json!({
+        "orderId": 99,
+        "courierId": 7,
+        "estimatedPickupTime": "2026-03-01T12:32:00",
+        "estimatedDeliveryTime": "2026-03-01T12:55:00"
+    })
+}
+
+#[test]
+fn bodies() {
+    check("", "malformed_body", "not valid JSON");
+    check("SECRET", "malformed_body", "not valid JSON");
+    check(r#""SECRET""#, "malformed_body", "expected struct");
+    check("{}", "malformed_envelope", "no `headers`");
+    check(
+        r#"{"headers": "SECRET"}"#,
+        "malformed_body",
+        "`headers`: expected struct",
+    );
+    check(
+        r#"{"headers": {"ID": ["SECRET"]}}"#,
+        "malformed_body",
+        "`headers.ID`: expected a text",
+    );
+    check(
+        r#"{"headers": {}}"#,
+        "malformed_payload",
+        "`payload` is missing",
+    );
+    check(
+        r#"{"headers": {}, "payload": {"a": "SECRET"}}"#,
+        "malformed_body",
+        "`payload`: expected a string",
+    );
+    check(
+        r#"{"Message": {"a": "SECRET"}}"#,
+        "malformed_body",
+        "`Message`: expected a string",
+    );
+    check(
+        r#"{"Message": "SECRET"}"#,
+        "malformed_body",
+        "not valid JSON",
+    );
+    let mut nested = message(&scheduled().to_string(), &json!({}));
+    for _ in 0..4 {
+        nested = json!({ "Message": nested }).to_string();
+    }
+    check(&nested, "malformed_envelope", "more than 3 envelopes");
+}
+
+#[test]
+fn headers() {
+    let check =
+        |headers: Value, code: &str, text: &str| check(&message("{}", &headers), code, text);
+    for name in [
+        "ID",
+        "event-type",
+        "event-aggregate-type",
+        "event-aggregate-id",
+    ] {
+        let mut headers = json!({});
+        headers[name] = Value::Null;
+        check(
+            headers,
+            "malformed_header",
+            &format!("header `{name}` is missing"),
+        );
+    }
+    check(
+        json!({"ID": "SECRET"}),
+        "malformed_header",
+        "header `ID`: must be an Eventuate id",
+    );
+    // A random UUID does not sort.
+    check(
+        json!({"ID": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}),
+        "malformed_header",
+        "ids that do not sort by time would break the view",
+    );
+    check(
+        json!({"event-type": "SECRET"}),
+        "unknown_event_type",
+        "must be one of OrderCreated, ",
+    );
+    check(
+        json!({"event-aggregate-type": "SECRET"}),
+        "wrong_aggregate",
+        "DeliveryScheduled is published by Delivery",
+    );
+    check(
+        json!({"event-aggregate-id": ""}),
+        "malformed_header",
+        "must not be empty",
+    );
+    check(
+        json!({"event-aggregate-id": "SECRET 1"}),
+        "malformed_header",
+        "white space",
+    );
+    check(
+        json!({"event-aggregate-id": "x".repeat(256)}),
+        "malformed_header",
+        "at most 255 bytes",
+    );
+    let no_time = "0000000000000001-0000000000000002";
+    check(json!({"ID": no_time}), "no_event_time", "no `DATE` header");
+    check(
+        json!({"ID": no_time, "DATE": "SECRET"}),
+        "malformed_header",
+        "header `DATE`: must be an RFC 1123",
+    );
+}
+
+#[test]
+fn payloads() {
+    let check = |payload: &str, text: &str| {
+        let text = format!("payload of DeliveryScheduled: {text}");
+        check(&message(payload, &json!({})), "malformed_payload", &text);
+    };
+    check("SECRET", "not valid JSON");
+    check("[]", "expected struct");
+    check("{}", "missing field `orderId`");
+    check(&format!("{} trailing", scheduled()), "not valid JSON");
+    let with = |name: &str, value: Value| {
+        let mut payload = scheduled();
+        payload[name] = value;
+        payload.to_string()
+    };
+    check(
+        &with("orderId", json!(["SECRET"])),
+        "`orderId`: expected a text or a whole number",
+    );
+    check(
+        &with("orderId", json!("SECRET 1")),
+        "`orderId`: must not contain white space",
+    );
+    check(
+        &with("courierId", json!(1.5)),
+        "`courierId`: expected a text or a whole number",
+    );
+    check(
+        &with("estimatedPickupTime", json!("SECRET")),
+        "`estimatedPickupTime`: must be a date and time",
+    );
+    check(
+        &with("estimatedPickupTime", json!(5)),
+        "`estimatedPickupTime`: expected a date and time",
+    );
+    check(
+        &with("estimatedDeliveryTime", json!([2026, 13, 1, 0, 0])),
+        "`estimatedDeliveryTime`: must be a date",
+    );
+}
+
+#[test]
+fn a_price_that_is_a_float_is_refused_where_it_stands() {
+    let payload = json!({
+        "orderDetails": {
+            "lineItems": [
+                {"quantity": 1, "menuItemId": "1", "name": "SECRET", "price": "1.00"},
+                {"quantity": 1, "menuItemId": "2", "name": "SECRET", "price": 9.95}
+            ],
+            "orderTotal": "10.95", "restaurantId": 1, "consumerId": 1
+        },
+        "restaurantName": "SECRET"
+    });
+    let headers = json!({
+        "event-type": "OrderCreated", "event-aggregate-type": "Order", "event-aggregate-id": "99"
+    });
+    check(
+        &message(&payload.to_string(), &headers),
+        "malformed_payload",
+        "`orderDetails.lineItems[1].price`: expected a string",
+    );
+}

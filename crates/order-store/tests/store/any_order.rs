@@ -1,0 +1,128 @@
+//! The same events, in any order and any number of times, leave the item that `fold` makes of them.
+
+use std::cell::Cell;
+
+use crate::story::{self, Table};
+use futures_util::future::join_all;
+use order_events::{Event, EventType, OrderId, OrderStatus};
+use order_store::Applied;
+use order_view::{Effect, fold};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// A whole life: every event type, two revisions, two deliveries.
+#[test]
+fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
+    let table = Table::create();
+    let story = story::events();
+    let types: std::collections::BTreeSet<_> = story.iter().map(Event::event_type).collect();
+    assert_eq!(
+        types.len(),
+        EventType::ALL.len(),
+        "the story has every event type"
+    );
+
+    let deliveries = proptest::collection::vec(0..story.len(), 0..8)
+        .prop_map({
+            let once: Vec<usize> = (0..story.len()).collect();
+            move |again| once.iter().copied().chain(again).collect::<Vec<_>>()
+        })
+        .prop_shuffle();
+    let mut runner = TestRunner::new(Config {
+        cases: 2_000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let case = Cell::new(0);
+    runner
+        .run(&deliveries, |order| {
+            case.set(case.get() + 1);
+            let order_id = OrderId::parse(format!("life-{}", case.get())).unwrap();
+            let events: Vec<_> = order
+                .iter()
+                .map(|&i| story::of_order(&story[i], &order_id))
+                .collect();
+            table.deliver(&events);
+            prop_assert_eq!(table.view(&order_id), fold(&events).remove(&order_id));
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Seven events that write every kind of piece, and supersede each other in all of them.
+#[test]
+fn every_permutation_of_seven_mixed_events() {
+    use EventType::{
+        DeliveryLocationUpdated, DeliveryScheduled, OrderAuthorized, OrderCreated, OrderRevised,
+        TicketAccepted, TicketPreparationStarted,
+    };
+    let table = Table::create();
+    let story = story::events();
+    let seven: Vec<_> = [
+        OrderCreated,
+        OrderAuthorized,
+        OrderRevised,
+        TicketAccepted,
+        TicketPreparationStarted,
+        DeliveryScheduled,
+        DeliveryLocationUpdated,
+    ]
+    .map(|wanted| {
+        story
+            .iter()
+            .rfind(|event| event.event_type() == wanted)
+            .unwrap()
+    })
+    .to_vec();
+
+    let mut permutations = 0;
+    story::permutations(seven.len(), &mut |order| {
+        permutations += 1;
+        let order_id = OrderId::parse(format!("permutation-{permutations}")).unwrap();
+        let events: Vec<_> = order
+            .iter()
+            .map(|&i| story::of_order(seven[i], &order_id))
+            .collect();
+        table.deliver(&events);
+        assert_eq!(
+            table.view(&order_id),
+            fold(&events).remove(&order_id),
+            "order {order:?}"
+        );
+    });
+    assert_eq!(permutations, 5_040);
+}
+
+#[test]
+fn late_order_created_keeps_the_approved_status() {
+    let (table, story) = (Table::create(), story::events());
+    let created = &story[0];
+    let authorized = story::of_type(&story, EventType::OrderAuthorized);
+    assert_eq!(table.apply(authorized), Applied::Written);
+    assert_eq!(table.apply(created), Applied::WrittenLate);
+    assert_eq!(table.apply(created), Applied::Duplicate);
+
+    let view = table.view(&created.order_id()).unwrap();
+    assert_eq!(view.state.unwrap().value, OrderStatus::Approved);
+    assert_eq!(view.details.unwrap().value.restaurant_name, "Ajanta");
+}
+
+/// Eight writers race with the whole story, each in its own order.
+#[test]
+fn concurrent_writers_of_one_order_lose_nothing() {
+    let (table, story) = (Table::create(), story::events());
+    table.block_on(async {
+        let writers = (0..8).map(|writer| {
+            let (store, mut events) = (table.store(), story.clone());
+            events.rotate_left(writer * 3);
+            async move {
+                for event in &events {
+                    let _: Applied = store.apply(Effect::of(event)).await.unwrap();
+                }
+            }
+        });
+        join_all(writers).await;
+    });
+    let order_id = story[0].order_id();
+    assert_eq!(table.view(&order_id), fold(&story).remove(&order_id));
+}

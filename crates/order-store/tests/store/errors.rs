@@ -1,0 +1,103 @@
+//! What goes wrong has its own name.
+
+use crate::story::{self, Table};
+use aws_sdk_dynamodb::types::AttributeValue;
+use embedded_dynamodb::{Disturbance, Wire};
+use order_events::payload::RevisedLineItem;
+use order_events::{Event, EventType, Payload};
+use order_store::{Error, OrderStore};
+use order_view::Effect;
+
+/// Applies `event` to an item that has `attribute` with `value`.
+fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeValue) -> Error {
+    let put = table
+        .client
+        .put_item()
+        .table_name(story::TABLE)
+        .item("orderId", AttributeValue::S(event.order_id().to_string()))
+        .item(attribute, value);
+    table.block_on(put.send()).unwrap();
+    table
+        .block_on(table.store().apply(Effect::of(event)))
+        .unwrap_err()
+}
+
+#[test]
+fn a_missing_table_is_named() {
+    let (table, story) = (Table::create(), story::events());
+    let store = OrderStore::new(table.client.clone(), "no-such-table");
+    let error = table
+        .block_on(store.apply(Effect::of(&story[0])))
+        .unwrap_err();
+    assert!(matches!(error, Error::TableMissing(_)), "{error:?}");
+    assert!(!error.is_retryable());
+    assert!(error.to_string().contains("ORDER_HISTORY_TABLE"));
+}
+
+#[test]
+fn an_item_that_would_be_too_large_is_never_retried() {
+    let (table, story) = (Table::create(), story::events());
+    let mut revised = story::of_type(&story, EventType::OrderRevised).clone();
+    let Payload::OrderRevised(payload) = &mut revised.payload else {
+        unreachable!("the story's event has its own type's payload");
+    };
+    payload.order_revision.revised_order_line_items = (0..5_000)
+        .map(|n| RevisedLineItem {
+            menu_item_id: format!("{n:0>100}"),
+            quantity: 1,
+        })
+        .collect();
+    let error = table
+        .block_on(table.store().apply(Effect::of(&revised)))
+        .unwrap_err();
+    assert!(matches!(error, Error::ItemTooLarge(_)), "{error:?}");
+    assert!(!error.is_retryable());
+}
+
+#[test]
+fn a_set_of_another_type_is_the_servers_to_find() {
+    let (table, story) = (Table::create(), story::events());
+    let number = AttributeValue::N("1".to_owned());
+    let error = apply_onto(&table, &story[0], "timeline", number);
+    assert!(matches!(error, Error::WrongType(_)), "{error:?}");
+    assert!(!error.is_retryable());
+}
+
+#[test]
+fn a_watermark_of_another_type_is_ours_to_find() {
+    let (table, story) = (Table::create(), story::events());
+    let error = apply_onto(&table, &story[0], "ws", AttributeValue::Bool(true));
+    assert!(matches!(error, Error::Corrupt(_)), "{error:?}");
+    assert!(!error.is_retryable());
+    assert!(error.to_string().contains("`ws`"), "{error}");
+}
+
+#[test]
+fn no_answer_may_mean_anything_and_is_retried() {
+    let (table, story) = (Table::create(), story::events());
+    for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
+        let store = table.store_over(&Wire::disturbed(move |_| disturbance));
+        let error = table
+            .block_on(store.apply(Effect::of(&story[0])))
+            .unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+        assert!(error.is_retryable());
+    }
+}
+
+#[test]
+fn throttling_is_named_and_retried() {
+    let (table, story) = (Table::create(), story::events());
+    let store = table.store_over(&Wire::disturbed(|_| Disturbance::Throttle));
+    let error = table
+        .block_on(store.apply(Effect::of(&story[0])))
+        .unwrap_err();
+    assert!(matches!(error, Error::Throttled(_)), "{error:?}");
+    assert!(error.is_retryable());
+}
+
+#[test]
+fn an_order_nobody_knows_is_none() {
+    let table = Table::create();
+    assert_eq!(table.view(&"1".parse().unwrap()), None);
+}

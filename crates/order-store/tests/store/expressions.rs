@@ -1,0 +1,73 @@
+//! The expression of every event, to be read in review: `tests/snapshots/`.
+
+use std::collections::BTreeMap;
+
+use crate::story;
+use aws_sdk_dynamodb::types::AttributeValue;
+use order_events::EventType;
+use order_store::{Update, render};
+use order_view::{Effect, Piece};
+
+#[test]
+fn every_event_renders_as_reviewed() {
+    let story = story::events();
+    for &event_type in EventType::ALL {
+        let effect = Effect::of(story::of_type(&story, event_type));
+        insta::assert_snapshot!(event_type.name(), readable(&render(&effect)));
+    }
+}
+
+#[test]
+fn a_late_event_renders_only_its_news() {
+    let story = story::events();
+    let mut effect = Effect::of(story::of_type(&story, EventType::OrderRevised));
+    effect
+        .pieces
+        .retain(|piece| matches!(piece, Piece::Timeline(_) | Piece::Revision(_)));
+    insta::assert_snapshot!("OrderRevised_late", readable(&render(&effect)));
+}
+
+/// One clause a line; of the names, only those that are not their own alias.
+fn readable(update: &Update) -> String {
+    let update_expression = update
+        .update_expression
+        .replace(", ", "\n    ")
+        .replace(" REMOVE ", "\nREMOVE ")
+        .replace(" ADD ", "\nADD ");
+    let condition = update.condition_expression.as_deref().unwrap_or("nothing");
+    let mut lines = vec![
+        update_expression,
+        format!("IF  {}", condition.replace(" AND ", "\nAND ")),
+    ];
+    let names: BTreeMap<_, _> = update.names.iter().collect();
+    let renamed = names.iter().filter(|(alias, name)| alias[1..] != name[..]);
+    lines.extend(renamed.map(|(alias, name)| format!("{alias} is {name}")));
+    let values: BTreeMap<_, _> = update.values.iter().collect();
+    lines.extend(
+        values
+            .iter()
+            .map(|(alias, value)| format!("{alias} is {}", show(value))),
+    );
+    lines.join("\n")
+}
+
+fn show(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => format!("S {text:?}"),
+        AttributeValue::N(number) => format!("N {number}"),
+        AttributeValue::Ss(elements) => format!("SS {elements:#?}"),
+        AttributeValue::L(values) => {
+            let values: Vec<_> = values.iter().map(show).collect();
+            format!("L\n    {}", values.join("\n    "))
+        }
+        AttributeValue::M(members) => {
+            let members: BTreeMap<_, _> = members.iter().collect();
+            let members: Vec<_> = members
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", show(value)))
+                .collect();
+            format!("M {{{}}}", members.join(", "))
+        }
+        other => panic!("we store no {other:?}"),
+    }
+}

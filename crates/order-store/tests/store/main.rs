@@ -1,0 +1,8 @@
+//! The store on a real engine.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod any_order;
+mod errors;
+mod expressions;
+mod requests;
+mod story;

@@ -1,0 +1,76 @@
+//! What an event costs, counted on the wire.
+
+use crate::story::{self, Table};
+use embedded_dynamodb::{Disturbance, Wire};
+use order_events::EventType;
+use order_store::Applied;
+use order_view::Effect;
+
+#[test]
+fn in_order_each_event_is_one_update_and_no_read() {
+    let (table, story, wire) = (Table::create(), story::events(), Wire::watched());
+    let store = table.store_over(&wire);
+    for event in &story {
+        let applied = table.block_on(store.apply(Effect::of(event))).unwrap();
+        assert_eq!(applied, Applied::Written, "{}", event.event_type());
+    }
+    assert_eq!(wire.count("UpdateItem"), story.len());
+    assert_eq!(wire.requests().len(), story.len(), "nothing but updates");
+}
+
+#[test]
+fn a_late_event_is_at_most_two_updates_and_no_read() {
+    let (table, story) = (Table::create(), story::events());
+    for event in story.iter().rev() {
+        let wire = Wire::watched();
+        let store = table.store_over(&wire);
+        let applied = table.block_on(store.apply(Effect::of(event))).unwrap();
+        let updates = match applied {
+            Applied::Written | Applied::Duplicate => 1,
+            Applied::WrittenLate => 2,
+        };
+        assert_eq!(wire.count("UpdateItem"), updates, "{}", event.event_type());
+        assert_eq!(wire.requests().len(), updates, "nothing but updates");
+    }
+}
+
+#[test]
+fn a_server_that_hides_the_old_item_is_asked_for_it() {
+    let (table, story) = (Table::create(), story::events());
+    let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
+    let store = table.store_over(&wire);
+    let order_id = story[0].order_id();
+    for event in story.iter().rev().chain(&story) {
+        let _ = table.block_on(store.apply(Effect::of(event))).unwrap();
+    }
+    assert!(wire.count("GetItem") > 0, "the old item was hidden");
+    assert_eq!(
+        table.view(&order_id),
+        order_view::fold(&story).remove(&order_id)
+    );
+}
+
+#[test]
+fn a_lost_answer_and_the_sdks_retry_write_once() {
+    let (table, story) = (Table::create(), story::events());
+    let created = story::of_type(&story, EventType::OrderCreated);
+    let wire = Wire::disturbed(|request| match request.number {
+        1 => Disturbance::LoseAnswer,
+        _ => Disturbance::None,
+    });
+    let config = table.engine.config().http_client(wire.clone()).build();
+    let store =
+        order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), story::TABLE);
+    let applied = table.block_on(store.apply(Effect::of(created))).unwrap();
+    assert_eq!(
+        applied,
+        Applied::Duplicate,
+        "the retry meets its own first try"
+    );
+    assert_eq!(wire.count("UpdateItem"), 2);
+    let order_id = created.order_id();
+    assert_eq!(
+        table.view(&order_id),
+        order_view::fold([created]).remove(&order_id)
+    );
+}

@@ -1,0 +1,78 @@
+//! Events of one order, as wild as they come: any type, any aggregate instance, any id.
+
+use order_events::{Event, EventType, Message};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Up to `most` events with distinct ids, in no order.
+pub(crate) fn events(most: usize) -> impl Strategy<Value = Vec<Event>> {
+    let seed = (
+        proptest::sample::select(EventType::ALL),
+        0..3_u8,
+        any::<u16>(),
+    );
+    proptest::collection::vec(seed, 0..most)
+        .prop_map(|seeds| {
+            let numbered = seeds.into_iter().enumerate();
+            numbered
+                .map(|(id, (event_type, instance, salt))| event(id, event_type, instance, salt))
+                .collect()
+        })
+        .prop_shuffle()
+}
+
+fn event(id: usize, event_type: EventType, instance: u8, salt: u16) -> Event {
+    let aggregate = event_type.aggregate().name();
+    let own_id = format!("{aggregate}-{instance}");
+    let of_order = matches!(aggregate, "Order" | "Ticket");
+    let message = json!({
+        "payload": payload(event_type, salt).to_string(),
+        "headers": {
+            "ID": format!("0000019ca945{id:04x}-{salt:016x}"),
+            "event-type": event_type.name(),
+            "event-aggregate-type": aggregate,
+            "event-aggregate-id": if of_order { "99" } else { &own_id },
+        },
+    });
+    Message::parse(&message.to_string()).unwrap().event
+}
+
+/// One object with every field any type wants; the others ignore what is not theirs.
+fn payload(event_type: EventType, salt: u16) -> Value {
+    let revision = json!({
+        "deliveryInformation": (salt % 2 == 0).then(|| json!({
+            "deliveryTime": (salt % 3 == 0).then_some("2026-03-01T13:00:00"),
+            "deliveryAddress": {"street1": format!("{salt} Street")},
+        })),
+        "revisedOrderLineItems": [{"menuItemId": (salt % 3).to_string(), "quantity": salt % 5}],
+    });
+    let charge_failed = event_type == EventType::PaymentIntentChargeFailed;
+    json!({
+        "orderDetails": {
+            "consumerId": salt,
+            "restaurantId": salt,
+            "orderTotal": format!("{salt}.00"),
+            "lineItems": [
+                {"menuItemId": "1", "name": format!("Dish {salt}"), "price": "1.00", "quantity": 1},
+                {"menuItemId": "2", "name": "Naan", "price": "2.00", "quantity": 2},
+            ],
+        },
+        "deliveryAddress": (salt % 2 == 1).then(|| json!({"city": format!("City {salt}")})),
+        "restaurantName": "Ajanta",
+        "orderRevision": revision,
+        "currentOrderTotal": "1.00",
+        "newOrderTotal": format!("{salt}.50"),
+        "readyBy": "2026-03-01T12:30:00",
+        "orderId": 99,
+        "courierId": salt,
+        "estimatedPickupTime": "2026-03-01T12:32:00",
+        "estimatedDeliveryTime": "2026-03-01T12:55:00",
+        "latitude": f64::from(salt) / 1_000.0,
+        "longitude": -f64::from(salt) / 1_000.0,
+        "amount": salt,
+        "currency": "USD",
+        "chargeId": (!charge_failed || salt % 2 == 0).then(|| format!("ch_{salt}")),
+        "errorCode": "card_declined",
+        "errorMessage": (salt % 3 == 0).then_some("no"),
+    })
+}
