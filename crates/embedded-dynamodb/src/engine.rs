@@ -5,9 +5,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Builder, Config, Credentials, Region, retry::RetryConfig,
-};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Config, Credentials, Region, retry::RetryConfig};
 use aws_smithy_http_client::Builder as HttpClientBuilder;
 use dynoxide::Database;
 use tokio::net::TcpListener;
@@ -34,10 +32,7 @@ impl Engine {
     /// Starts an engine on `address` that keeps its data in the file `path`, so that it survives a restart.
     pub fn open(path: &Path, address: SocketAddr) -> std::io::Result<Self> {
         let path = path.to_str().ok_or_else(|| {
-            std::io::Error::new(
-                std::io::ErrorKind::InvalidInput,
-                "the path of the data file is not UTF-8",
-            )
+            std::io::Error::new(std::io::ErrorKind::InvalidInput, "the path of the data file is not UTF-8")
         })?;
         let database = Database::new(path).map_err(std::io::Error::other)?;
         Self::serve(database, address)
@@ -48,30 +43,21 @@ impl Engine {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::Builder::new()
-            .name("dynamodb".to_owned())
-            .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .expect("a runtime starts");
-                runtime.block_on(async move {
-                    let listener = TcpListener::from_std(listener).expect("the listener is valid");
-                    // A client that keeps its connection open must not hold up the stop, so the server is
-                    // dropped rather than drained.
-                    tokio::select! {
-                        served = dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()) => {
-                            served.expect("the server runs until it is stopped");
-                        }
-                        _ = stopped => {}
+        let thread = std::thread::Builder::new().name("dynamodb".to_owned()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+            runtime.block_on(async move {
+                let listener = TcpListener::from_std(listener).expect("the listener is valid");
+                // A client that keeps its connection open must not hold up the stop, so the server is
+                // dropped rather than drained.
+                tokio::select! {
+                    served = dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()) => {
+                        served.expect("the server runs until it is stopped");
                     }
-                });
-            })?;
-        Ok(Self {
-            address,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+                    _ = stopped => {}
+                }
+            });
+        })?;
+        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where the DynamoDB API answers, as `AWS_ENDPOINT_URL_DYNAMODB` wants it.
@@ -90,10 +76,7 @@ impl Engine {
     /// A client whose requests go over `wire`, each once: the SDK's own retries would hide what the wire does.
     #[must_use]
     pub fn client_over(&self, wire: &Wire) -> Client {
-        let config = self
-            .config()
-            .http_client(wire.clone())
-            .retry_config(RetryConfig::disabled());
+        let config = self.config().http_client(wire.clone()).retry_config(RetryConfig::disabled());
         Client::from_conf(config.build())
     }
 

@@ -57,39 +57,26 @@ impl Wire {
 
     /// A wire that does to each request what `script` says.
     pub fn disturbed(script: impl Fn(&Request) -> Disturbance + Send + Sync + 'static) -> Self {
-        Self {
-            seen: Arc::default(),
-            script: Arc::new(script),
-            connector: Arc::new(Connector::builder().build_http()),
-        }
+        Self { seen: Arc::default(), script: Arc::new(script), connector: Arc::new(Connector::builder().build_http()) }
     }
 
     /// Every request so far, in the order they were sent.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many requests so far were for `operation`.
     #[must_use]
     pub fn count(&self, operation: &str) -> usize {
-        self.requests()
-            .iter()
-            .filter(|request| request.operation == operation)
-            .count()
+        self.requests().iter().filter(|request| request.operation == operation).count()
     }
 
     fn note(&self, request: &HttpRequest) -> Request {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let request = Request {
-            number: seen.len() + 1,
-            operation,
-        };
+        let request = Request { number: seen.len() + 1, operation };
         seen.push(request.clone());
         request
     }
@@ -128,11 +115,7 @@ impl HttpConnector for Wire {
 }
 
 impl HttpClient for Wire {
-    fn http_connector(
-        &self,
-        _: &HttpConnectorSettings,
-        _: &RuntimeComponents,
-    ) -> SharedHttpConnector {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
@@ -149,18 +132,15 @@ fn broken(request: &Request) -> ConnectorError {
 }
 
 fn throttled() -> Result<HttpResponse, ConnectorError> {
-    let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}"#;
-    let status =
-        StatusCode::try_from(400).map_err(|error| ConnectorError::other(error.into(), None))?;
+    let body =
+        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}"#;
+    let status = StatusCode::try_from(400).map_err(|error| ConnectorError::other(error.into(), None))?;
     Ok(HttpResponse::new(status, SdkBody::from(body)))
 }
 
 async fn read(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
     use aws_smithy_types::byte_stream::ByteStream;
-    let bytes = ByteStream::new(body)
-        .collect()
-        .await
-        .map_err(|error| ConnectorError::io(error.into()))?;
+    let bytes = ByteStream::new(body).collect().await.map_err(|error| ConnectorError::io(error.into()))?;
     Ok(bytes.to_vec())
 }
 

@@ -40,17 +40,13 @@ impl Config {
     }
 
     /// Reads an environment given as a function.
-    pub fn read(
-        variable: impl Fn(&'static str) -> Result<String, VarError>,
-    ) -> Result<Self, ConfigError> {
+    pub fn read(variable: impl Fn(&'static str) -> Result<String, VarError>) -> Result<Self, ConfigError> {
         let needed = |name, meaning| match variable(name) {
             Ok(value) if !value.is_empty() => Ok(value),
             _ => Err(ConfigError::Missing { name, meaning }),
         };
-        let handler = needed(
-            HANDLER,
-            "the event type to serve, such as OrderCreated (in Lambda: the function's Handler)",
-        )?;
+        let handler =
+            needed(HANDLER, "the event type to serve, such as OrderCreated (in Lambda: the function's Handler)")?;
         let config = Self {
             event_type: handler.parse().map_err(ConfigError::Handler)?,
             order_history_table: needed(
@@ -64,10 +60,7 @@ impl Config {
         };
         // The Lambda runtime would panic without these.
         for name in RUNTIME {
-            needed(
-                name,
-                "what Lambda sets it to; outside Lambda, run this binary under `make invoke`",
-            )?;
+            needed(name, "what Lambda sets it to; outside Lambda, run this binary under `make invoke`")?;
         }
         Ok(config)
     }

@@ -14,9 +14,7 @@ async fn main() -> Result<(), Error> {
     let projector = &projector;
     let handler = service_fn(|event: LambdaEvent<_>| async move {
         let (batch, context) = event.into_parts();
-        projector
-            .handle(batch, &context.request_id, context.deadline())
-            .await
+        projector.handle(batch, &context.request_id, context.deadline()).await
     });
     Runtime::new(handler).run().await
 }

@@ -51,10 +51,7 @@ impl Tally {
             ("Failed", self.failed),
         ];
         let counts = counts.map(|(name, count)| (name, "Count", json!(count)));
-        let mut lags = self
-            .lags
-            .chunks(MAX_VALUES)
-            .map(|lags| ("ProjectionLag", "Milliseconds", json!(lags)));
+        let mut lags = self.lags.chunks(MAX_VALUES).map(|lags| ("ProjectionLag", "Milliseconds", json!(lags)));
         let first = line(event_type, now, counts.into_iter().chain(lags.next()));
         let rest = lags.map(|lag| line(event_type, now, [lag]));
         std::iter::once(first).chain(rest).collect()

@@ -88,10 +88,7 @@ impl Projector {
             match self.parse(message) {
                 Ok(message) => deliveries
                     .entry((message.event.id, message.content()))
-                    .or_insert_with(|| Delivery {
-                        message,
-                        message_ids: Vec::new(),
-                    })
+                    .or_insert_with(|| Delivery { message, message_ids: Vec::new() })
                     .message_ids
                     .push(message_id),
                 Err(failure) => report.note(&message_id, None, &Outcome::Failed(failure)),
@@ -105,9 +102,8 @@ impl Projector {
                 let records = &records;
                 async move {
                     let project = self.project(records, &delivery.message, &content);
-                    let (outcome, claim) = timeout_at(cut_off, project)
-                        .await
-                        .unwrap_or((Outcome::Failed(Failure::OutOfTime), None));
+                    let (outcome, claim) =
+                        timeout_at(cut_off, project).await.unwrap_or((Outcome::Failed(Failure::OutOfTime), None));
                     (delivery, outcome, claim)
                 }
             })
@@ -122,12 +118,7 @@ impl Projector {
         // in one go. One that stays in progress only costs the next duplicate an update that finds no news.
         if let Err(error) = records.complete_all(claims).await {
             let (reason, error) = (error.code(), with_causes(&error));
-            tracing::warn!(
-                request_id,
-                reason,
-                error,
-                "idempotency records not completed"
-            );
+            tracing::warn!(request_id, reason, error, "idempotency records not completed");
         }
         report.close()
     }
@@ -143,17 +134,9 @@ impl Projector {
     }
 
     /// Claims the event's record and applies its effect. A claim that comes back is to be completed.
-    async fn project(
-        &self,
-        records: &IdempotencyStore,
-        message: &Message,
-        content: &str,
-    ) -> (Outcome, Option<Claim>) {
+    async fn project(&self, records: &IdempotencyStore, message: &Message, content: &str) -> (Outcome, Option<Claim>) {
         let event = &message.event;
-        let claim = match records
-            .claim(&event.id.to_string(), &Fingerprint::of(content))
-            .await
-        {
+        let claim = match records.claim(&event.id.to_string(), &Fingerprint::of(content)).await {
             Ok(Claimed::New(claim)) => claim,
             Ok(Claimed::Completed { .. }) => return (Outcome::Stored(Applied::Duplicate), None),
             Ok(Claimed::InProgress { .. }) => return (Outcome::InProgress, None),

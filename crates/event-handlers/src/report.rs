@@ -59,36 +59,20 @@ impl<'a> Report<'a> {
             Outcome::Stored(applied) => {
                 let lag_ms = event.map(|event| millis(self.now) - event.at.as_millis());
                 let outcome = self.tally.note_stored(*applied, lag_ms);
-                tracing::info!(
-                    request_id,
-                    message_id,
-                    event_id,
-                    order_id,
-                    outcome,
-                    lag_ms,
-                    "projected"
-                );
+                tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
             }
             Outcome::InProgress => {
                 self.tally.in_progress += 1;
                 self.response.add_failure(message_id);
                 let outcome = "in_progress";
-                tracing::info!(
-                    request_id,
-                    message_id,
-                    event_id,
-                    order_id,
-                    outcome,
-                    "left for later"
-                );
+                tracing::info!(request_id, message_id, event_id, order_id, outcome, "left for later");
             }
             Outcome::Failed(failure) => {
                 match failure {
                     Failure::Malformed(_) => self.tally.malformed += 1,
-                    Failure::WrongType { .. }
-                    | Failure::Store(_)
-                    | Failure::Record(_)
-                    | Failure::OutOfTime => self.tally.failed += 1,
+                    Failure::WrongType { .. } | Failure::Store(_) | Failure::Record(_) | Failure::OutOfTime => {
+                        self.tally.failed += 1
+                    }
                 }
                 self.reasons.insert(failure.code());
                 self.response.add_failure(message_id);
@@ -116,10 +100,7 @@ impl<'a> Report<'a> {
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;
         if all_came_back && !self.reasons.is_empty() {
-            return Err(BatchFailed {
-                messages: self.messages,
-                reasons: self.reasons.into_iter().collect(),
-            });
+            return Err(BatchFailed { messages: self.messages, reasons: self.reasons.into_iter().collect() });
         }
         Ok(self.response)
     }

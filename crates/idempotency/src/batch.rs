@@ -27,17 +27,13 @@ impl IdempotencyStore {
     /// checks the owner.
     pub async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
         // One request may not write a key twice, and two claims of one key differ only in their owner.
-        let records: HashMap<String, Record> = claims
-            .into_iter()
-            .map(|claim| (claim.id.clone(), self.completed(claim, None)))
-            .collect();
+        let records: HashMap<String, Record> =
+            claims.into_iter().map(|claim| (claim.id.clone(), self.completed(claim, None))).collect();
         let records: Vec<Record> = records.into_values().collect();
         let mut remaining = 0;
         for batch in records.chunks(BATCH_SIZE) {
             match self.write(batch).await? {
-                0 => batch
-                    .iter()
-                    .for_each(|record| self.settings.cache.insert(record.clone())),
+                0 => batch.iter().for_each(|record| self.settings.cache.insert(record.clone())),
                 unprocessed => remaining += unprocessed,
             }
         }
@@ -49,27 +45,14 @@ impl IdempotencyStore {
 
     /// Writes a batch, and again what DynamoDB leaves of it. Returns how many records it has still left in the end.
     async fn write(&self, batch: &[Record]) -> Result<usize, Error> {
-        let mut pending = batch
-            .iter()
-            .map(|record| self.put_request(record))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut pending = batch.iter().map(|record| self.put_request(record)).collect::<Result<Vec<_>, _>>()?;
         for round in 0..ROUNDS {
             if round > 0 {
                 tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
             }
-            let answer = self
-                .settings
-                .client
-                .batch_write_item()
-                .request_items(&self.settings.table, pending)
-                .send()
-                .await?;
-            pending = answer
-                .unprocessed_items
-                .into_iter()
-                .flat_map(HashMap::into_values)
-                .flatten()
-                .collect();
+            let answer =
+                self.settings.client.batch_write_item().request_items(&self.settings.table, pending).send().await?;
+            pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
             if pending.is_empty() {
                 break;
             }

@@ -80,10 +80,7 @@ impl StoreBuilder {
     /// The store.
     #[must_use]
     pub fn build(self) -> IdempotencyStore {
-        IdempotencyStore {
-            settings: Arc::new(self.0),
-            deadline: None,
-        }
+        IdempotencyStore { settings: Arc::new(self.0), deadline: None }
     }
 }
 

@@ -22,10 +22,7 @@ struct Entries {
 
 impl Cache {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            entries: Mutex::default(),
-        }
+        Self { capacity, entries: Mutex::default() }
     }
 
     pub(crate) fn get(&self, id: &str, now: Duration) -> Option<Record> {

@@ -17,9 +17,7 @@ pub enum Error {
     #[error("the idempotency table does not exist: create it, or correct its name or region")]
     TableMissing(#[source] BoxError),
     /// DynamoDB refused the request for another reason, such as missing permissions or a result above the item limit.
-    #[error(
-        "the idempotency table refused the request: check permissions, key schema and result size"
-    )]
+    #[error("the idempotency table refused the request: check permissions, key schema and result size")]
     Rejected(#[source] BoxError),
     /// A record has an attribute that this crate would not write.
     #[error(
@@ -33,9 +31,7 @@ pub enum Error {
     #[error("the idempotency key was used before with another payload: use a new key for new work")]
     PayloadMismatch,
     /// Another caller took the claim over after it had expired.
-    #[error(
-        "the claim expired and another caller took it over: claim again to see the outcome, and allow more time"
-    )]
+    #[error("the claim expired and another caller took it over: claim again to see the outcome, and allow more time")]
     ClaimLost,
     /// The record came and went between every try to claim it and every look at it.
     #[error("the idempotency record kept changing while it was claimed: try again")]
@@ -114,11 +110,9 @@ where
         };
         let failed = answer.raw().status().is_server_error();
         match answer.err().code() {
-            Some(
-                "ThrottlingException"
-                | "ProvisionedThroughputExceededException"
-                | "RequestLimitExceeded",
-            ) => Self::Throttled(error.into()),
+            Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
+                Self::Throttled(error.into())
+            }
             Some("ResourceNotFoundException") => Self::TableMissing(error.into()),
             // Another writer's transaction or another region's write holds the item for a moment.
             Some("TransactionConflictException" | "ReplicatedWriteConflictException") => {

@@ -80,20 +80,14 @@ pub enum IdempotentError<E> {
     #[error("the work was not started: its idempotency record could not be used")]
     NotStarted(#[from] Error),
     /// The work was done, but took longer than its claim, and another caller took it over.
-    #[error(
-        "the work was done, but another caller took over meanwhile and may do it too: allow more time for it"
-    )]
+    #[error("the work was done, but another caller took over meanwhile and may do it too: allow more time for it")]
     TakenOver,
     /// The work was done, but that may not be recorded. Unless it is, the work is done again after the claim expires.
     #[error("the work was done, but its result may not be recorded")]
     NotRecorded(#[source] Error),
 }
 
-async fn record<T: Serialize>(
-    store: &IdempotencyStore,
-    claim: Claim,
-    result: &T,
-) -> Result<(), Error> {
+async fn record<T: Serialize>(store: &IdempotencyStore, claim: Claim, result: &T) -> Result<(), Error> {
     match serde_json::to_string(result) {
         Ok(data) => store.complete(claim, Some(data)).await,
         // The work is done all the same, and must not be done again for want of a result.
@@ -106,7 +100,5 @@ async fn record<T: Serialize>(
 
 /// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`.
 fn read<T: DeserializeOwned>(data: Option<&str>) -> Result<T, Error> {
-    serde_json::from_str(data.unwrap_or("null")).map_err(|error| Error::ResultUnreadable {
-        column: error.column(),
-    })
+    serde_json::from_str(data.unwrap_or("null")).map_err(|error| Error::ResultUnreadable { column: error.column() })
 }

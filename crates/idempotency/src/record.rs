@@ -53,10 +53,7 @@ impl Record {
     pub(crate) fn to_item(&self, names: &Attributes) -> Item {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let optional = [
-            (
-                &names.in_progress_expiration,
-                self.in_progress_expiration.map(millis),
-            ),
+            (&names.in_progress_expiration, self.in_progress_expiration.map(millis)),
             (&names.data, self.data.as_deref().map(text)),
             (&names.validation, self.fingerprint.as_text().map(text)),
             (&names.owner, self.owner.as_deref().map(text)),
@@ -66,11 +63,7 @@ impl Record {
             (names.status.clone(), self.status.value()),
             (names.expiration.clone(), seconds(self.expiration)),
         ]);
-        item.extend(
-            optional
-                .into_iter()
-                .filter_map(|(name, value)| Some((name.clone(), value?))),
-        );
+        item.extend(optional.into_iter().filter_map(|(name, value)| Some((name.clone(), value?))));
         item
     }
 
@@ -79,11 +72,9 @@ impl Record {
         let required = |name: &String| text(item, name)?.ok_or_else(|| malformed(name));
         Ok(Self {
             id: required(&names.id)?,
-            status: Status::parse(&required(&names.status)?)
-                .ok_or_else(|| malformed(&names.status))?,
+            status: Status::parse(&required(&names.status)?).ok_or_else(|| malformed(&names.status))?,
             expiration: number(item, &names.expiration)?.map_or(Duration::MAX, Duration::from_secs),
-            in_progress_expiration: number(item, &names.in_progress_expiration)?
-                .map(Duration::from_millis),
+            in_progress_expiration: number(item, &names.in_progress_expiration)?.map(Duration::from_millis),
             data: text(item, &names.data)?,
             fingerprint: Fingerprint::stored(text(item, &names.validation)?),
             owner: text(item, &names.owner)?,
@@ -116,7 +107,5 @@ fn number(item: &Item, name: &String) -> Result<Option<u64>, Error> {
 }
 
 fn malformed(attribute: &str) -> Error {
-    Error::Malformed {
-        attribute: attribute.to_owned(),
-    }
+    Error::Malformed { attribute: attribute.to_owned() }
 }

@@ -9,9 +9,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemOutput};
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure};
 use uuid::Uuid;
 
 use crate::cache::Cache;
@@ -60,10 +58,7 @@ impl IdempotencyStore {
     /// The same store for one invocation: its claims refuse others until `deadline`, when Lambda ends the work.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
-        Self {
-            deadline: Some(deadline),
-            ..self.clone()
-        }
+        Self { deadline: Some(deadline), ..self.clone() }
     }
 
     /// Asks for the right to do the work for `key`.
@@ -78,11 +73,7 @@ impl IdempotencyStore {
         if let Some(record) = self.settings.cache.get(&id, self.now()) {
             return self.refused_by(record, fingerprint);
         }
-        let claim = Claim {
-            id,
-            owner: Uuid::new_v4().to_string(),
-            fingerprint: fingerprint.clone(),
-        };
+        let claim = Claim { id, owner: Uuid::new_v4().to_string(), fingerprint: fingerprint.clone() };
         for _ in 0..CLAIM_ATTEMPTS {
             let error = match self.put(&claim).await {
                 Ok(written) if written.attributes.is_some() => {
@@ -91,9 +82,7 @@ impl IdempotencyStore {
                 Ok(_) => return Ok(self.granted(claim, Observation::New)),
                 Err(error) => error,
             };
-            let Some(PutItemError::ConditionalCheckFailedException(refusal)) =
-                error.as_service_error()
-            else {
+            let Some(PutItemError::ConditionalCheckFailedException(refusal)) = error.as_service_error() else {
                 return Err(error.into());
             };
             let existing = match refusal.item() {
@@ -261,9 +250,7 @@ impl IdempotencyStore {
             Status::InProgress => {
                 (self.settings.observer)(Observation::InProgress);
                 let until = record.in_progress_expiration;
-                Ok(Claimed::InProgress {
-                    until: until.and_then(|until| UNIX_EPOCH.checked_add(until)),
-                })
+                Ok(Claimed::InProgress { until: until.and_then(|until| UNIX_EPOCH.checked_add(until)) })
             }
         }
     }
@@ -280,10 +267,7 @@ fn since_epoch(time: SystemTime) -> Duration {
 
 impl fmt::Debug for IdempotencyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdempotencyStore")
-            .field("settings", &self.settings)
-            .field("deadline", &self.deadline)
-            .finish()
+        f.debug_struct("IdempotencyStore").field("settings", &self.settings).field("deadline", &self.deadline).finish()
     }
 }
 

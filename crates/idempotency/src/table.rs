@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::client::Waiters;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
-    TimeToLiveSpecification, TimeToLiveStatus,
+    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, TimeToLiveSpecification,
+    TimeToLiveStatus,
 };
 
 use crate::{Attributes, Error};
@@ -18,14 +18,8 @@ const CREATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// A table that exists already is kept.
 pub async fn create_table(client: &Client, table: &str) -> Result<(), Error> {
     let Attributes { id, expiration, .. } = Attributes::default();
-    let key = AttributeDefinition::builder()
-        .attribute_name(&id)
-        .attribute_type(ScalarAttributeType::S)
-        .build()?;
-    let schema = KeySchemaElement::builder()
-        .attribute_name(&id)
-        .key_type(KeyType::Hash)
-        .build()?;
+    let key = AttributeDefinition::builder().attribute_name(&id).attribute_type(ScalarAttributeType::S).build()?;
+    let schema = KeySchemaElement::builder().attribute_name(&id).key_type(KeyType::Hash).build()?;
     let created = client
         .create_table()
         .table_name(table)
@@ -51,26 +45,12 @@ pub async fn create_table(client: &Client, table: &str) -> Result<(), Error> {
 
 /// DynamoDB refuses to enable what is enabled, so it is asked first.
 async fn expire_by(client: &Client, table: &str, attribute: &str) -> Result<(), Error> {
-    let described = client
-        .describe_time_to_live()
-        .table_name(table)
-        .send()
-        .await?;
-    let status = described
-        .time_to_live_description
-        .and_then(|description| description.time_to_live_status);
+    let described = client.describe_time_to_live().table_name(table).send().await?;
+    let status = described.time_to_live_description.and_then(|description| description.time_to_live_status);
     if let Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling) = status {
         return Ok(());
     }
-    let by_expiration = TimeToLiveSpecification::builder()
-        .attribute_name(attribute)
-        .enabled(true)
-        .build()?;
-    client
-        .update_time_to_live()
-        .table_name(table)
-        .time_to_live_specification(by_expiration)
-        .send()
-        .await?;
+    let by_expiration = TimeToLiveSpecification::builder().attribute_name(attribute).enabled(true).build()?;
+    client.update_time_to_live().table_name(table).time_to_live_specification(by_expiration).send().await?;
     Ok(())
 }

@@ -128,11 +128,7 @@ impl Function {
         let (answer, answered) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
         // If nobody receives it, the process has ended, which is found below.
-        let _ = self.invocations.send(Invocation {
-            payload,
-            deadline,
-            answer,
-        });
+        let _ = self.invocations.send(Invocation { payload, deadline, answer });
         let mut process = self.process.lock().await;
         let answer = tokio::select! {
             // An answer counts even if the process ends right after it.
@@ -143,9 +139,7 @@ impl Function {
         };
         match answer {
             Some(answer) => answer,
-            None => Err(InvokeError::Exited {
-                log: process.last_words(&self.log).await.join("\n"),
-            }),
+            None => Err(InvokeError::Exited { log: process.last_words(&self.log).await.join("\n") }),
         }
     }
 
@@ -168,9 +162,7 @@ impl Process {
 async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        log.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(line);
+        log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 }
 
@@ -188,14 +180,8 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, function_name: &str
     });
     Router::new()
         .route("/2018-06-01/runtime/invocation/next", get(next))
-        .route(
-            "/2018-06-01/runtime/invocation/{request_id}/response",
-            post(respond),
-        )
-        .route(
-            "/2018-06-01/runtime/invocation/{request_id}/error",
-            post(fail),
-        )
+        .route("/2018-06-01/runtime/invocation/{request_id}/response", post(respond))
+        .route("/2018-06-01/runtime/invocation/{request_id}/error", post(fail))
         .with_state(api)
 }
 
@@ -205,20 +191,11 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
         return Err(StatusCode::GONE);
     };
     let request_id = Uuid::new_v4().to_string();
-    let deadline = invocation
-        .deadline
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let arn = format!(
-        "arn:aws:lambda:us-east-1:000000000000:function:{}",
-        api.function_name
-    );
+    let deadline = invocation.deadline.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{}", api.function_name);
     let headers = AppendHeaders([
         ("lambda-runtime-aws-request-id", request_id.clone()),
-        (
-            "lambda-runtime-deadline-ms",
-            deadline.as_millis().to_string(),
-        ),
+        ("lambda-runtime-deadline-ms", deadline.as_millis().to_string()),
         ("lambda-runtime-invoked-function-arn", arn),
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,12 +208,7 @@ async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: String)
 }
 
 async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: String) -> StatusCode {
-    answer(
-        &state,
-        &request_id,
-        |error| Err(InvokeError::Function(error)),
-        &body,
-    )
+    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), &body)
 }
 
 fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: &str) -> StatusCode {

@@ -6,9 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::id::TextOrNumber;
 use crate::malformed::{last_segment, read_json};
-use crate::{
-    AggregateId, Event, EventId, EventType, Invalid, JsonFault, Malformed, Payload, Timestamp,
-};
+use crate::{AggregateId, Event, EventId, EventType, Invalid, JsonFault, Malformed, Payload, Timestamp};
 
 /// An event as it came in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,19 +30,14 @@ impl Message {
     #[must_use]
     pub fn content(&self) -> String {
         let Event { aggregate_id, .. } = &self.event;
-        format!(
-            "{} {aggregate_id} {}",
-            self.event.event_type(),
-            self.payload
-        )
+        format!("{} {aggregate_id} {}", self.event.event_type(), self.payload)
     }
 
     fn unwrap(text: &str, envelopes: usize) -> Result<Self, Malformed> {
         if envelopes > MAX_ENVELOPES {
             return Err(Malformed::TooDeep(MAX_ENVELOPES));
         }
-        let outer: Outer =
-            serde_json::from_str(text).map_err(|error| Malformed::Body(JsonFault::of(&error)))?;
+        let outer: Outer = serde_json::from_str(text).map_err(|error| Malformed::Body(JsonFault::of(&error)))?;
         if let Some(headers) = outer.headers {
             let headers: Headers = read_member("headers", headers)?;
             let payload = outer.payload.ok_or(Malformed::PayloadMissing)?;
@@ -76,8 +69,7 @@ impl Message {
             id,
             at,
             aggregate_id,
-            payload: Payload::parse(event_type, &payload)
-                .map_err(|fault| Malformed::Payload { event_type, fault })?,
+            payload: Payload::parse(event_type, &payload).map_err(|fault| Malformed::Payload { event_type, fault })?,
         };
         Ok(Self { event, payload })
     }
@@ -137,9 +129,7 @@ impl<'de> Deserialize<'de> for HeaderText {
 }
 
 fn needed<'a>(header: &'static str, value: Option<&'a HeaderText>) -> Result<&'a str, Malformed> {
-    value
-        .map(|HeaderText(text)| text.as_str())
-        .ok_or(Malformed::HeaderMissing(header))
+    value.map(|HeaderText(text)| text.as_str()).ok_or(Malformed::HeaderMissing(header))
 }
 
 fn header<T>(header: &'static str, parsed: Result<T, Invalid>) -> Result<T, Malformed> {

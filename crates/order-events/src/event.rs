@@ -123,11 +123,7 @@ impl FromStr for EventType {
     fn from_str(name: &str) -> Result<Self, UnknownEventType> {
         let name = last_segment(name);
         let name = name.strip_suffix("Event").unwrap_or(name);
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|event_type| event_type.name() == name)
-            .ok_or(UnknownEventType)
+        Self::ALL.iter().copied().find(|event_type| event_type.name() == name).ok_or(UnknownEventType)
     }
 }
 
@@ -163,12 +159,7 @@ pub enum AggregateType {
 
 impl AggregateType {
     /// Every one of them.
-    pub const ALL: &[Self] = &[
-        Self::Order,
-        Self::Ticket,
-        Self::Delivery,
-        Self::PaymentIntent,
-    ];
+    pub const ALL: &[Self] = &[Self::Order, Self::Ticket, Self::Delivery, Self::PaymentIntent];
 
     /// The type's last segment.
     #[must_use]
@@ -225,9 +216,7 @@ impl Event {
             | Payload::TicketPickedUp(_)
             | Payload::TicketCancelled(_) => OrderId::from(&self.aggregate_id),
             Payload::DeliveryScheduled(payload) => payload.order_id.clone(),
-            Payload::DeliveryPickedUp(payload) | Payload::DeliveryDelivered(payload) => {
-                payload.order_id.clone()
-            }
+            Payload::DeliveryPickedUp(payload) | Payload::DeliveryDelivered(payload) => payload.order_id.clone(),
             Payload::DeliveryLocationUpdated(payload) => payload.order_id.clone(),
             Payload::PaymentIntentChargeRequested(payload) => payload.order_id.clone(),
             Payload::PaymentIntentCharged(payload) => payload.order_id.clone(),

@@ -43,12 +43,7 @@ const PLAUSIBLE: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:016x}-{:016x}",
-            self.0 >> 64,
-            self.0 & u128::from(u64::MAX)
-        )
+        write!(f, "{:016x}-{:016x}", self.0 >> 64, self.0 & u128::from(u64::MAX))
     }
 }
 
@@ -90,9 +85,7 @@ fn ulid(text: &str) -> Option<u128> {
     const CROCKFORD: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let mut bits: u128 = 0;
     for (place, byte) in text.bytes().enumerate() {
-        let digit = CROCKFORD
-            .iter()
-            .position(|&c| c == byte.to_ascii_uppercase())?;
+        let digit = CROCKFORD.iter().position(|&c| c == byte.to_ascii_uppercase())?;
         // 26 digits of 5 bits are 130 bits: the first digit must leave the upper two empty.
         if place == 0 && digit > 7 {
             return None;

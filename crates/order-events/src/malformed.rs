@@ -56,9 +56,7 @@ pub enum Malformed {
         fault: JsonFault,
     },
     /// Neither the id nor the `DATE` header says when the event happened.
-    #[error(
-        "the event id holds no time between 2001 and 2100, and there is no `DATE` header to take it from"
-    )]
+    #[error("the event id holds no time between 2001 and 2100, and there is no `DATE` header to take it from")]
     Time,
 }
 
@@ -125,19 +123,12 @@ pub struct JsonFault {
 impl JsonFault {
     /// A fault of the document as a whole.
     pub(crate) fn of(error: &serde_json::Error) -> Self {
-        Self {
-            path: ".".to_owned(),
-            reason: reason(error),
-        }
+        Self { path: ".".to_owned(), reason: reason(error) }
     }
 
     /// The same fault, seen from the document that has this one as its member `name`.
     pub(crate) fn within(self, name: &str) -> Self {
-        let path = if self.path == "." {
-            name.to_owned()
-        } else {
-            format!("{name}.{}", self.path)
-        };
+        let path = if self.path == "." { name.to_owned() } else { format!("{name}.{}", self.path) };
         Self { path, ..self }
     }
 }
@@ -145,11 +136,7 @@ impl JsonFault {
 impl std::fmt::Display for JsonFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // serde_path_to_error calls the whole document `.`.
-        if self.path == "." {
-            f.write_str(&self.reason)
-        } else {
-            write!(f, "`{}`: {}", self.path, self.reason)
-        }
+        if self.path == "." { f.write_str(&self.reason) } else { write!(f, "`{}`: {}", self.path, self.reason) }
     }
 }
 
@@ -160,10 +147,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault>
     serde_json::from_str(text).map_err(|first| {
         let mut json = serde_json::Deserializer::from_str(text);
         match serde_path_to_error::deserialize::<_, T>(&mut json) {
-            Err(error) => JsonFault {
-                path: error.path().to_string(),
-                reason: reason(error.inner()),
-            },
+            Err(error) => JsonFault { path: error.path().to_string(), reason: reason(error.inner()) },
             // Only what follows the value is wrong, so there is no path to it.
             Ok(_) => JsonFault::of(&first),
         }
@@ -176,9 +160,7 @@ fn reason(error: &serde_json::Error) -> String {
     if !error.is_data() {
         return format!("not valid JSON: {text}");
     }
-    let text = text
-        .rsplit_once(" at line ")
-        .map_or(&*text, |(text, _)| text);
+    let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
     match text.rsplit_once(", expected ") {
         Some((_, expected)) => format!("expected {expected}"),
         None => text.to_owned(),

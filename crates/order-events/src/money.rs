@@ -19,11 +19,7 @@ impl Money {
         let unsigned = text.strip_prefix('-').unwrap_or(&text);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if text.len() <= 32 && digits(whole) && digits(fraction) {
-            Ok(Self(text))
-        } else {
-            Err(Invalid::Money)
-        }
+        if text.len() <= 32 && digits(whole) && digits(fraction) { Ok(Self(text)) } else { Err(Invalid::Money) }
     }
 
     /// The decimal text.

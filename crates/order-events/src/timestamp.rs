@@ -57,11 +57,7 @@ impl Timestamp {
     fn checked(at: OffsetDateTime) -> Result<Self, Invalid> {
         let at = at.to_offset(time::UtcOffset::UTC);
         let at = at.truncate_to_millisecond();
-        if (1970..=9999).contains(&at.year()) {
-            Ok(Self(at))
-        } else {
-            Err(Invalid::Timestamp)
-        }
+        if (1970..=9999).contains(&at.year()) { Ok(Self(at)) } else { Err(Invalid::Timestamp) }
     }
 
     fn from_parts(parts: &[u32]) -> Option<Self> {
@@ -77,8 +73,7 @@ impl Timestamp {
         let small = |part: u32| u8::try_from(part).ok();
         let month = Month::try_from(small(month)?).ok()?;
         let date = Date::from_calendar_date(year.try_into().ok()?, month, small(day)?).ok()?;
-        let time =
-            Time::from_hms_nano(small(hour)?, small(minute)?, small(second)?, nanosecond).ok()?;
+        let time = Time::from_hms_nano(small(hour)?, small(minute)?, small(second)?, nanosecond).ok()?;
         Self::checked(PrimitiveDateTime::new(date, time).assume_utc()).ok()
     }
 }

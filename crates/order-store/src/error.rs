@@ -9,9 +9,7 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 pub enum Error {
     /// The item would be larger than DynamoDB's 400 KB
     /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>).
-    #[error(
-        "the order's item would exceed DynamoDB's 400 KB: nothing more can be added to this order"
-    )]
+    #[error("the order's item would exceed DynamoDB's 400 KB: nothing more can be added to this order")]
     ItemTooLarge(#[source] Source),
     /// The table or account has no capacity left for now.
     #[error("DynamoDB is throttling: try again later, or raise the table's capacity")]
@@ -50,9 +48,7 @@ pub struct Corrupt {
 
 impl Corrupt {
     pub(crate) fn new(attribute: impl Into<String>) -> Self {
-        Self {
-            attribute: attribute.into(),
-        }
+        Self { attribute: attribute.into() }
     }
 }
 
@@ -93,9 +89,9 @@ impl Error {
         let code = error.code().unwrap_or_default();
         let message = error.message().unwrap_or_default();
         let kind = match code {
-            "ProvisionedThroughputExceededException"
-            | "ThrottlingException"
-            | "RequestLimitExceeded" => Self::Throttled,
+            "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded" => {
+                Self::Throttled
+            }
             "ResourceNotFoundException" => Self::TableMissing,
             // DynamoDB has one code for these; only the message tells them apart.
             "ValidationException" if message.contains("size") => Self::ItemTooLarge,
@@ -109,12 +105,5 @@ impl Error {
 
 fn is_about_types(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
-    [
-        "data type",
-        "type mismatch",
-        "operand type",
-        "not match the schema",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
+    ["data type", "type mismatch", "operand type", "not match the schema"].iter().any(|words| message.contains(words))
 }

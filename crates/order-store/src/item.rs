@@ -8,8 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::payload::{Address as PostalAddress, LineItem};
 use order_events::{AggregateId, AggregateType, EventId, OrderId, Timestamp};
 use order_view::{
-    Address, Aggregate, Details, Facet, FacetKind, Location, OrderView, Payment, Promise, Schedule,
-    Stamped,
+    Address, Aggregate, Details, Facet, FacetKind, Location, OrderView, Payment, Promise, Schedule, Stamped,
 };
 
 use crate::attribute::{self, member};
@@ -23,32 +22,17 @@ pub(crate) fn facet_attributes(facet: &Facet) -> Vec<(&'static str, Option<Attri
     match facet {
         Facet::Details(details) => vec![
             (attribute::CONSUMER_ID, Some(text(&details.consumer_id))),
-            (
-                attribute::ORDER_CREATION_TIME,
-                Some(number(details.order_creation_time.as_millis())),
-            ),
-            (
-                attribute::RESTAURANT_ID,
-                Some(number(details.restaurant_id)),
-            ),
-            (
-                attribute::RESTAURANT_NAME,
-                Some(text(&details.restaurant_name)),
-            ),
+            (attribute::ORDER_CREATION_TIME, Some(number(details.order_creation_time.as_millis()))),
+            (attribute::RESTAURANT_ID, Some(number(details.restaurant_id))),
+            (attribute::RESTAURANT_NAME, Some(text(&details.restaurant_name))),
             (attribute::LINE_ITEMS, Some(line_items(&details.line_items))),
             (attribute::KEYWORDS, text_set(&details.keywords)),
         ],
         Facet::State(status) => vec![(attribute::STATUS, Some(text(status)))],
         Facet::Total(total) => vec![(attribute::ORDER_TOTAL, Some(text(total)))],
         Facet::Address(address) => vec![
-            (
-                attribute::DELIVERY_ADDRESS,
-                address.delivery_address.as_ref().map(postal_address),
-            ),
-            (
-                attribute::DELIVERY_TIME,
-                address.delivery_time.as_ref().map(text),
-            ),
+            (attribute::DELIVERY_ADDRESS, address.delivery_address.as_ref().map(postal_address)),
+            (attribute::DELIVERY_TIME, address.delivery_time.as_ref().map(text)),
         ],
         Facet::Ticket(status) => vec![(attribute::TICKET, Some(text(status)))],
         Facet::Promise(promise) => vec![(attribute::READY_BY, Some(text(promise.ready_by)))],
@@ -57,14 +41,8 @@ pub(crate) fn facet_attributes(facet: &Facet) -> Vec<(&'static str, Option<Attri
             attribute::SCHEDULE,
             Some(map([
                 (member::COURIER_ID, Some(text(&schedule.courier_id))),
-                (
-                    member::ESTIMATED_PICKUP_TIME,
-                    Some(text(schedule.estimated_pickup_time)),
-                ),
-                (
-                    member::ESTIMATED_DELIVERY_TIME,
-                    Some(text(schedule.estimated_delivery_time)),
-                ),
+                (member::ESTIMATED_PICKUP_TIME, Some(text(schedule.estimated_pickup_time))),
+                (member::ESTIMATED_DELIVERY_TIME, Some(text(schedule.estimated_delivery_time))),
             ])),
         )],
         Facet::Location(location) => vec![(
@@ -79,18 +57,12 @@ pub(crate) fn facet_attributes(facet: &Facet) -> Vec<(&'static str, Option<Attri
             attribute::PAYMENT,
             Some(map([
                 (member::STATUS, Some(text(payment.status))),
-                (
-                    member::PAYMENT_INTENT_ID,
-                    Some(text(&payment.payment_intent_id)),
-                ),
+                (member::PAYMENT_INTENT_ID, Some(text(&payment.payment_intent_id))),
                 (member::AMOUNT, Some(number(payment.amount))),
                 (member::CURRENCY, Some(text(&payment.currency))),
                 (member::CHARGE_ID, payment.charge_id.as_ref().map(text)),
                 (member::ERROR_CODE, payment.error_code.as_ref().map(text)),
-                (
-                    member::ERROR_MESSAGE,
-                    payment.error_message.as_ref().map(text),
-                ),
+                (member::ERROR_MESSAGE, payment.error_message.as_ref().map(text)),
             ])),
         )],
     }
@@ -132,9 +104,7 @@ fn text_set(elements: &BTreeSet<String>) -> Option<AttributeValue> {
 }
 
 fn map<const N: usize>(members: [(&str, Option<AttributeValue>); N]) -> AttributeValue {
-    let members = members
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     AttributeValue::M(members.collect())
 }
 
@@ -149,11 +119,7 @@ pub(crate) fn read_view(item: &Item) -> Result<OrderView, Corrupt> {
         total: read.facet(FacetKind::Total, |item| item.parse(attribute::ORDER_TOTAL))?,
         address: read.facet(FacetKind::Address, read_address)?,
         ticket: read.facet(FacetKind::Ticket, |item| item.parse(attribute::TICKET))?,
-        promise: read.facet(FacetKind::Promise, |item| {
-            Ok(Promise {
-                ready_by: item.parse(attribute::READY_BY)?,
-            })
-        })?,
+        promise: read.facet(FacetKind::Promise, |item| Ok(Promise { ready_by: item.parse(attribute::READY_BY)? }))?,
         delivery: read.facet(FacetKind::Delivery, |item| item.parse(attribute::DELIVERY))?,
         schedule: read.facet(FacetKind::Schedule, read_schedule)?,
         location: read.facet(FacetKind::Location, read_location)?,
@@ -194,8 +160,7 @@ fn read_address(item: &Attributes) -> Result<Address, Corrupt> {
     let delivery_address = match item.0.get(attribute::DELIVERY_ADDRESS) {
         None => None,
         Some(value) => {
-            let address =
-                Attributes::of(value).ok_or_else(|| Corrupt::new(attribute::DELIVERY_ADDRESS))?;
+            let address = Attributes::of(value).ok_or_else(|| Corrupt::new(attribute::DELIVERY_ADDRESS))?;
             Some(PostalAddress {
                 street1: address.parse_if_there(member::STREET1)?,
                 street2: address.parse_if_there(member::STREET2)?,
@@ -205,10 +170,7 @@ fn read_address(item: &Attributes) -> Result<Address, Corrupt> {
             })
         }
     };
-    Ok(Address {
-        delivery_address,
-        delivery_time: item.parse_if_there(attribute::DELIVERY_TIME)?,
-    })
+    Ok(Address { delivery_address, delivery_time: item.parse_if_there(attribute::DELIVERY_TIME)? })
 }
 
 fn read_schedule(item: &Attributes) -> Result<Schedule, Corrupt> {
@@ -277,10 +239,7 @@ impl<'a> Attributes<'a> {
         read: impl FnOnce(&Self) -> Result<T, Corrupt>,
     ) -> Result<Option<Stamped<T>>, Corrupt> {
         match self.parse_if_there(attribute::watermark(kind))? {
-            Some(by) => Ok(Some(Stamped {
-                by,
-                value: read(self)?,
-            })),
+            Some(by) => Ok(Some(Stamped { by, value: read(self)? })),
             None => Ok(None),
         }
     }
@@ -294,10 +253,7 @@ impl<'a> Attributes<'a> {
     }
 
     fn parse_if_there<T: FromStr>(&self, name: &str) -> Result<Option<T>, Corrupt> {
-        self.0
-            .contains_key(name)
-            .then(|| self.parse(name))
-            .transpose()
+        self.0.contains_key(name).then(|| self.parse(name)).transpose()
     }
 
     fn elements<T: FromStr + Ord>(&self, name: &str) -> Result<BTreeSet<T>, Corrupt> {
@@ -305,10 +261,7 @@ impl<'a> Attributes<'a> {
             return Ok(BTreeSet::new());
         };
         let elements = set.as_ss().map_err(|_| Corrupt::new(name))?;
-        elements
-            .iter()
-            .map(|element| element.parse().map_err(|_| Corrupt::new(name)))
-            .collect()
+        elements.iter().map(|element| element.parse().map_err(|_| Corrupt::new(name))).collect()
     }
 
     fn get(&self, name: &str) -> Result<&'a AttributeValue, Corrupt> {

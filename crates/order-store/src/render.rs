@@ -58,9 +58,7 @@ impl Clauses {
     /// Raises a watermark, on condition that it is lower.
     fn stamp(&mut self, alias: &str, attribute: String) {
         let name = self.name(alias, attribute);
-        self.conditions.push(format!(
-            "(attribute_not_exists({name}) OR {name} < {EVENT_ID})"
-        ));
+        self.conditions.push(format!("(attribute_not_exists({name}) OR {name} < {EVENT_ID})"));
         self.set.push(format!("{name} = {EVENT_ID}"));
     }
 
@@ -102,11 +100,7 @@ impl Clauses {
             let event_id = AttributeValue::S(effect.event_id.to_string());
             self.values.insert(EVENT_ID.to_owned(), event_id);
         }
-        let sections = [
-            ("SET", self.set),
-            ("REMOVE", self.remove),
-            ("ADD", self.add),
-        ];
+        let sections = [("SET", self.set), ("REMOVE", self.remove), ("ADD", self.add)];
         let sections: Vec<_> = sections
             .into_iter()
             .filter(|(_, clauses)| !clauses.is_empty())
@@ -114,8 +108,7 @@ impl Clauses {
             .collect();
         Update {
             update_expression: sections.join(" "),
-            condition_expression: (!self.conditions.is_empty())
-                .then(|| self.conditions.join(" AND ")),
+            condition_expression: (!self.conditions.is_empty()).then(|| self.conditions.join(" AND ")),
             names: self.names,
             values: self.values,
         }

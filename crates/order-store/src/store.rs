@@ -39,10 +39,7 @@ enum Sent {
 impl OrderStore {
     /// The store in `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self {
-            client,
-            table: table.into(),
-        }
+        Self { client, table: table.into() }
     }
 
     /// Stores an effect: one `UpdateItem` if all of it is news, at most one more for each piece that is not.
@@ -63,9 +60,7 @@ impl OrderStore {
                     .unwrap_or_else(|| OrderView::empty(effect.order_id.clone())),
             };
             let before = effect.pieces.len();
-            effect
-                .pieces
-                .retain(|piece| view.is_news(effect.event_id, piece));
+            effect.pieces.retain(|piece| view.is_news(effect.event_id, piece));
             match effect.pieces.len() {
                 0 => return Ok(Applied::Duplicate),
                 // Each round must drop a piece, or this would not end.

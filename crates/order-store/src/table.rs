@@ -4,8 +4,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::create_table::builders::CreateTableFluentBuilder;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType,
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType,
 };
 
 use crate::attribute;
@@ -56,18 +56,9 @@ pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, B
 }
 
 fn key(name: &str, key_type: KeyType) -> Result<KeySchemaElement, BuildError> {
-    KeySchemaElement::builder()
-        .attribute_name(name)
-        .key_type(key_type)
-        .build()
+    KeySchemaElement::builder().attribute_name(name).key_type(key_type).build()
 }
 
-fn definition(
-    name: &str,
-    attribute_type: ScalarAttributeType,
-) -> Result<AttributeDefinition, BuildError> {
-    AttributeDefinition::builder()
-        .attribute_name(name)
-        .attribute_type(attribute_type)
-        .build()
+fn definition(name: &str, attribute_type: ScalarAttributeType) -> Result<AttributeDefinition, BuildError> {
+    AttributeDefinition::builder().attribute_name(name).attribute_type(attribute_type).build()
 }

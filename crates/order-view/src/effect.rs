@@ -2,8 +2,8 @@
 
 use order_events::payload::{LineItem, OrderCreated, OrderRevised, OrderRevision};
 use order_events::{
-    AggregateId, AggregateType, DeliveryStatus, Event, EventId, OrderId, OrderStatus, Payload,
-    PaymentStatus, TicketStatus,
+    AggregateId, AggregateType, DeliveryStatus, Event, EventId, OrderId, OrderStatus, Payload, PaymentStatus,
+    TicketStatus,
 };
 
 use crate::facet::{Address, Details, Facet, Location, Payment, Promise, Schedule};
@@ -60,11 +60,7 @@ impl Effect {
             }));
         }
         pieces.extend(revision(event).map(Piece::Revision));
-        Self {
-            order_id: event.order_id(),
-            event_id: event.id,
-            pieces,
-        }
+        Self { order_id: event.order_id(), event_id: event.id, pieces }
     }
 }
 
@@ -78,10 +74,7 @@ fn facets(event: &Event) -> Vec<Facet> {
                 Facet::Total(payload.order_details.order_total.clone()),
             ];
             facets.extend(payload.delivery_address.clone().map(|delivery_address| {
-                Facet::Address(Address {
-                    delivery_address: Some(delivery_address),
-                    delivery_time: None,
-                })
+                Facet::Address(Address { delivery_address: Some(delivery_address), delivery_time: None })
             }));
             facets
         }
@@ -90,20 +83,14 @@ fn facets(event: &Event) -> Vec<Facet> {
         Payload::OrderCancelled(_) => vec![State(OrderStatus::Cancelled)],
         Payload::OrderRevisionProposed(_) => vec![State(OrderStatus::RevisionPending)],
         Payload::OrderRevised(payload) => {
-            let mut facets = vec![
-                State(OrderStatus::Approved),
-                Facet::Total(payload.new_order_total.clone()),
-            ];
+            let mut facets = vec![State(OrderStatus::Approved), Facet::Total(payload.new_order_total.clone())];
             facets.extend(new_address(&payload.order_revision).map(Facet::Address));
             facets
         }
         Payload::TicketCreated(_) => vec![Ticket(TicketStatus::AwaitingAcceptance)],
-        Payload::TicketAccepted(payload) => vec![
-            Ticket(TicketStatus::Accepted),
-            Facet::Promise(Promise {
-                ready_by: payload.ready_by,
-            }),
-        ],
+        Payload::TicketAccepted(payload) => {
+            vec![Ticket(TicketStatus::Accepted), Facet::Promise(Promise { ready_by: payload.ready_by })]
+        }
         Payload::TicketPreparationStarted(_) => vec![Ticket(TicketStatus::Preparing)],
         Payload::TicketPreparationCompleted(_) => vec![Ticket(TicketStatus::ReadyForPickup)],
         Payload::TicketPickedUp(_) => vec![Ticket(TicketStatus::PickedUp)],
@@ -117,11 +104,9 @@ fn facets(event: &Event) -> Vec<Facet> {
             }),
         ],
         Payload::DeliveryPickedUp(_) => vec![Delivery(DeliveryStatus::PickedUp)],
-        Payload::DeliveryLocationUpdated(payload) => vec![Facet::Location(Location {
-            latitude: payload.latitude,
-            longitude: payload.longitude,
-            at: event.at,
-        })],
+        Payload::DeliveryLocationUpdated(payload) => {
+            vec![Facet::Location(Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at })]
+        }
         Payload::DeliveryDelivered(_) => vec![Delivery(DeliveryStatus::Delivered)],
         Payload::PaymentIntentChargeRequested(payload) => vec![Facet::Payment(Payment {
             status: PaymentStatus::ChargeRequested,
@@ -163,41 +148,25 @@ fn revision(event: &Event) -> Option<Revision> {
         return None;
     };
     let line_items = &order_revision.revised_order_line_items;
-    (!line_items.is_empty()).then(|| Revision {
-        event_id: event.id,
-        line_items: line_items.clone(),
-    })
+    (!line_items.is_empty()).then(|| Revision { event_id: event.id, line_items: line_items.clone() })
 }
 
 fn details(event: &Event, payload: &OrderCreated) -> Details {
-    let OrderCreated {
-        order_details,
-        restaurant_name,
-        ..
-    } = payload;
-    let names = order_details
-        .line_items
-        .iter()
-        .map(|LineItem { name, .. }| name.as_str());
+    let OrderCreated { order_details, restaurant_name, .. } = payload;
+    let names = order_details.line_items.iter().map(|LineItem { name, .. }| name.as_str());
     Details {
         consumer_id: order_details.consumer_id.clone(),
         order_creation_time: event.at,
         restaurant_id: order_details.restaurant_id,
         restaurant_name: restaurant_name.clone(),
         line_items: order_details.line_items.clone(),
-        keywords: names
-            .chain([restaurant_name.as_str()])
-            .flat_map(keywords)
-            .collect(),
+        keywords: names.chain([restaurant_name.as_str()]).flat_map(keywords).collect(),
     }
 }
 
 fn new_address(revision: &OrderRevision) -> Option<Address> {
-    revision
-        .delivery_information
-        .as_ref()
-        .map(|information| Address {
-            delivery_address: information.delivery_address.clone(),
-            delivery_time: information.delivery_time,
-        })
+    revision.delivery_information.as_ref().map(|information| Address {
+        delivery_address: information.delivery_address.clone(),
+        delivery_time: information.delivery_time,
+    })
 }

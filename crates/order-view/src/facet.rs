@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use order_events::payload::{Address as PostalAddress, LineItem};
 use order_events::{
-    AggregateId, ConsumerId, CourierId, DeliveryStatus, Latitude, Longitude, Money, OrderStatus,
-    PaymentStatus, TicketStatus, Timestamp,
+    AggregateId, ConsumerId, CourierId, DeliveryStatus, Latitude, Longitude, Money, OrderStatus, PaymentStatus,
+    TicketStatus, Timestamp,
 };
 
 /// A facet with what an event writes into it.

@@ -58,10 +58,7 @@ impl FromStr for Revision {
 
     fn from_str(text: &str) -> Result<Self, NotAnElement> {
         let (event_id, json) = text.split_once(' ').ok_or(NotAnElement)?;
-        Ok(Self {
-            event_id: event_id.parse()?,
-            line_items: serde_json::from_str(json).map_err(|_| NotAnElement)?,
-        })
+        Ok(Self { event_id: event_id.parse()?, line_items: serde_json::from_str(json).map_err(|_| NotAnElement)? })
     }
 }
 

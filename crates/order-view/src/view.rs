@@ -58,10 +58,7 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> BTreeMap<OrderId
     let mut views = BTreeMap::new();
     for event in events {
         let effect = Effect::of(event);
-        views
-            .entry(effect.order_id.clone())
-            .or_insert_with(|| OrderView::empty(effect.order_id.clone()))
-            .apply(effect);
+        views.entry(effect.order_id.clone()).or_insert_with(|| OrderView::empty(effect.order_id.clone())).apply(effect);
     }
     views
 }
@@ -162,11 +159,7 @@ impl OrderView {
             return Vec::new();
         };
         let mut line_items = details.line_items.clone();
-        for revised in self
-            .revisions
-            .iter()
-            .flat_map(|revision| &revision.line_items)
-        {
+        for revised in self.revisions.iter().flat_map(|revision| &revision.line_items) {
             for item in &mut line_items {
                 if item.menu_item_id == revised.menu_item_id {
                     item.quantity = revised.quantity;

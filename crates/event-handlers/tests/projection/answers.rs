@@ -34,13 +34,7 @@ async fn a_batch_that_fails_as_a_whole_is_an_error() {
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let failed = function.invoke(&batch).await.unwrap_err();
     let reasons = vec!["malformed_envelope", "wrong_event_type"];
-    assert_eq!(
-        failed,
-        BatchFailed {
-            messages: 2,
-            reasons
-        }
-    );
+    assert_eq!(failed, BatchFailed { messages: 2, reasons });
 }
 
 #[tokio::test]
@@ -56,11 +50,7 @@ async fn an_event_twice_in_a_batch_is_projected_once_and_acknowledged_twice() {
     let (world, wire) = (World::create().await, Wire::watched());
     let events = orders_created(1);
     let batch = Batch::of_events([&events[0], &events[0]]);
-    let response = world
-        .function(EventType::OrderCreated, &wire)
-        .invoke(&batch)
-        .await
-        .unwrap();
+    let response = world.function(EventType::OrderCreated, &wire).invoke(&batch).await.unwrap();
     assert_eq!(response.batch_item_failures, []);
     assert_eq!(wire.count("UpdateItem"), 1);
 }
@@ -73,22 +63,13 @@ async fn another_payload_under_the_same_id_is_refused() {
     let _ = function.invoke(&Batch::of_events([&event])).await.unwrap();
 
     let forged = renamed(&event, "Somebody else's");
-    let failed = function
-        .invoke(&Batch::of_events([&forged]))
-        .await
-        .unwrap_err();
+    let failed = function.invoke(&Batch::of_events([&forged])).await.unwrap_err();
     assert_eq!(failed.reasons, ["payload_mismatch"]);
 
-    let response = function
-        .invoke(&Batch::of_events([&forged, &event]))
-        .await
-        .unwrap();
+    let response = function.invoke(&Batch::of_events([&forged, &event])).await.unwrap();
     assert_eq!(failures(&response), ["message-0"]);
     let order_id = event.order_id();
-    assert_eq!(
-        world.view(&order_id).await,
-        fold([&event]).remove(&order_id)
-    );
+    assert_eq!(world.view(&order_id).await, fold([&event]).remove(&order_id));
 }
 
 #[tokio::test]
@@ -99,11 +80,7 @@ async fn a_failed_update_gives_its_claim_back() {
         "UpdateItem" => Disturbance::Throttle,
         _ => Disturbance::None,
     });
-    let failed = world
-        .function(EventType::OrderCreated, &wire)
-        .invoke(&batch)
-        .await
-        .unwrap_err();
+    let failed = world.function(EventType::OrderCreated, &wire).invoke(&batch).await.unwrap_err();
     assert_eq!(failed.reasons, ["throttled"]);
 
     // At once, and not only after the claim would have expired.
@@ -117,10 +94,7 @@ async fn messages_that_time_does_not_allow_come_again() {
     let (world, wire) = (World::create().await, Wire::watched());
     let batch = Batch::of_events(&orders_created(3));
     let function = world.function(EventType::OrderCreated, &wire);
-    let failed = function
-        .invoke_within(&batch, Duration::ZERO)
-        .await
-        .unwrap_err();
+    let failed = function.invoke_within(&batch, Duration::ZERO).await.unwrap_err();
     assert_eq!(failed.reasons, ["out_of_time"]);
 
     world.pass_time();

@@ -23,39 +23,24 @@ enum Fault {
     DieAfter,
 }
 
-const FAULTS: [Fault; 4] = [
-    Fault::FailBefore,
-    Fault::LoseAnswer,
-    Fault::DieBefore,
-    Fault::DieAfter,
-];
+const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::DieBefore, Fault::DieAfter];
 
 #[tokio::test]
 async fn every_fault_at_every_request_loses_nothing() {
     let undisturbed = tell_story(None).await;
-    assert!(
-        undisturbed.len() > 2 * story().len(),
-        "claims, updates and completions"
-    );
+    assert!(undisturbed.len() > 2 * story().len(), "claims, updates and completions");
     let mut met = BTreeSet::new();
     for fault in FAULTS {
         for at in 1..=undisturbed.len() {
             let operations = tell_story(Some((fault, at))).await;
             // The messages of a batch race, so that a telling may need a request more or less.
-            met.extend(
-                operations
-                    .get(at - 1)
-                    .map(|operation| (fault, operation.clone())),
-            );
+            met.extend(operations.get(at - 1).map(|operation| (fault, operation.clone())));
         }
     }
     let phases = ["PutItem", "UpdateItem", "BatchWriteItem"];
     for fault in FAULTS {
         for phase in phases {
-            assert!(
-                met.contains(&(fault, phase.to_owned())),
-                "{fault:?} met no {phase}"
-            );
+            assert!(met.contains(&(fault, phase.to_owned())), "{fault:?} met no {phase}");
         }
     }
 }
@@ -72,10 +57,7 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
             }
             match disturbed {
                 Some((fault, at)) if at == request.number => {
-                    dead.store(
-                        matches!(fault, Fault::DieBefore | Fault::DieAfter),
-                        Ordering::SeqCst,
-                    );
+                    dead.store(matches!(fault, Fault::DieBefore | Fault::DieAfter), Ordering::SeqCst);
                     match fault {
                         Fault::FailBefore | Fault::DieBefore => Disturbance::FailBefore,
                         Fault::LoseAnswer | Fault::DieAfter => Disturbance::LoseAnswer,
@@ -88,18 +70,13 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
 
     let mut queues: BTreeMap<EventType, Batch> = BTreeMap::new();
     for &event_type in EventType::ALL {
-        let events = story()
-            .into_iter()
-            .filter(|event| event.event_type() == event_type);
+        let events = story().into_iter().filter(|event| event.event_type() == event_type);
         queues.insert(event_type, Batch::of_events(&events.collect::<Vec<_>>()));
     }
     let mut rounds = 0;
     while !queues.is_empty() {
         rounds += 1;
-        assert!(
-            rounds <= 3,
-            "one fault costs at most two more rounds; left: {queues:?}"
-        );
+        assert!(rounds <= 3, "one fault costs at most two more rounds; left: {queues:?}");
         for (&event_type, queue) in &mut queues {
             let answer = world.function(event_type, &wire).invoke(queue).await;
             // A dead process answers nothing, and its successor starts afresh.
@@ -119,32 +96,15 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
 
     let story = story();
     let order_id = story[0].order_id();
-    assert_eq!(
-        world.view(&order_id).await,
-        fold(&story).remove(&order_id),
-        "after {disturbed:?}"
-    );
-    wire.requests()
-        .into_iter()
-        .map(|request| request.operation)
-        .collect()
+    assert_eq!(world.view(&order_id).await, fold(&story).remove(&order_id), "after {disturbed:?}");
+    wire.requests().into_iter().map(|request| request.operation).collect()
 }
 
 async fn assert_stored(world: &World, body: &str) {
     let event = Message::parse(body).unwrap().event;
     let order_id = event.order_id();
-    let view = world
-        .view(&order_id)
-        .await
-        .unwrap_or(OrderView::empty(order_id));
+    let view = world.view(&order_id).await.unwrap_or(OrderView::empty(order_id));
     let effect = Effect::of(&event);
-    let missing: Vec<_> = effect
-        .pieces
-        .iter()
-        .filter(|piece| view.is_news(effect.event_id, piece))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "acknowledged, but not stored: {missing:?}"
-    );
+    let missing: Vec<_> = effect.pieces.iter().filter(|piece| view.is_news(effect.event_id, piece)).collect();
+    assert!(missing.is_empty(), "acknowledged, but not stored: {missing:?}");
 }

@@ -12,21 +12,14 @@ async fn eight_handlers_of_one_batch_have_one_effect_and_all_is_acknowledged() {
     let (world, wire) = (World::create().await, Wire::watched());
     let events = orders_created(10);
     let batch = Batch::of_events(&events);
-    let functions: Vec<_> = (0..8)
-        .map(|_| world.function(EventType::OrderCreated, &wire))
-        .collect();
+    let functions: Vec<_> = (0..8).map(|_| world.function(EventType::OrderCreated, &wire)).collect();
 
     let mut left = vec![batch; functions.len()];
     let mut rounds = 0;
     while !left.is_empty() {
         rounds += 1;
         assert!(rounds <= 3, "left: {left:?}");
-        let answers = join_all(
-            left.iter()
-                .zip(&functions)
-                .map(|(batch, function)| function.invoke(batch)),
-        )
-        .await;
+        let answers = join_all(left.iter().zip(&functions).map(|(batch, function)| function.invoke(batch))).await;
         left = left
             .iter()
             .zip(answers)
@@ -38,11 +31,7 @@ async fn eight_handlers_of_one_batch_have_one_effect_and_all_is_acknowledged() {
             .collect();
     }
 
-    assert_eq!(
-        wire.count("UpdateItem"),
-        events.len(),
-        "one effect for each event"
-    );
+    assert_eq!(wire.count("UpdateItem"), events.len(), "one effect for each event");
     for (order_id, view) in fold(&events) {
         assert_eq!(world.view(&order_id).await, Some(view));
     }

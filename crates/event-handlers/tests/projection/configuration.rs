@@ -17,12 +17,7 @@ const COMPLETE: [(&str, &str); 7] = [
 ];
 
 fn read(environment: &HashMap<&str, &str>) -> Result<Config, ConfigError> {
-    Config::read(|name| {
-        environment
-            .get(name)
-            .map(ToString::to_string)
-            .ok_or(VarError::NotPresent)
-    })
+    Config::read(|name| environment.get(name).map(ToString::to_string).ok_or(VarError::NotPresent))
 }
 
 #[test]
@@ -39,12 +34,7 @@ fn each_missing_or_empty_variable_is_named() {
         let mut environment = HashMap::from(COMPLETE);
         environment.remove(name);
         let missing = read(&environment).unwrap_err();
-        assert!(
-            missing
-                .to_string()
-                .contains(&format!("{name} is not set: set it to")),
-            "{missing}"
-        );
+        assert!(missing.to_string().contains(&format!("{name} is not set: set it to")), "{missing}");
 
         environment.insert(name, "");
         assert_eq!(read(&environment).unwrap_err(), missing);

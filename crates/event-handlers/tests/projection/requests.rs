@@ -42,16 +42,8 @@ async fn a_late_event_is_at_most_two_updates_and_no_read() {
         let response = function.invoke(&Batch::of_events([event])).await.unwrap();
         assert_eq!(response.batch_item_failures, []);
         let updates = wire.count("UpdateItem");
-        assert!(
-            updates <= 2,
-            "{} took {updates} updates",
-            event.event_type()
-        );
-        assert_eq!(
-            wire.requests().len(),
-            2 + updates,
-            "claim, updates, completion"
-        );
+        assert!(updates <= 2, "{} took {updates} updates", event.event_type());
+        assert_eq!(wire.requests().len(), 2 + updates, "claim, updates, completion");
     }
 }
 

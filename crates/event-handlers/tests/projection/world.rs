@@ -35,20 +35,13 @@ impl World {
         orders.send().await.unwrap();
         idempotency::create_table(&client, RECORDS).await.unwrap();
         let clock = Arc::default();
-        Self {
-            engine,
-            client,
-            clock,
-        }
+        Self { engine, client, clock }
     }
 
     /// A function for one event type whose requests go over `wire`.
     pub(crate) fn function(&self, event_type: EventType, wire: &Wire) -> Function {
-        let config = Config {
-            event_type,
-            order_history_table: ORDERS.to_owned(),
-            idempotency_table: RECORDS.to_owned(),
-        };
+        let config =
+            Config { event_type, order_history_table: ORDERS.to_owned(), idempotency_table: RECORDS.to_owned() };
         let clock = Arc::clone(&self.clock);
         let now = Arc::new(move || time(&clock));
         Function {
@@ -59,8 +52,7 @@ impl World {
 
     /// Lets so much time pass that every claim has expired.
     pub(crate) fn pass_time(&self) {
-        self.clock
-            .fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
+        self.clock.fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
     }
 
     pub(crate) async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
@@ -85,9 +77,7 @@ impl Function {
         timeout: Duration,
     ) -> Result<SqsBatchResponse, BatchFailed> {
         let deadline = time(&self.clock) + timeout;
-        self.projector
-            .handle(batch.to_sqs(), "request-1", deadline)
-            .await
+        self.projector.handle(batch.to_sqs(), "request-1", deadline).await
     }
 }
 
@@ -103,13 +93,7 @@ pub(crate) struct Batch(pub(crate) BTreeMap<String, String>);
 impl Batch {
     /// Messages that are named by their place.
     pub(crate) fn of(bodies: impl IntoIterator<Item = String>) -> Self {
-        Self(
-            bodies
-                .into_iter()
-                .enumerate()
-                .map(|(place, body)| (format!("message-{place}"), body))
-                .collect(),
-        )
+        Self(bodies.into_iter().enumerate().map(|(place, body)| (format!("message-{place}"), body)).collect())
     }
 
     pub(crate) fn of_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
@@ -117,11 +101,7 @@ impl Batch {
     }
 
     fn to_sqs(&self) -> SqsEvent {
-        let records: Vec<Value> = self
-            .0
-            .iter()
-            .map(|(id, body)| json!({"messageId": id, "body": body}))
-            .collect();
+        let records: Vec<Value> = self.0.iter().map(|(id, body)| json!({"messageId": id, "body": body})).collect();
         serde_json::from_value(json!({ "Records": records })).unwrap()
     }
 
@@ -129,11 +109,7 @@ impl Batch {
     pub(crate) fn left_after(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
         let mut left = self.clone();
         if let Ok(response) = answer {
-            let failed: Vec<_> = response
-                .batch_item_failures
-                .iter()
-                .map(|failure| &failure.item_identifier)
-                .collect();
+            let failed: Vec<_> = response.batch_item_failures.iter().map(|failure| &failure.item_identifier).collect();
             left.0.retain(|id, _| failed.contains(&id));
         }
         left
@@ -142,11 +118,8 @@ impl Batch {
 
 /// The ids of the messages that come again.
 pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
-    let mut failures: Vec<_> = response
-        .batch_item_failures
-        .iter()
-        .map(|failure| failure.item_identifier.as_str())
-        .collect();
+    let mut failures: Vec<_> =
+        response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
     failures.sort_unstable();
     failures
 }
@@ -154,10 +127,7 @@ pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
 pub(crate) fn story() -> Vec<Event> {
     let story = include_str!("../../../../events/story.json");
     let messages: Vec<Value> = serde_json::from_str(story).unwrap();
-    messages
-        .iter()
-        .map(|message| Message::parse(&message.to_string()).unwrap().event)
-        .collect()
+    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
 }
 
 /// `OrderCreated` for orders 1 to n, each with an id of its own.
@@ -165,9 +135,7 @@ pub(crate) fn orders_created(n: u64) -> Vec<Event> {
     let created = &story()[0];
     (1..=n)
         .map(|n| Event {
-            id: format!("{:016x}-{n:016x}", created.at.as_millis())
-                .parse()
-                .unwrap(),
+            id: format!("{:016x}-{n:016x}", created.at.as_millis()).parse().unwrap(),
             aggregate_id: n.to_string().parse().unwrap(),
             ..created.clone()
         })

@@ -23,11 +23,7 @@ async fn all_functions_take_their_sample_event_and_leave_its_effect() {
         let event = sample(event_type.name());
         let function = account.function(event_type.name()).await;
         let response = function.invoke(event.clone()).await;
-        assert_eq!(
-            response,
-            Ok(json!({"batchItemFailures": []})),
-            "{event_type}"
-        );
+        assert_eq!(response, Ok(json!({"batchItemFailures": []})), "{event_type}");
         projected.extend(events_in(&event));
     }
     account.assert_holds(&projected).await;
@@ -38,10 +34,7 @@ async fn an_sns_notification_and_an_eventbridge_event_are_unwrapped() {
     let account = Account::create().await;
     let event = sample("wrapped-in-sns-and-eventbridge");
     let function = account.function("OrderCreated").await;
-    assert_eq!(
-        function.invoke(event.clone()).await,
-        Ok(json!({"batchItemFailures": []}))
-    );
+    assert_eq!(function.invoke(event.clone()).await, Ok(json!({"batchItemFailures": []})));
     account.assert_holds(&events_in(&event)).await;
 }
 
@@ -53,10 +46,7 @@ async fn a_mixed_batch_gives_back_only_its_bad_messages() {
     let function = account.function("OrderCreated").await;
     let response = function.invoke(event.clone()).await.unwrap();
     let failures = response["batchItemFailures"].as_array().unwrap();
-    let mut failed: Vec<_> = failures
-        .iter()
-        .map(|failure| failure["itemIdentifier"].as_str().unwrap())
-        .collect();
+    let mut failed: Vec<_> = failures.iter().map(|failure| failure["itemIdentifier"].as_str().unwrap()).collect();
     failed.sort_unstable();
     let mut expected = [id(1), id(2), id(5)];
     expected.sort_unstable();
@@ -66,23 +56,10 @@ async fn a_mixed_batch_gives_back_only_its_bad_messages() {
     let reasons: BTreeMap<_, _> = log
         .iter()
         .filter(|line| line["level"] == "ERROR")
-        .map(|line| {
-            (
-                line["message_id"].as_str().unwrap(),
-                line["reason"].as_str().unwrap(),
-            )
-        })
+        .map(|line| (line["message_id"].as_str().unwrap(), line["reason"].as_str().unwrap()))
         .collect();
-    let expected = [
-        (id(1), "malformed_body"),
-        (id(2), "malformed_payload"),
-        (id(5), "wrong_event_type"),
-    ];
-    assert_eq!(
-        reasons,
-        BTreeMap::from(expected),
-        "each failure once, with its reason"
-    );
+    let expected = [(id(1), "malformed_body"), (id(2), "malformed_payload"), (id(5), "wrong_event_type")];
+    assert_eq!(reasons, BTreeMap::from(expected), "each failure once, with its reason");
     let mut good = events_in(&event);
     good.retain(|event| event.event_type() == EventType::OrderCreated);
     assert_eq!(good.len(), 3, "two orders, one of them twice");
@@ -103,10 +80,7 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
             panic!("{file} was not refused");
         };
         assert_eq!(error["errorType"], "BatchFailed");
-        assert!(
-            error["errorMessage"].as_str().unwrap().contains(reason),
-            "{error}"
-        );
+        assert!(error["errorMessage"].as_str().unwrap().contains(reason), "{error}");
     }
 }
 
@@ -114,25 +88,11 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
 async fn every_line_is_json_with_ids_and_outcome_metrics_and_no_customer_data() {
     let account = Account::create().await;
     let function = account.function("OrderCreated").await;
-    function
-        .invoke(sample("failure-mixed-batch"))
-        .await
-        .unwrap();
+    function.invoke(sample("failure-mixed-batch")).await.unwrap();
 
     let log = log_of(function).await;
-    let projected = log
-        .iter()
-        .find(|line| line["outcome"] == "applied")
-        .unwrap();
-    for field in [
-        "request_id",
-        "message_id",
-        "event_id",
-        "order_id",
-        "lag_ms",
-        "timestamp",
-        "level",
-    ] {
+    let projected = log.iter().find(|line| line["outcome"] == "applied").unwrap();
+    for field in ["request_id", "message_id", "event_id", "order_id", "lag_ms", "timestamp", "level"] {
         assert!(!projected[field].is_null(), "no {field} in {projected}");
     }
     let metrics = log.iter().find(|line| line["_aws"].is_object()).unwrap();
@@ -146,20 +106,11 @@ async fn every_line_is_json_with_ids_and_outcome_metrics_and_no_customer_data() 
     assert_eq!(declared["Namespace"], "FtgoOrderHistory");
     for metric in declared["Metrics"].as_array().unwrap() {
         let name = metric["Name"].as_str().unwrap();
-        assert!(
-            !metrics[name].is_null(),
-            "{name} is declared but has no value"
-        );
+        assert!(!metrics[name].is_null(), "{name} is declared but has no value");
     }
 
     let text = serde_json::to_string_pretty(&log).unwrap();
-    for private in [
-        "Ajanta",
-        "Vindaloo",
-        "9 Amazing View",
-        "1511300065921",
-        "9.95",
-    ] {
+    for private in ["Ajanta", "Vindaloo", "9 Amazing View", "1511300065921", "9.95"] {
         assert!(!text.contains(private), "{private} is in the log:\n{text}");
     }
 }
@@ -171,10 +122,7 @@ async fn an_unknown_handler_stops_at_init_and_says_what_to_set() {
     let Err(InvokeError::Exited { log }) = function.invoke(sample("OrderCreated")).await else {
         panic!("it runs");
     };
-    assert!(
-        log.contains("Handler (_HANDLER) names no event type"),
-        "{log}"
-    );
+    assert!(log.contains("Handler (_HANDLER) names no event type"), "{log}");
 }
 
 /// Both tables, and functions that know where they are.
@@ -186,11 +134,7 @@ impl Account {
     async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
-        order_store::table::create(&client, ORDERS)
-            .unwrap()
-            .send()
-            .await
-            .unwrap();
+        order_store::table::create(&client, ORDERS).unwrap().send().await.unwrap();
         idempotency::create_table(&client, RECORDS).await.unwrap();
         Self { engine }
     }
@@ -208,9 +152,7 @@ impl Account {
             name: format!("ftgo-order-history-{handler}"),
             handler: handler.to_owned(),
             binary: PathBuf::from(env!("CARGO_BIN_EXE_event-handler")),
-            environment: environment
-                .map(|(name, value)| (name.to_owned(), value))
-                .to_vec(),
+            environment: environment.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             timeout: Duration::from_secs(30),
         };
         Function::start(settings).await.unwrap()
@@ -244,8 +186,5 @@ fn events_in(batch: &Value) -> Vec<Event> {
 /// All that the function printed: each line must be JSON.
 async fn log_of(function: Function) -> Vec<Value> {
     let lines = function.stop().await.unwrap();
-    lines
-        .iter()
-        .map(|line| serde_json::from_str(line).expect(line))
-        .collect()
+    lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect()
 }

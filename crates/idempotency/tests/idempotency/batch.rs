@@ -46,10 +46,7 @@ async fn a_batch_leaves_the_same_record_as_a_completion() {
     let world = World::start().await;
     let store = world.store();
     let claim = is_new(store.claim("key", &payload()).await);
-    store
-        .complete(claim.clone(), None)
-        .await
-        .expect("completed");
+    store.complete(claim.clone(), None).await.expect("completed");
     let completed = world.record("key").await;
     store.complete_all(vec![claim]).await.expect("completed");
     assert_eq!(world.record("key").await, completed);
@@ -116,10 +113,7 @@ async fn what_dynamodb_keeps_leaving_is_counted_in_the_error() {
     let claims = claims(&store, 30).await;
     let error = store.complete_all(claims).await.expect_err("left");
     // One of each of the two batches.
-    assert!(
-        matches!(error, Error::Unprocessed { remaining: 2 }),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Unprocessed { remaining: 2 }), "{error:?}");
     assert!(error.is_retryable());
     assert_eq!(wire.count("BatchWriteItem"), 10);
 }

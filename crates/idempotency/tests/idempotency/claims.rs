@@ -7,8 +7,7 @@ use idempotency::{Claimed, Error, Fingerprint, IdempotencyStore};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, IN_PROGRESS_FOR, RETENTION, START, World, is_completed, is_in_progress, is_new, n,
-    payload, s,
+    Answer, IN_PROGRESS_FOR, RETENTION, START, World, is_completed, is_in_progress, is_new, n, payload, s,
 };
 
 #[tokio::test]
@@ -17,14 +16,8 @@ async fn completed_work_is_replayed_with_its_result() {
     let store = world.store();
     let claim = is_new(store.claim("key", &payload()).await);
     let result = r#"{"total":7}"#.to_owned();
-    store
-        .complete(claim, Some(result.clone()))
-        .await
-        .expect("completed");
-    assert_eq!(
-        is_completed(store.claim("key", &payload()).await),
-        Some(result)
-    );
+    store.complete(claim, Some(result.clone())).await.expect("completed");
+    assert_eq!(is_completed(store.claim("key", &payload()).await), Some(result));
 }
 
 #[tokio::test]
@@ -69,21 +62,12 @@ async fn the_record_is_in_the_documented_shape_before_and_after_completion() {
         ("id", s("key")),
         ("status", s("INPROGRESS")),
         ("expiration", expiration.clone()),
-        (
-            "in_progress_expiration",
-            n((START + IN_PROGRESS_FOR).as_millis()),
-        ),
+        ("in_progress_expiration", n((START + IN_PROGRESS_FOR).as_millis())),
         ("validation", validation.clone()),
     ];
-    assert_eq!(
-        record,
-        expected.clone().map(|(k, v)| (k.to_owned(), v)).into()
-    );
+    assert_eq!(record, expected.clone().map(|(k, v)| (k.to_owned(), v)).into());
 
-    store
-        .complete(claim, Some("1".to_owned()))
-        .await
-        .expect("completed");
+    store.complete(claim, Some("1".to_owned())).await.expect("completed");
     let mut record = world.record("key").await.expect("a record");
     assert_eq!(record.remove("owner"), Some(owner));
     expected[1].1 = s("COMPLETED");
@@ -136,28 +120,18 @@ async fn a_server_that_hides_old_items_is_asked_for_them() {
     let store = world.store_over(&wire);
     let claim = is_new(store.claim("key", &payload()).await);
     is_in_progress(store.claim("key", &payload()).await);
-    store
-        .complete(claim, Some("1".to_owned()))
-        .await
-        .expect("completed");
+    store.complete(claim, Some("1".to_owned())).await.expect("completed");
     let data = is_completed(store.claim("key", &payload()).await);
     assert_eq!(data.as_deref(), Some("1"));
     assert_eq!(wire.count("GetItem"), 2);
 }
 
 /// A store that finds the record when it claims, but not when it reads; `vanish` runs in between.
-fn blind_store(
-    world: &World,
-    wire: &Wire,
-    vanish: impl Fn() + Send + Sync + 'static,
-) -> IdempotencyStore {
+fn blind_store(world: &World, wire: &Wire, vanish: impl Fn() + Send + Sync + 'static) -> IdempotencyStore {
     let client = world.client_with_answers(wire, move |request| {
         (request.operation == "GetItem").then(|| {
             vanish();
-            Answer {
-                status: 200,
-                body: "{}".to_owned(),
-            }
+            Answer { status: 200, body: "{}".to_owned() }
         })
     });
     world.builder(client).build()
@@ -202,10 +176,7 @@ async fn another_payload_under_the_same_key_is_a_mismatch_whatever_the_status() 
 async fn payloads_are_not_compared_where_one_side_has_no_fingerprint() {
     let world = World::start().await;
     let store = world.store();
-    for (first, second) in [
-        (Fingerprint::none(), payload()),
-        (payload(), Fingerprint::none()),
-    ] {
+    for (first, second) in [(Fingerprint::none(), payload()), (payload(), Fingerprint::none())] {
         let claim = is_new(store.claim("key", &first).await);
         is_in_progress(store.claim("key", &second).await);
         store.release(claim).await.expect("released");
@@ -218,11 +189,7 @@ async fn an_expired_record_is_no_mismatch() {
     let store = world.store();
     let _claim = is_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let _claim = is_new(
-        store
-            .claim("key", &Fingerprint::of("another payload"))
-            .await,
-    );
+    let _claim = is_new(store.claim("key", &Fingerprint::of("another payload")).await);
 }
 
 #[tokio::test]

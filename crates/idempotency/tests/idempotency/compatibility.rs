@@ -1,13 +1,9 @@
 //! Other names, other prefixes, and records of other programs.
 
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
-};
+use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
 use idempotency::{Attributes, Error, IdempotencyStore};
 
-use crate::world::{
-    IN_PROGRESS_FOR, START, World, is_completed, is_in_progress, is_new, n, payload, s,
-};
+use crate::world::{IN_PROGRESS_FOR, START, World, is_completed, is_in_progress, is_new, n, payload, s};
 
 #[tokio::test]
 async fn a_completed_record_in_powertools_shape_is_replayed() {
@@ -89,10 +85,7 @@ async fn a_record_without_a_status_is_malformed() {
     let world = World::start().await;
     world.put([("id", s("key"))]).await;
     let claimed = world.store().claim("key", &payload()).await;
-    assert!(
-        matches!(&claimed, Err(Error::Malformed { attribute }) if attribute == "status"),
-        "{claimed:?}"
-    );
+    assert!(matches!(&claimed, Err(Error::Malformed { attribute }) if attribute == "status"), "{claimed:?}");
 }
 
 #[tokio::test]
@@ -123,12 +116,8 @@ async fn the_whole_protocol_runs_on_other_attribute_names() {
         validation: "hash".to_owned(),
         owner: "user".to_owned(),
     };
-    let key = AttributeDefinition::builder()
-        .attribute_name("key")
-        .attribute_type(ScalarAttributeType::S);
-    let schema = KeySchemaElement::builder()
-        .attribute_name("key")
-        .key_type(KeyType::Hash);
+    let key = AttributeDefinition::builder().attribute_name("key").attribute_type(ScalarAttributeType::S);
+    let schema = KeySchemaElement::builder().attribute_name("key").key_type(KeyType::Hash);
     client
         .create_table()
         .table_name("others")

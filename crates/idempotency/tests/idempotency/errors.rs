@@ -34,13 +34,7 @@ async fn the_services_errors_are_told_apart() {
     let unavailable = |error: &Error| matches!(error, Error::Unavailable(_));
     let rejected = |error: &Error| matches!(error, Error::Rejected(_));
     check(400, "ThrottlingException", throttled, true).await;
-    check(
-        400,
-        "ProvisionedThroughputExceededException",
-        throttled,
-        true,
-    )
-    .await;
+    check(400, "ProvisionedThroughputExceededException", throttled, true).await;
     check(400, "RequestLimitExceeded", throttled, true).await;
     check(400, "TransactionConflictException", unavailable, true).await;
     check(500, "InternalServerError", unavailable, true).await;
@@ -73,21 +67,10 @@ async fn no_error_tells_key_payload_or_result() {
     tells_nothing(&store.claim(SECRET, &other).await.expect_err("a mismatch"));
 
     let result = Some(format!("{SECRET:?}"));
-    store
-        .complete(claim.clone(), result)
-        .await
-        .expect("completed");
-    let replayed = idempotent(&store, SECRET, SECRET, || async {
-        Ok::<u32, Infallible>(1)
-    });
+    store.complete(claim.clone(), result).await.expect("completed");
+    let replayed = idempotent(&store, SECRET, SECRET, || async { Ok::<u32, Infallible>(1) });
     let error = replayed.await.expect_err("a text is no number");
-    assert!(
-        matches!(
-            error,
-            IdempotentError::NotStarted(Error::ResultUnreadable { .. })
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, IdempotentError::NotStarted(Error::ResultUnreadable { .. })), "{error:?}");
     tells_nothing(&error);
 
     let vast = Some(SECRET.repeat(400 * 1024 / SECRET.len()));
@@ -95,9 +78,7 @@ async fn no_error_tells_key_payload_or_result() {
     assert!(matches!(error, Error::Rejected(_)), "{error}");
     tells_nothing(&error);
 
-    world
-        .put([("id", s(SECRET)), ("status", s(SECRET)), ("data", n(1))])
-        .await;
+    world.put([("id", s(SECRET)), ("status", s(SECRET)), ("data", n(1))]).await;
     let error = store.claim(SECRET, &other).await.expect_err("malformed");
     assert!(matches!(error, Error::Malformed { .. }), "{error:?}");
     tells_nothing(&error);

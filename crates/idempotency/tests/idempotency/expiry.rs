@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use idempotency::IdempotencyStore;
 
-use crate::world::{
-    IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, is_new, n,
-    payload,
-};
+use crate::world::{IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, is_new, n, payload};
 
 const A_MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -29,10 +26,7 @@ async fn a_claim_for_an_invocation_refuses_others_to_the_invocations_deadline() 
     let store = world.store().until(deadline);
     let _claim = is_new(store.claim("key", &payload()).await);
     world.clock.advance(Duration::from_secs(3));
-    assert_eq!(
-        is_in_progress(store.claim("key", &payload()).await),
-        Some(deadline)
-    );
+    assert_eq!(is_in_progress(store.claim("key", &payload()).await), Some(deadline));
     world.clock.advance(A_MILLISECOND);
     let _claim = is_new(world.store().claim("key", &payload()).await);
 }
@@ -72,10 +66,7 @@ async fn a_taken_over_record_keeps_nothing_of_the_earlier_one() {
 #[tokio::test]
 async fn a_retention_shorter_than_the_work_does_not_end_the_claim() {
     let world = World::start().await;
-    let store = world
-        .builder(world.engine.client())
-        .retention(Duration::ZERO)
-        .build();
+    let store = world.builder(world.engine.client()).retention(Duration::ZERO).build();
     let _claim = is_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR);
     is_in_progress(store.claim("key", &payload()).await);
@@ -84,11 +75,7 @@ async fn a_retention_shorter_than_the_work_does_not_end_the_claim() {
 #[tokio::test]
 async fn durations_without_end_are_stored_as_such() {
     let world = World::start().await;
-    let store = world
-        .builder(world.engine.client())
-        .retention(Duration::MAX)
-        .in_progress_for(Duration::MAX)
-        .build();
+    let store = world.builder(world.engine.client()).retention(Duration::MAX).in_progress_for(Duration::MAX).build();
     let claim = is_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
     is_completed(store.claim("key", &payload()).await);
@@ -98,9 +85,7 @@ async fn durations_without_end_are_stored_as_such() {
 async fn by_default_a_claim_holds_for_a_minute_and_a_record_for_28_days() {
     let world = World::start().await;
     let clock = world.clock.clone();
-    let store = IdempotencyStore::builder(world.engine.client(), TABLE)
-        .clock(move || clock.now())
-        .build();
+    let store = IdempotencyStore::builder(world.engine.client(), TABLE).clock(move || clock.now()).build();
     let _claim = is_new(store.claim("key", &payload()).await);
     let record = world.record("key").await.expect("a record");
     let a_minute = Duration::from_mins(1);

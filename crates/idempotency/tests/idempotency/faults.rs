@@ -73,12 +73,7 @@ async fn whichever_request_fails_work_is_recorded_only_if_done_and_is_done_in_th
 
 /// Disturbs one request, without retries, then calls again when the claim has expired. Counts how often the work is
 /// done: `after` the first call, together with the record's status, and `in_the_end`.
-async fn check(
-    disturbed: usize,
-    disturbance: Disturbance,
-    after: (usize, Option<&str>),
-    in_the_end: usize,
-) {
+async fn check(disturbed: usize, disturbance: Disturbance, after: (usize, Option<&str>), in_the_end: usize) {
     let world = World::start().await;
     let wire = Wire::disturbed(move |request| match request.number {
         number if number == disturbed => disturbance,
@@ -111,26 +106,15 @@ async fn a_failed_release_does_not_hide_the_works_error_and_the_claim_expires() 
         _ => Disturbance::None,
     });
     let store = world.store_over(&wire);
-    let failed = idempotent(&store, "key", "payload", || async {
-        Err::<u32, _>(io::Error::other("no card"))
-    });
+    let failed = idempotent(&store, "key", "payload", || async { Err::<u32, _>(io::Error::other("no card")) });
     let failed = failed.await;
-    assert!(
-        matches!(&failed, Err(IdempotentError::Work(error)) if error.to_string() == "no card"),
-        "{failed:?}"
-    );
+    assert!(matches!(&failed, Err(IdempotentError::Work(error)) if error.to_string() == "no card"), "{failed:?}");
     assert_eq!(wire.count("DeleteItem"), 1);
     is_in_progress(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
     let _claim = is_new(store.claim("key", &payload()).await);
 }
 
-async fn effect(
-    store: &IdempotencyStore,
-    done: &AtomicUsize,
-) -> Result<Outcome<usize>, IdempotentError<Infallible>> {
-    idempotent(store, "key", "payload", || async {
-        Ok(done.fetch_add(1, Ordering::SeqCst) + 1)
-    })
-    .await
+async fn effect(store: &IdempotencyStore, done: &AtomicUsize) -> Result<Outcome<usize>, IdempotentError<Infallible>> {
+    idempotent(store, "key", "payload", || async { Ok(done.fetch_add(1, Ordering::SeqCst) + 1) }).await
 }

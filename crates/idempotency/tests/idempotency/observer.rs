@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use idempotency::Observation::{Expired, InProgress, New, Replayed};
 
-use crate::world::{
-    IN_PROGRESS_FOR, RETENTION, World, is_completed, is_in_progress, is_new, payload,
-};
+use crate::world::{IN_PROGRESS_FOR, RETENTION, World, is_completed, is_in_progress, is_new, payload};
 
 #[tokio::test]
 async fn the_observer_sees_how_each_claim_was_answered() {

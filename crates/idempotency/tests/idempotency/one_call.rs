@@ -23,13 +23,8 @@ struct Receipt {
 async fn the_second_call_gets_the_first_ones_result_without_doing_the_work() {
     let world = World::start().await;
     let store = world.store();
-    let receipt = Receipt {
-        number: 7,
-        lines: vec!["a “quoted” line".to_owned()],
-    };
-    let first = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>(receipt.clone())
-    });
+    let receipt = Receipt { number: 7, lines: vec!["a “quoted” line".to_owned()] };
+    let first = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(receipt.clone()) });
     assert_eq!(first.await.expect("done"), Outcome::New(receipt.clone()));
     let second = idempotent::<Receipt, Infallible, _>(&store, "key", "payload", || async {
         panic!("the work must not be done twice")
@@ -44,9 +39,7 @@ async fn new_work_costs_one_put_and_one_update() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    let done = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>(())
-    });
+    let done = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(()) });
     assert_eq!(done.await.expect("done"), Outcome::New(()));
     let operations: Vec<_> = wire.requests().into_iter().map(|r| r.operation).collect();
     assert_eq!(operations, ["PutItem", "UpdateItem"]);
@@ -56,16 +49,12 @@ async fn new_work_costs_one_put_and_one_update() {
 async fn work_that_fails_can_be_tried_again_at_once() {
     let world = World::start().await;
     let store = world.store();
-    let failed = idempotent(&store, "key", "payload", || async {
-        Err::<u32, _>(io::Error::other("no card"))
-    });
+    let failed = idempotent(&store, "key", "payload", || async { Err::<u32, _>(io::Error::other("no card")) });
     let error = failed.await.expect_err("the work failed");
     assert!(matches!(error, IdempotentError::Work(_)), "{error:?}");
     let source = std::error::Error::source(&error).expect("a source");
     assert_eq!(source.to_string(), "no card");
-    let again = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>(1)
-    });
+    let again = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(1) });
     assert_eq!(again.await.expect("done"), Outcome::New(1));
 }
 
@@ -116,17 +105,9 @@ async fn work_that_was_taken_over_says_so_and_leaves_the_others_result() {
 async fn a_result_that_is_not_json_is_an_error_but_the_work_is_not_done_again() {
     let world = World::start().await;
     let store = world.store();
-    let done = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>(HashMap::from([((1, 2), 3)]))
-    });
+    let done = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(HashMap::from([((1, 2), 3)])) });
     let error = done.await.expect_err("a pair is no member name in JSON");
-    assert!(
-        matches!(
-            error,
-            IdempotentError::NotRecorded(Error::NotSerialisable(_))
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, IdempotentError::NotRecorded(Error::NotSerialisable(_))), "{error:?}");
     assert_eq!(world.status("key").await.as_deref(), Some("COMPLETED"));
 }
 
@@ -134,14 +115,9 @@ async fn a_result_that_is_not_json_is_an_error_but_the_work_is_not_done_again() 
 async fn a_result_above_the_item_limit_is_reported_as_done_but_not_recorded() {
     let world = World::start().await;
     let store = world.store();
-    let done = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>("x".repeat(400 * 1024))
-    });
+    let done = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>("x".repeat(400 * 1024)) });
     let error = done.await.expect_err("too large");
-    assert!(
-        matches!(error, IdempotentError::NotRecorded(Error::Rejected(_))),
-        "{error}"
-    );
+    assert!(matches!(error, IdempotentError::NotRecorded(Error::Rejected(_))), "{error}");
 }
 
 #[tokio::test]
@@ -150,8 +126,6 @@ async fn work_completed_without_a_result_is_replayed_as_unit() {
     let store = world.store();
     let claim = is_new(store.claim("key", &payload()).await);
     store.complete_all(vec![claim]).await.expect("completed");
-    let replayed = idempotent(&store, "key", "payload", || async {
-        Ok::<_, Infallible>(())
-    });
+    let replayed = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(()) });
     assert_eq!(replayed.await.expect("replayed"), Outcome::Replayed(()));
 }

@@ -13,20 +13,12 @@ async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
 
     let described = client.describe_table().table_name(TABLE).send().await;
     let table = described.expect("described").table.expect("a table");
-    let keys: Vec<_> = table
-        .key_schema()
-        .iter()
-        .map(KeySchemaElement::attribute_name)
-        .collect();
+    let keys: Vec<_> = table.key_schema().iter().map(KeySchemaElement::attribute_name).collect();
     assert_eq!(keys, ["id"]);
     let billing = table.billing_mode_summary.expect("a billing mode");
     assert_eq!(billing.billing_mode, Some(BillingMode::PayPerRequest));
 
-    let described = client
-        .describe_time_to_live()
-        .table_name(TABLE)
-        .send()
-        .await;
+    let described = client.describe_time_to_live().table_name(TABLE).send().await;
     let ttl = described.expect("described").time_to_live_description;
     let ttl = ttl.expect("a time to live");
     assert_eq!(ttl.attribute_name(), Some("expiration"));

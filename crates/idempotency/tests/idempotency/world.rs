@@ -14,9 +14,7 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Engine, Request, Wire};
-use idempotency::{
-    Claim, Claimed, Error, Fingerprint, IdempotencyStore, StoreBuilder, create_table,
-};
+use idempotency::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, StoreBuilder, create_table};
 
 pub(crate) const TABLE: &str = "records";
 pub(crate) const IN_PROGRESS_FOR: Duration = Duration::from_secs(10);
@@ -30,13 +28,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn start() -> Self {
         let engine = Engine::start();
-        create_table(&engine.client(), TABLE)
-            .await
-            .expect("the table is created");
-        Self {
-            engine,
-            clock: Clock::default(),
-        }
+        create_table(&engine.client(), TABLE).await.expect("the table is created");
+        Self { engine, clock: Clock::default() }
     }
 
     pub(crate) fn builder(&self, client: Client) -> StoreBuilder {
@@ -70,10 +63,7 @@ impl World {
     ) -> Client {
         let config = self.engine.config().http_client(wire.clone());
         let config = config.retry_config(RetryConfig::disabled());
-        let forger = Forger {
-            wire: wire.clone(),
-            forge: Box::new(forge),
-        };
+        let forger = Forger { wire: wire.clone(), forge: Box::new(forge) };
         Client::from_conf(config.interceptor(forger).build())
     }
 

@@ -35,11 +35,7 @@ fn ftgos_own_order_created_is_read() {
     let event = Message::parse(&order_created().to_string()).unwrap().event;
     assert_eq!(event.event_type(), EventType::OrderCreated);
     assert_eq!(event.order_id().as_str(), "99");
-    assert_eq!(
-        event.at.to_string(),
-        "2026-03-01T12:00:00.007Z",
-        "from the id, not from DATE"
-    );
+    assert_eq!(event.at.to_string(), "2026-03-01T12:00:00.007Z", "from the id, not from DATE");
     let Payload::OrderCreated(payload) = event.payload else {
         panic!("not OrderCreated");
     };
@@ -62,12 +58,7 @@ fn wrapped_in_sns_or_eventbridge_or_both_it_is_the_same() {
 
 #[test]
 fn a_short_type_name_is_the_same_as_a_class_name() {
-    let names = [
-        "OrderCreated",
-        "OrderCreatedEvent",
-        "a.b.OrderCreated",
-        "a.b.Outer$OrderCreatedEvent",
-    ];
+    let names = ["OrderCreated", "OrderCreatedEvent", "a.b.OrderCreated", "a.b.Outer$OrderCreatedEvent"];
     for name in names {
         let mut message = order_created();
         message["headers"]["event-type"] = name.into();
@@ -89,14 +80,8 @@ fn content_is_the_same_for_the_same_event_whatever_brings_it() {
     let plain = Message::parse(&order_created().to_string()).unwrap();
     let mut again = order_created();
     again["headers"]["DATE"] = "Mon, 2 Mar 2026 12:00:00 GMT".into();
-    assert_eq!(
-        Message::parse(&again.to_string()).unwrap().content(),
-        plain.content()
-    );
+    assert_eq!(Message::parse(&again.to_string()).unwrap().content(), plain.content());
 
     again["headers"]["event-aggregate-id"] = "100".into();
-    assert_ne!(
-        Message::parse(&again.to_string()).unwrap().content(),
-        plain.content()
-    );
+    assert_ne!(Message::parse(&again.to_string()).unwrap().content(), plain.content());
 }

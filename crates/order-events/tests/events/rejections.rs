@@ -8,10 +8,7 @@ fn check(body: &str, code: &str, text: &str) {
     let malformed = Message::parse(body).unwrap_err();
     assert_eq!(malformed.code(), code, "{malformed}");
     assert!(malformed.to_string().contains(text), "{malformed}");
-    assert!(
-        !malformed.to_string().contains("SECRET"),
-        "a value leaks: {malformed}"
-    );
+    assert!(!malformed.to_string().contains("SECRET"), "a value leaks: {malformed}");
 }
 
 fn message(payload: &str, headers: &Value) -> String {
@@ -46,36 +43,12 @@ fn bodies() {
     check("SECRET", "malformed_body", "not valid JSON");
     check(r#""SECRET""#, "malformed_body", "expected struct");
     check("{}", "malformed_envelope", "no `headers`");
-    check(
-        r#"{"headers": "SECRET"}"#,
-        "malformed_body",
-        "`headers`: expected struct",
-    );
-    check(
-        r#"{"headers": {"ID": ["SECRET"]}}"#,
-        "malformed_body",
-        "`headers.ID`: expected a text",
-    );
-    check(
-        r#"{"headers": {}}"#,
-        "malformed_payload",
-        "`payload` is missing",
-    );
-    check(
-        r#"{"headers": {}, "payload": {"a": "SECRET"}}"#,
-        "malformed_body",
-        "`payload`: expected a string",
-    );
-    check(
-        r#"{"Message": {"a": "SECRET"}}"#,
-        "malformed_body",
-        "`Message`: expected a string",
-    );
-    check(
-        r#"{"Message": "SECRET"}"#,
-        "malformed_body",
-        "not valid JSON",
-    );
+    check(r#"{"headers": "SECRET"}"#, "malformed_body", "`headers`: expected struct");
+    check(r#"{"headers": {"ID": ["SECRET"]}}"#, "malformed_body", "`headers.ID`: expected a text");
+    check(r#"{"headers": {}}"#, "malformed_payload", "`payload` is missing");
+    check(r#"{"headers": {}, "payload": {"a": "SECRET"}}"#, "malformed_body", "`payload`: expected a string");
+    check(r#"{"Message": {"a": "SECRET"}}"#, "malformed_body", "`Message`: expected a string");
+    check(r#"{"Message": "SECRET"}"#, "malformed_body", "not valid JSON");
     let mut nested = message(&scheduled().to_string(), &json!({}));
     for _ in 0..4 {
         nested = json!({ "Message": nested }).to_string();
@@ -85,65 +58,27 @@ fn bodies() {
 
 #[test]
 fn headers() {
-    let check =
-        |headers: Value, code: &str, text: &str| check(&message("{}", &headers), code, text);
-    for name in [
-        "ID",
-        "event-type",
-        "event-aggregate-type",
-        "event-aggregate-id",
-    ] {
+    let check = |headers: Value, code: &str, text: &str| check(&message("{}", &headers), code, text);
+    for name in ["ID", "event-type", "event-aggregate-type", "event-aggregate-id"] {
         let mut headers = json!({});
         headers[name] = Value::Null;
-        check(
-            headers,
-            "malformed_header",
-            &format!("header `{name}` is missing"),
-        );
+        check(headers, "malformed_header", &format!("header `{name}` is missing"));
     }
-    check(
-        json!({"ID": "SECRET"}),
-        "malformed_header",
-        "header `ID`: must be an Eventuate id",
-    );
+    check(json!({"ID": "SECRET"}), "malformed_header", "header `ID`: must be an Eventuate id");
     // A random UUID does not sort.
     check(
         json!({"ID": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}),
         "malformed_header",
         "ids that do not sort by time would break the view",
     );
-    check(
-        json!({"event-type": "SECRET"}),
-        "unknown_event_type",
-        "must be one of OrderCreated, ",
-    );
-    check(
-        json!({"event-aggregate-type": "SECRET"}),
-        "wrong_aggregate",
-        "DeliveryScheduled is published by Delivery",
-    );
-    check(
-        json!({"event-aggregate-id": ""}),
-        "malformed_header",
-        "must not be empty",
-    );
-    check(
-        json!({"event-aggregate-id": "SECRET 1"}),
-        "malformed_header",
-        "white space",
-    );
-    check(
-        json!({"event-aggregate-id": "x".repeat(256)}),
-        "malformed_header",
-        "at most 255 bytes",
-    );
+    check(json!({"event-type": "SECRET"}), "unknown_event_type", "must be one of OrderCreated, ");
+    check(json!({"event-aggregate-type": "SECRET"}), "wrong_aggregate", "DeliveryScheduled is published by Delivery");
+    check(json!({"event-aggregate-id": ""}), "malformed_header", "must not be empty");
+    check(json!({"event-aggregate-id": "SECRET 1"}), "malformed_header", "white space");
+    check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 bytes");
     let no_time = "0000000000000001-0000000000000002";
     check(json!({"ID": no_time}), "no_event_time", "no `DATE` header");
-    check(
-        json!({"ID": no_time, "DATE": "SECRET"}),
-        "malformed_header",
-        "header `DATE`: must be an RFC 1123",
-    );
+    check(json!({"ID": no_time, "DATE": "SECRET"}), "malformed_header", "header `DATE`: must be an RFC 1123");
 }
 
 #[test]
@@ -161,30 +96,12 @@ fn payloads() {
         payload[name] = value;
         payload.to_string()
     };
-    check(
-        &with("orderId", json!(["SECRET"])),
-        "`orderId`: expected a text or a whole number",
-    );
-    check(
-        &with("orderId", json!("SECRET 1")),
-        "`orderId`: must not contain white space",
-    );
-    check(
-        &with("courierId", json!(1.5)),
-        "`courierId`: expected a text or a whole number",
-    );
-    check(
-        &with("estimatedPickupTime", json!("SECRET")),
-        "`estimatedPickupTime`: must be a date and time",
-    );
-    check(
-        &with("estimatedPickupTime", json!(5)),
-        "`estimatedPickupTime`: expected a date and time",
-    );
-    check(
-        &with("estimatedDeliveryTime", json!([2026, 13, 1, 0, 0])),
-        "`estimatedDeliveryTime`: must be a date",
-    );
+    check(&with("orderId", json!(["SECRET"])), "`orderId`: expected a text or a whole number");
+    check(&with("orderId", json!("SECRET 1")), "`orderId`: must not contain white space");
+    check(&with("courierId", json!(1.5)), "`courierId`: expected a text or a whole number");
+    check(&with("estimatedPickupTime", json!("SECRET")), "`estimatedPickupTime`: must be a date and time");
+    check(&with("estimatedPickupTime", json!(5)), "`estimatedPickupTime`: expected a date and time");
+    check(&with("estimatedDeliveryTime", json!([2026, 13, 1, 0, 0])), "`estimatedDeliveryTime`: must be a date");
 }
 
 #[test]

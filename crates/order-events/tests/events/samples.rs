@@ -16,9 +16,7 @@ fn every_event_type_has_a_sample_of_its_own() {
     for &event_type in EventType::ALL {
         let sample = sample(&format!("{event_type}.json"));
         let record = &sample["Records"][0];
-        let event = Message::parse(record["body"].as_str().unwrap())
-            .unwrap()
-            .event;
+        let event = Message::parse(record["body"].as_str().unwrap()).unwrap().event;
         assert_eq!(event.event_type(), event_type);
         let queue = format!("ftgo-order-history-{event_type}");
         assert!(record["eventSourceARN"].as_str().unwrap().ends_with(&queue));

@@ -16,11 +16,7 @@ fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
     let table = Table::create();
     let story = story::events();
     let types: std::collections::BTreeSet<_> = story.iter().map(Event::event_type).collect();
-    assert_eq!(
-        types.len(),
-        EventType::ALL.len(),
-        "the story has every event type"
-    );
+    assert_eq!(types.len(), EventType::ALL.len(), "the story has every event type");
 
     let deliveries = proptest::collection::vec(0..story.len(), 0..8)
         .prop_map({
@@ -28,20 +24,13 @@ fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
             move |again| once.iter().copied().chain(again).collect::<Vec<_>>()
         })
         .prop_shuffle();
-    let mut runner = TestRunner::new(Config {
-        cases: 2_000,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new(Config { cases: 2_000, failure_persistence: None, ..Config::default() });
     let case = Cell::new(0);
     runner
         .run(&deliveries, |order| {
             case.set(case.get() + 1);
             let order_id = OrderId::parse(format!("life-{}", case.get())).unwrap();
-            let events: Vec<_> = order
-                .iter()
-                .map(|&i| story::of_order(&story[i], &order_id))
-                .collect();
+            let events: Vec<_> = order.iter().map(|&i| story::of_order(&story[i], &order_id)).collect();
             table.deliver(&events);
             prop_assert_eq!(table.view(&order_id), fold(&events).remove(&order_id));
             Ok(())
@@ -53,8 +42,8 @@ fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
 #[test]
 fn every_permutation_of_seven_mixed_events() {
     use EventType::{
-        DeliveryLocationUpdated, DeliveryScheduled, OrderAuthorized, OrderCreated, OrderRevised,
-        TicketAccepted, TicketPreparationStarted,
+        DeliveryLocationUpdated, DeliveryScheduled, OrderAuthorized, OrderCreated, OrderRevised, TicketAccepted,
+        TicketPreparationStarted,
     };
     let table = Table::create();
     let story = story::events();
@@ -67,28 +56,16 @@ fn every_permutation_of_seven_mixed_events() {
         DeliveryScheduled,
         DeliveryLocationUpdated,
     ]
-    .map(|wanted| {
-        story
-            .iter()
-            .rfind(|event| event.event_type() == wanted)
-            .unwrap()
-    })
+    .map(|wanted| story.iter().rfind(|event| event.event_type() == wanted).unwrap())
     .to_vec();
 
     let mut permutations = 0;
     story::permutations(seven.len(), &mut |order| {
         permutations += 1;
         let order_id = OrderId::parse(format!("permutation-{permutations}")).unwrap();
-        let events: Vec<_> = order
-            .iter()
-            .map(|&i| story::of_order(seven[i], &order_id))
-            .collect();
+        let events: Vec<_> = order.iter().map(|&i| story::of_order(seven[i], &order_id)).collect();
         table.deliver(&events);
-        assert_eq!(
-            table.view(&order_id),
-            fold(&events).remove(&order_id),
-            "order {order:?}"
-        );
+        assert_eq!(table.view(&order_id), fold(&events).remove(&order_id), "order {order:?}");
     });
     assert_eq!(permutations, 5_040);
 }

@@ -17,18 +17,14 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
         .item("orderId", AttributeValue::S(event.order_id().to_string()))
         .item(attribute, value);
     table.block_on(put.send()).unwrap();
-    table
-        .block_on(table.store().apply(Effect::of(event)))
-        .unwrap_err()
+    table.block_on(table.store().apply(Effect::of(event))).unwrap_err()
 }
 
 #[test]
 fn a_missing_table_is_named() {
     let (table, story) = (Table::create(), story::events());
     let store = OrderStore::new(table.client.clone(), "no-such-table");
-    let error = table
-        .block_on(store.apply(Effect::of(&story[0])))
-        .unwrap_err();
+    let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
     assert!(matches!(error, Error::TableMissing(_)), "{error:?}");
     assert!(!error.is_retryable());
     assert!(error.to_string().contains("ORDER_HISTORY_TABLE"));
@@ -41,15 +37,9 @@ fn an_item_that_would_be_too_large_is_never_retried() {
     let Payload::OrderRevised(payload) = &mut revised.payload else {
         unreachable!("the story's event has its own type's payload");
     };
-    payload.order_revision.revised_order_line_items = (0..5_000)
-        .map(|n| RevisedLineItem {
-            menu_item_id: format!("{n:0>100}"),
-            quantity: 1,
-        })
-        .collect();
-    let error = table
-        .block_on(table.store().apply(Effect::of(&revised)))
-        .unwrap_err();
+    payload.order_revision.revised_order_line_items =
+        (0..5_000).map(|n| RevisedLineItem { menu_item_id: format!("{n:0>100}"), quantity: 1 }).collect();
+    let error = table.block_on(table.store().apply(Effect::of(&revised))).unwrap_err();
     assert!(matches!(error, Error::ItemTooLarge(_)), "{error:?}");
     assert!(!error.is_retryable());
 }
@@ -77,9 +67,7 @@ fn no_answer_may_mean_anything_and_is_retried() {
     let (table, story) = (Table::create(), story::events());
     for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
         let store = table.store_over(&Wire::disturbed(move |_| disturbance));
-        let error = table
-            .block_on(store.apply(Effect::of(&story[0])))
-            .unwrap_err();
+        let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
         assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
         assert!(error.is_retryable());
     }
@@ -89,9 +77,7 @@ fn no_answer_may_mean_anything_and_is_retried() {
 fn throttling_is_named_and_retried() {
     let (table, story) = (Table::create(), story::events());
     let store = table.store_over(&Wire::disturbed(|_| Disturbance::Throttle));
-    let error = table
-        .block_on(store.apply(Effect::of(&story[0])))
-        .unwrap_err();
+    let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
     assert!(matches!(error, Error::Throttled(_)), "{error:?}");
     assert!(error.is_retryable());
 }

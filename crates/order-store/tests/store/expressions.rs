@@ -21,33 +21,21 @@ fn every_event_renders_as_reviewed() {
 fn a_late_event_renders_only_its_news() {
     let story = story::events();
     let mut effect = Effect::of(story::of_type(&story, EventType::OrderRevised));
-    effect
-        .pieces
-        .retain(|piece| matches!(piece, Piece::Timeline(_) | Piece::Revision(_)));
+    effect.pieces.retain(|piece| matches!(piece, Piece::Timeline(_) | Piece::Revision(_)));
     insta::assert_snapshot!("OrderRevised_late", readable(&render(&effect)));
 }
 
 /// One clause a line; of the names, only those that are not their own alias.
 fn readable(update: &Update) -> String {
-    let update_expression = update
-        .update_expression
-        .replace(", ", "\n    ")
-        .replace(" REMOVE ", "\nREMOVE ")
-        .replace(" ADD ", "\nADD ");
+    let update_expression =
+        update.update_expression.replace(", ", "\n    ").replace(" REMOVE ", "\nREMOVE ").replace(" ADD ", "\nADD ");
     let condition = update.condition_expression.as_deref().unwrap_or("nothing");
-    let mut lines = vec![
-        update_expression,
-        format!("IF  {}", condition.replace(" AND ", "\nAND ")),
-    ];
+    let mut lines = vec![update_expression, format!("IF  {}", condition.replace(" AND ", "\nAND "))];
     let names: BTreeMap<_, _> = update.names.iter().collect();
     let renamed = names.iter().filter(|(alias, name)| alias[1..] != name[..]);
     lines.extend(renamed.map(|(alias, name)| format!("{alias} is {name}")));
     let values: BTreeMap<_, _> = update.values.iter().collect();
-    lines.extend(
-        values
-            .iter()
-            .map(|(alias, value)| format!("{alias} is {}", show(value))),
-    );
+    lines.extend(values.iter().map(|(alias, value)| format!("{alias} is {}", show(value))));
     lines.join("\n")
 }
 
@@ -62,10 +50,7 @@ fn show(value: &AttributeValue) -> String {
         }
         AttributeValue::M(members) => {
             let members: BTreeMap<_, _> = members.iter().collect();
-            let members: Vec<_> = members
-                .iter()
-                .map(|(name, value)| format!("{name}: {}", show(value)))
-                .collect();
+            let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}: {}", show(value))).collect();
             format!("M {{{}}}", members.join(", "))
         }
         other => panic!("we store no {other:?}"),

@@ -44,10 +44,7 @@ fn a_server_that_hides_the_old_item_is_asked_for_it() {
         let _ = table.block_on(store.apply(Effect::of(event))).unwrap();
     }
     assert!(wire.count("GetItem") > 0, "the old item was hidden");
-    assert_eq!(
-        table.view(&order_id),
-        order_view::fold(&story).remove(&order_id)
-    );
+    assert_eq!(table.view(&order_id), order_view::fold(&story).remove(&order_id));
 }
 
 #[test]
@@ -59,18 +56,10 @@ fn a_lost_answer_and_the_sdks_retry_write_once() {
         _ => Disturbance::None,
     });
     let config = table.engine.config().http_client(wire.clone()).build();
-    let store =
-        order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), story::TABLE);
+    let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), story::TABLE);
     let applied = table.block_on(store.apply(Effect::of(created))).unwrap();
-    assert_eq!(
-        applied,
-        Applied::Duplicate,
-        "the retry meets its own first try"
-    );
+    assert_eq!(applied, Applied::Duplicate, "the retry meets its own first try");
     assert_eq!(wire.count("UpdateItem"), 2);
     let order_id = created.order_id();
-    assert_eq!(
-        table.view(&order_id),
-        order_view::fold([created]).remove(&order_id)
-    );
+    assert_eq!(table.view(&order_id), order_view::fold([created]).remove(&order_id));
 }

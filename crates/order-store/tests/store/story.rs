@@ -12,26 +12,18 @@ pub(crate) const TABLE: &str = "ftgo-order-history";
 pub(crate) fn events() -> Vec<Event> {
     let story = include_str!("../../../../events/story.json");
     let messages: Vec<serde_json::Value> = serde_json::from_str(story).unwrap();
-    messages
-        .iter()
-        .map(|message| Message::parse(&message.to_string()).unwrap().event)
-        .collect()
+    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
 }
 
 /// The last of its type.
 pub(crate) fn of_type(story: &[Event], event_type: EventType) -> &Event {
-    story
-        .iter()
-        .rfind(|event| event.event_type() == event_type)
-        .unwrap()
+    story.iter().rfind(|event| event.event_type() == event_type).unwrap()
 }
 
 /// The same event, told of another order.
 pub(crate) fn of_order(event: &Event, order_id: &OrderId) -> Event {
-    let mut message: serde_json::Value =
-        serde_json::from_str(&event.to_message().unwrap()).unwrap();
-    let mut payload: serde_json::Value =
-        serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
+    let mut message: serde_json::Value = serde_json::from_str(&event.to_message().unwrap()).unwrap();
+    let mut payload: serde_json::Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
     if payload["orderId"].is_string() {
         payload["orderId"] = order_id.as_str().into();
         message["payload"] = payload.to_string().into();
@@ -68,18 +60,11 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn create() -> Self {
         let engine = Engine::start();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = engine.client();
         let create = table::create(&client, TABLE).unwrap();
         runtime.block_on(create.send()).unwrap();
-        Self {
-            engine,
-            client,
-            runtime,
-        }
+        Self { engine, client, runtime }
     }
 
     pub(crate) fn store(&self) -> OrderStore {
@@ -91,8 +76,7 @@ impl Table {
     }
 
     pub(crate) fn apply(&self, event: &Event) -> Applied {
-        self.block_on(self.store().apply(Effect::of(event)))
-            .unwrap()
+        self.block_on(self.store().apply(Effect::of(event))).unwrap()
     }
 
     pub(crate) fn deliver(&self, events: &[Event]) {

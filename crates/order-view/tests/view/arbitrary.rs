@@ -6,17 +6,11 @@ use serde_json::{Value, json};
 
 /// Up to `most` events with distinct ids, in no order.
 pub(crate) fn events(most: usize) -> impl Strategy<Value = Vec<Event>> {
-    let seed = (
-        proptest::sample::select(EventType::ALL),
-        0..3_u8,
-        any::<u16>(),
-    );
+    let seed = (proptest::sample::select(EventType::ALL), 0..3_u8, any::<u16>());
     proptest::collection::vec(seed, 0..most)
         .prop_map(|seeds| {
             let numbered = seeds.into_iter().enumerate();
-            numbered
-                .map(|(id, (event_type, instance, salt))| event(id, event_type, instance, salt))
-                .collect()
+            numbered.map(|(id, (event_type, instance, salt))| event(id, event_type, instance, salt)).collect()
         })
         .prop_shuffle()
 }
@@ -40,8 +34,8 @@ fn event(id: usize, event_type: EventType, instance: u8, salt: u16) -> Event {
 /// One object with every field any type wants; the others ignore what is not theirs.
 fn payload(event_type: EventType, salt: u16) -> Value {
     let revision = json!({
-        "deliveryInformation": (salt % 2 == 0).then(|| json!({
-            "deliveryTime": (salt % 3 == 0).then_some("2026-03-01T13:00:00"),
+        "deliveryInformation": salt.is_multiple_of(2).then(|| json!({
+            "deliveryTime": salt.is_multiple_of(3).then_some("2026-03-01T13:00:00"),
             "deliveryAddress": {"street1": format!("{salt} Street")},
         })),
         "revisedOrderLineItems": [{"menuItemId": (salt % 3).to_string(), "quantity": salt % 5}],
@@ -71,8 +65,8 @@ fn payload(event_type: EventType, salt: u16) -> Value {
         "longitude": -f64::from(salt) / 1_000.0,
         "amount": salt,
         "currency": "USD",
-        "chargeId": (!charge_failed || salt % 2 == 0).then(|| format!("ch_{salt}")),
+        "chargeId": (!charge_failed || salt.is_multiple_of(2)).then(|| format!("ch_{salt}")),
         "errorCode": "card_declined",
-        "errorMessage": (salt % 3 == 0).then_some("no"),
+        "errorMessage": salt.is_multiple_of(3).then_some("no"),
     })
 }

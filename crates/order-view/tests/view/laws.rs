@@ -8,23 +8,14 @@ use crate::arbitrary::events;
 
 fn view<'a>(events: impl IntoIterator<Item = &'a Event>) -> OrderView {
     let order_id = OrderId::parse("99").unwrap();
-    fold(events)
-        .remove(&order_id)
-        .unwrap_or_else(|| OrderView::empty(order_id))
+    fold(events).remove(&order_id).unwrap_or_else(|| OrderView::empty(order_id))
 }
 
 /// Views whose events come from one history, as all views of an order do: an id stands for one event.
 fn three_views() -> impl Strategy<Value = [OrderView; 3]> {
     (events(40), proptest::collection::vec(1_u8..8, 40)).prop_map(|(events, seen_by)| {
-        [1, 2, 4].map(|who| {
-            view(
-                events
-                    .iter()
-                    .zip(&seen_by)
-                    .filter(|(_, seen)| *seen & who != 0)
-                    .map(|(event, _)| event),
-            )
-        })
+        [1, 2, 4]
+            .map(|who| view(events.iter().zip(&seen_by).filter(|(_, seen)| *seen & who != 0).map(|(event, _)| event)))
     })
 }
 

@@ -1,0 +1,43 @@
+# `make` alone lists what there is. Everything sets itself up; only a Rust toolchain is taken for granted.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+.PHONY: test
+test: ## Run every test (the first build takes some minutes, the tests about four)
+	@mkdir -p target
+	@cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
+	awk '/^test result:/ { passed += $$4; failed += $$6 } END { printf "\n%d passed, %d failed\n", passed, failed }' target/test.log; \
+	exit $${failed:-0}
+
+.PHONY: check
+check: lint deny test ## All that CI checks
+
+.PHONY: lint
+lint: ## Formatting and clippy, warnings denied
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+.PHONY: deny
+deny: cargo-deny ## Bans, licences and sources of the dependencies
+	cargo deny --workspace check bans licenses sources
+
+.PHONY: advisories
+advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
+	cargo deny --workspace check advisories
+
+.PHONY: snapshots
+snapshots: ## Accept the rendered expressions as they are now; review the diff
+	INSTA_UPDATE=always cargo test --workspace --test store expressions
+
+.PHONY: build
+build: ## The Lambda binary, optimised: target/release/event-handler
+	cargo build --release --bin event-handler
+
+.PHONY: cargo-deny
+cargo-deny:
+	@cargo deny --version >/dev/null 2>&1 || { echo "installing cargo-deny (once, some minutes)"; cargo install --locked --quiet cargo-deny@0.20.2; }
