@@ -1,8 +1,5 @@
 //! Why a message, or a whole batch, was not projected.
 
-use std::error::Error as StdError;
-use std::fmt::Write;
-
 use lambda_runtime::Diagnostic;
 use order_events::{EventType, Malformed};
 
@@ -54,18 +51,6 @@ impl Failure {
             Self::OutOfTime => true,
         }
     }
-}
-
-/// An error and what caused it, in one line for the log.
-pub(crate) fn with_causes(error: &dyn StdError) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Writing to a String cannot fail.
-        let _ = write!(line, ": {error}");
-        cause = error.source();
-    }
-    line
 }
 
 /// Every message of a batch failed.

@@ -1,12 +1,13 @@
 //! One Lambda per event type: the function's `Handler` names the type this process serves.
 
-use event_handlers::{Config, Projector, log_as_json};
+use event_handlers::{Config, Projector};
+use lambda_boot::{Environment, log_as_json};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    log_as_json();
-    let config = Config::from_env().unwrap_or_else(|error| {
+    log_as_json(&["event_handler", "event_handlers"]);
+    let config = Config::read(&Environment::of_process()).unwrap_or_else(|error| {
         tracing::error!(%error, "cannot start");
         std::process::exit(1);
     });

@@ -9,12 +9,12 @@ use aws_sdk_dynamodb::Client;
 use futures_util::StreamExt;
 use futures_util::stream;
 use idempotency::{Claim, Claimed, Fingerprint, IdempotencyStore};
+use lambda_boot::with_causes;
 use order_events::{EventId, EventType, Message};
 use order_store::{Applied, OrderStore};
 use order_view::Effect;
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure::with_causes;
 use crate::report::Report;
 use crate::{BatchFailed, Config, Failure};
 

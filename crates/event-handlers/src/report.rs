@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
+use lambda_boot::with_causes;
 use order_events::{Event, EventType};
 use order_store::Applied;
 use tracing::field::display;
 
-use crate::failure::with_causes;
 use crate::metrics::{Tally, millis};
 use crate::projector::Outcome;
 use crate::{BatchFailed, Failure};
@@ -71,7 +71,7 @@ impl<'a> Report<'a> {
                 match failure {
                     Failure::Malformed(_) => self.tally.malformed += 1,
                     Failure::WrongType { .. } | Failure::Store(_) | Failure::Record(_) | Failure::OutOfTime => {
-                        self.tally.failed += 1
+                        self.tally.failed += 1;
                     }
                 }
                 self.reasons.insert(failure.code());

@@ -8,11 +8,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::payload::{Address as PostalAddress, LineItem};
 use order_events::{AggregateId, AggregateType, EventId, OrderId, Timestamp};
 use order_view::{
-    Address, Aggregate, Details, Facet, FacetKind, Location, OrderView, Payment, Promise, Schedule, Stamped,
+    Address, Aggregate, Details, Facet, FacetKind, Location, OrderSummary, OrderView, Payment, Promise, Schedule,
+    Stamped,
 };
 
 use crate::attribute::{self, member};
 use crate::error::Corrupt;
+use crate::history::Position;
 
 /// An item as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
@@ -130,15 +132,41 @@ pub(crate) fn read_view(item: &Item) -> Result<OrderView, Corrupt> {
     })
 }
 
+/// Reads what the index projects: no watermarks, so a facet is there if its attribute is.
+pub(crate) fn read_summary(item: &Item) -> Result<OrderSummary, Corrupt> {
+    let read = Attributes(item);
+    Ok(OrderSummary {
+        order_id: read.parse(attribute::ORDER_ID)?,
+        details: read_details(&read)?,
+        status: read.parse_if_there(attribute::STATUS)?,
+        total: read.parse_if_there(attribute::ORDER_TOTAL)?,
+        ticket: read.parse_if_there(attribute::TICKET)?,
+        promise: read.parse_if_there(attribute::READY_BY)?.map(|ready_by| Promise { ready_by }),
+        delivery: read.parse_if_there(attribute::DELIVERY)?,
+        schedule: read.read_if_there(attribute::SCHEDULE, read_schedule)?,
+        payment: read.read_if_there(attribute::PAYMENT, read_payment)?,
+        revisions: read.elements(attribute::REVISIONS)?,
+    })
+}
+
+/// Reads the key of an item of the index.
+pub(crate) fn read_position(key: &Item) -> Result<Position, Corrupt> {
+    let key = Attributes(key);
+    Ok(Position { order_id: key.parse(attribute::ORDER_ID)?, order_creation_time: read_creation_time(&key)? })
+}
+
+fn read_creation_time(item: &Attributes) -> Result<Timestamp, Corrupt> {
+    let millis: i64 = item.parse(attribute::ORDER_CREATION_TIME)?;
+    Timestamp::from_millis(millis).ok_or_else(|| Corrupt::new(attribute::ORDER_CREATION_TIME))
+}
+
 fn read_details(item: &Attributes) -> Result<Details, Corrupt> {
-    let created: i64 = item.parse(attribute::ORDER_CREATION_TIME)?;
     let AttributeValue::L(lines) = item.get(attribute::LINE_ITEMS)? else {
         return Err(Corrupt::new(attribute::LINE_ITEMS));
     };
     Ok(Details {
         consumer_id: item.parse(attribute::CONSUMER_ID)?,
-        order_creation_time: Timestamp::from_millis(created)
-            .ok_or_else(|| Corrupt::new(attribute::ORDER_CREATION_TIME))?,
+        order_creation_time: read_creation_time(item)?,
         restaurant_id: item.parse(attribute::RESTAURANT_ID)?,
         restaurant_name: item.parse(attribute::RESTAURANT_NAME)?,
         line_items: lines.iter().map(read_line_item).collect::<Result<_, _>>()?,
@@ -254,6 +282,14 @@ impl<'a> Attributes<'a> {
 
     fn parse_if_there<T: FromStr>(&self, name: &str) -> Result<Option<T>, Corrupt> {
         self.0.contains_key(name).then(|| self.parse(name)).transpose()
+    }
+
+    fn read_if_there<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Self) -> Result<T, Corrupt>,
+    ) -> Result<Option<T>, Corrupt> {
+        self.0.contains_key(name).then(|| read(self)).transpose()
     }
 
     fn elements<T: FromStr + Ord>(&self, name: &str) -> Result<BTreeSet<T>, Corrupt> {

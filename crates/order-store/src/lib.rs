@@ -3,11 +3,13 @@
 pub mod attribute;
 pub mod client;
 mod error;
+mod history;
 mod item;
 mod render;
 mod store;
 pub mod table;
 
 pub use error::{Corrupt, Error, Source};
+pub use history::{Filter, HistoryQuery, Page, Position};
 pub use render::{Update, render};
 pub use store::{Applied, OrderStore};

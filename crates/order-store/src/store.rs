@@ -14,8 +14,8 @@ use crate::render::render;
 /// The order history table.
 #[derive(Debug, Clone)]
 pub struct OrderStore {
-    client: Client,
-    table: String,
+    pub(crate) client: Client,
+    pub(crate) table: String,
 }
 
 /// What became of an effect. Whichever it is, the item now has all that the event says.

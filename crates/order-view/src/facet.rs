@@ -88,7 +88,7 @@ pub struct Details {
     pub restaurant_id: u64,
     /// The restaurant's name at that time.
     pub restaurant_name: String,
-    /// What, with the quantities first ordered; see [`crate::OrderView::line_items`] for the revised ones.
+    /// What, with the quantities first ordered; see [`crate::OrderSummary::line_items`] for the revised ones.
     pub line_items: Vec<LineItem>,
     /// The words one can find the order by.
     pub keywords: BTreeSet<String>,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use order_events::payload::LineItem;
 use order_events::{DeliveryStatus, Event, EventId, Money, OrderId, OrderStatus, TicketStatus};
 
 use crate::effect::{Aggregate, Effect, Piece};
@@ -150,23 +149,6 @@ impl OrderView {
             FacetKind::Location => by(self.location.as_ref()),
             FacetKind::Payment => by(self.payment.as_ref()),
         }
-    }
-
-    /// What was ordered, with the revisions laid over the quantities in the order they were made.
-    #[must_use]
-    pub fn line_items(&self) -> Vec<LineItem> {
-        let Some(Stamped { value: details, .. }) = &self.details else {
-            return Vec::new();
-        };
-        let mut line_items = details.line_items.clone();
-        for revised in self.revisions.iter().flat_map(|revision| &revision.line_items) {
-            for item in &mut line_items {
-                if item.menu_item_id == revised.menu_item_id {
-                    item.quantity = revised.quantity;
-                }
-            }
-        }
-        line_items
     }
 
     fn put(&mut self, by: EventId, piece: Piece) {

@@ -1,9 +1,9 @@
 //! What is missing is said at init, with what to set.
 
 use std::collections::HashMap;
-use std::env::VarError;
 
 use event_handlers::{Config, ConfigError};
+use lambda_boot::Environment;
 use order_events::EventType;
 
 const COMPLETE: [(&str, &str); 7] = [
@@ -17,7 +17,7 @@ const COMPLETE: [(&str, &str); 7] = [
 ];
 
 fn read(environment: &HashMap<&str, &str>) -> Result<Config, ConfigError> {
-    Config::read(|name| environment.get(name).map(ToString::to_string).ok_or(VarError::NotPresent))
+    Config::read(&Environment::from_fn(|name| environment.get(name).map(ToString::to_string)))
 }
 
 #[test]

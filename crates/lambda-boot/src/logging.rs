@@ -1,0 +1,38 @@
+//! Log lines: one JSON object each, on standard output.
+
+use std::error::Error;
+use std::fmt::Write;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::prelude::*;
+
+/// Logs as JSON, at the level of `AWS_LAMBDA_LOG_LEVEL` (Lambda sets it from the function's logging configuration),
+/// else `INFO`.
+///
+/// The level is for the lines of `ours`, a list of crates. Of the libraries only warnings are shown: the SDK's finer lines
+/// can hold what customers wrote.
+pub fn log_as_json(ours: &[&str]) {
+    let level =
+        std::env::var("AWS_LAMBDA_LOG_LEVEL").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::INFO);
+    let targets = Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_targets(ours.iter().map(|target| (*target, level)));
+    let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);
+    // A second call, as in tests, changes nothing.
+    let _ = tracing_subscriber::registry().with(targets).with(json).try_init();
+}
+
+/// An error and what caused it, in one line.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a String cannot fail.
+        let _ = write!(line, ": {error}");
+        cause = error.source();
+    }
+    line
+}

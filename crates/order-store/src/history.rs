@@ -1,0 +1,178 @@
+//! A consumer's orders, newest first, filtered and paged.
+
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use order_events::{ConsumerId, OrderId, OrderStatus, Timestamp};
+use order_view::OrderSummary;
+
+use crate::attribute::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME, ORDER_ID, STATUS};
+use crate::error::Error;
+use crate::item::{Item, read_position, read_summary};
+use crate::store::OrderStore;
+use crate::table::INDEX;
+
+/// Which orders to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryQuery {
+    /// Whose.
+    pub consumer_id: ConsumerId,
+    /// Which of theirs.
+    pub filter: Filter,
+    /// At most how many; at least one.
+    pub page_size: usize,
+    /// Only those behind this one.
+    pub after: Option<Position>,
+    /// At most how many orders to look at, for as many as match; at least one.
+    pub read_budget: usize,
+}
+
+/// Which orders of a consumer to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those made after this moment.
+    pub since: Timestamp,
+    /// Only those in this state.
+    pub status: Option<OrderStatus>,
+    /// Only those that have one of these words, as [`order_view::keywords`] makes them; empty for all.
+    pub keywords: BTreeSet<String>,
+}
+
+/// Where an order stands in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// Which order.
+    pub order_id: OrderId,
+    /// When it was made.
+    pub order_creation_time: Timestamp,
+}
+
+/// Some of the orders found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Newest first. There may be fewer than asked for, even none, and still more to find.
+    pub orders: Vec<OrderSummary>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<Position>,
+}
+
+/// How many orders to look at in one request when some of them will not match: some 70 KB, well below the 1 MB that
+/// DynamoDB reads at once
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html>).
+const STRIDE: usize = 100;
+
+impl Filter {
+    /// The same question in memory as [`Self::clauses`] asks DynamoDB.
+    #[must_use]
+    pub fn matches(&self, order: &OrderSummary) -> bool {
+        order.details.order_creation_time > self.since
+            && self.status.is_none_or(|status| order.status == Some(status))
+            && (self.keywords.is_empty() || !self.keywords.is_disjoint(&order.details.keywords))
+    }
+
+    fn takes_all(&self) -> bool {
+        self.status.is_none() && self.keywords.is_empty()
+    }
+
+    /// The filter expression and its values; time is the key condition's.
+    fn clauses(&self) -> (Option<String>, Vec<(String, AttributeValue)>) {
+        let mut clauses = Vec::new();
+        let mut values = Vec::new();
+        if let Some(status) = self.status {
+            clauses.push("#status = :status".to_owned());
+            values.push((":status".to_owned(), AttributeValue::S(status.to_string())));
+        }
+        let mut any = Vec::new();
+        for (place, keyword) in self.keywords.iter().enumerate() {
+            any.push(format!("contains(#keywords, :keyword{place})"));
+            values.push((format!(":keyword{place}"), AttributeValue::S(keyword.clone())));
+        }
+        if !any.is_empty() {
+            clauses.push(format!("({})", any.join(" OR ")));
+        }
+        ((!clauses.is_empty()).then(|| clauses.join(" AND ")), values)
+    }
+}
+
+impl Position {
+    /// Where `order` stands.
+    #[must_use]
+    pub fn of(order: &OrderSummary) -> Self {
+        Self { order_id: order.order_id.clone(), order_creation_time: order.details.order_creation_time }
+    }
+
+    fn key(&self, consumer_id: &ConsumerId) -> Item {
+        Item::from([
+            (CONSUMER_ID.to_owned(), AttributeValue::S(consumer_id.to_string())),
+            (ORDER_CREATION_TIME.to_owned(), AttributeValue::N(self.order_creation_time.as_millis().to_string())),
+            (ORDER_ID.to_owned(), AttributeValue::S(self.order_id.to_string())),
+        ])
+    }
+}
+
+impl OrderStore {
+    /// One page of a consumer's orders. Without a filter it is one request.
+    pub async fn find_order_history(&self, query: &HistoryQuery) -> Result<Page, Error> {
+        let mut orders = Vec::new();
+        let mut after = query.after.clone();
+        let mut budget = query.read_budget;
+        loop {
+            // One more than the page holds shows whether there is a next page.
+            let wanted = query.page_size + 1 - orders.len();
+            let limit = if query.filter.takes_all() { wanted } else { STRIDE };
+            let found = self.query(query, after.as_ref(), limit.min(budget)).await?;
+            for item in &found.items {
+                if orders.len() == query.page_size {
+                    let next = orders.last().map(Position::of);
+                    return Ok(Page { orders, next });
+                }
+                orders.push(read_summary(item)?);
+            }
+            after = found.last.as_ref().map(read_position).transpose()?;
+            budget = budget.saturating_sub(found.looked_at);
+            if after.is_none() || budget == 0 {
+                return Ok(Page { orders, next: after });
+            }
+        }
+    }
+
+    async fn query(&self, query: &HistoryQuery, after: Option<&Position>, limit: usize) -> Result<Found, Error> {
+        let (filter, values) = query.filter.clauses();
+        let mut request = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(INDEX)
+            .scan_index_forward(false)
+            .limit(limit.try_into().unwrap_or(i32::MAX))
+            .set_exclusive_start_key(after.map(|after| after.key(&query.consumer_id)))
+            .key_condition_expression("#consumerId = :consumerId AND #orderCreationTime > :since")
+            .set_filter_expression(filter)
+            .expression_attribute_names("#consumerId", CONSUMER_ID)
+            .expression_attribute_names("#orderCreationTime", ORDER_CREATION_TIME)
+            .expression_attribute_values(":consumerId", AttributeValue::S(query.consumer_id.to_string()))
+            .expression_attribute_values(":since", AttributeValue::N(query.filter.since.as_millis().to_string()));
+        // A name that no expression uses is an error.
+        if query.filter.status.is_some() {
+            request = request.expression_attribute_names("#status", STATUS);
+        }
+        if !query.filter.keywords.is_empty() {
+            request = request.expression_attribute_names("#keywords", KEYWORDS);
+        }
+        for (alias, value) in values {
+            request = request.expression_attribute_values(alias, value);
+        }
+        let found = request.send().await.map_err(Error::from_sdk)?;
+        Ok(Found {
+            items: found.items.unwrap_or_default(),
+            looked_at: found.scanned_count.try_into().unwrap_or_default(),
+            last: found.last_evaluated_key,
+        })
+    }
+}
+
+struct Found {
+    items: Vec<Item>,
+    looked_at: usize,
+    last: Option<Item>,
+}
