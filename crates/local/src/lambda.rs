@@ -8,17 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::rejection::StringRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
+
+/// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
+pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
 
 /// What Lambda needs to know of a function.
 #[derive(Debug, Clone)]
@@ -182,6 +186,7 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, function_name: &str
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route("/2018-06-01/runtime/invocation/{request_id}/response", post(respond))
         .route("/2018-06-01/runtime/invocation/{request_id}/error", post(fail))
+        .layer(DefaultBodyLimit::max(PAYLOAD_LIMIT))
         .with_state(api)
 }
 
@@ -203,23 +208,32 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     Ok((headers, invocation.payload.to_string()))
 }
 
-async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: String) -> StatusCode {
-    answer(&state, &request_id, Ok, &body)
+type Body = Result<String, StringRejection>;
+
+async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
+    answer(&state, &request_id, Ok, body)
 }
 
-async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: String) -> StatusCode {
-    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), &body)
+async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
+    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body)
 }
 
-fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: &str) -> StatusCode {
+fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(waiting) = running.remove(request_id) else {
         return StatusCode::NOT_FOUND;
     };
-    let Ok(body) = serde_json::from_str(body) else {
-        return StatusCode::BAD_REQUEST;
+    let body = body
+        .map_err(|rejection| rejection.body_text())
+        .and_then(|body| serde_json::from_str(&body).map_err(|error| error.to_string()));
+    let (answer, status) = match body {
+        Ok(body) => (kind(body), StatusCode::ACCEPTED),
+        Err(reason) => {
+            let error = json!({"errorType": "Runtime.InvalidResponse", "errorMessage": reason});
+            (Err(InvokeError::Function(error)), StatusCode::BAD_REQUEST)
+        }
     };
     // Who asked may have given up.
-    let _ = waiting.send(kind(body));
-    StatusCode::ACCEPTED
+    let _ = waiting.send(answer);
+    status
 }

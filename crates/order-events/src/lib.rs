@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod consistency_token;
 mod degrees;
 mod envelope;
 mod event;
@@ -11,6 +12,7 @@ pub mod payload;
 mod status;
 mod timestamp;
 
+pub use consistency_token::ConsistencyToken;
 pub use degrees::{Degrees, Latitude, Longitude};
 pub use envelope::Message;
 pub use event::{AggregateType, Event, EventType, Payload, UnknownEventType};

@@ -108,6 +108,9 @@ pub enum Invalid {
     /// A latitude or longitude off the globe.
     #[error("must be a number of degrees between -{0} and {0}")]
     Degrees(i32),
+    /// A consistency token that no command service minted.
+    #[error("must be a consistency token as a command's response brought it")]
+    ConsistencyToken,
     /// A status we do not know.
     #[error("is not a known status")]
     Status,

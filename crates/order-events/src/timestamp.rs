@@ -18,6 +18,9 @@ use crate::Invalid;
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
+    /// The start of 1970.
+    pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
+
     /// Milliseconds since 1970.
     #[must_use]
     pub fn from_millis(millis: i64) -> Option<Self> {
@@ -31,14 +34,16 @@ impl Timestamp {
         self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())
     }
 
+    /// Reads RFC 3339 and nothing else.
+    pub fn parse_rfc3339(text: &str) -> Result<Self, Invalid> {
+        OffsetDateTime::parse(text, &Rfc3339).map_err(|_| Invalid::Timestamp).and_then(Self::checked)
+    }
+
     /// Reads RFC 3339, or a local date and time, which is taken as UTC.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let read = |text: &str| OffsetDateTime::parse(text, &Rfc3339);
-        read(text)
-            .or_else(|_| read(&format!("{text}Z")))
-            .or_else(|_| read(&format!("{text}:00Z")))
-            .map_err(|_| Invalid::Timestamp)
-            .and_then(Self::checked)
+        Self::parse_rfc3339(text)
+            .or_else(|_| Self::parse_rfc3339(&format!("{text}Z")))
+            .or_else(|_| Self::parse_rfc3339(&format!("{text}:00Z")))
     }
 
     /// Reads the RFC 1123 form of HTTP dates and of Eventuate's `DATE` header.

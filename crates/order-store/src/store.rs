@@ -84,6 +84,14 @@ impl OrderStore {
         Ok(found.item.as_ref().map(read_view).transpose()?)
     }
 
+    /// Checks that the table can be read, at the least cost.
+    pub async fn ping(&self) -> Result<(), Error> {
+        // No order id is a space.
+        let nowhere = AttributeValue::S(" ".to_owned());
+        self.client.get_item().table_name(&self.table).key(ORDER_ID, nowhere).send().await.map_err(Error::from_sdk)?;
+        Ok(())
+    }
+
     async fn send(&self, effect: &Effect) -> Result<Sent, Error> {
         let update = render(effect);
         let sent = self

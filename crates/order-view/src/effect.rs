@@ -2,8 +2,8 @@
 
 use order_events::payload::{LineItem, OrderCreated, OrderRevised, OrderRevision};
 use order_events::{
-    AggregateId, AggregateType, DeliveryStatus, Event, EventId, OrderId, OrderStatus, Payload, PaymentStatus,
-    TicketStatus,
+    AggregateId, AggregateType, DeliveryStatus, Event, EventId, EventType, OrderId, OrderStatus, Payload,
+    PaymentStatus, TicketStatus,
 };
 
 use crate::facet::{Address, Details, Facet, Location, Payment, Promise, Schedule};
@@ -52,7 +52,7 @@ impl Effect {
             id: event.aggregate_id.clone(),
         })];
         pieces.extend(facets(event).into_iter().map(Piece::Facet));
-        if in_timeline(&event.payload) {
+        if in_timeline(event.event_type()) {
             pieces.push(Piece::Timeline(TimelineEntry {
                 event_id: event.id,
                 event_type: event.event_type(),
@@ -139,8 +139,8 @@ fn facets(event: &Event) -> Vec<Facet> {
 }
 
 /// A courier's every move would drown the timeline; all else is in it.
-fn in_timeline(payload: &Payload) -> bool {
-    !matches!(payload, Payload::DeliveryLocationUpdated(_))
+pub(crate) fn in_timeline(event_type: EventType) -> bool {
+    event_type != EventType::DeliveryLocationUpdated
 }
 
 fn revision(event: &Event) -> Option<Revision> {

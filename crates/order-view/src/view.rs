@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use order_events::{DeliveryStatus, Event, EventId, Money, OrderId, OrderStatus, TicketStatus};
+use order_events::{DeliveryStatus, Event, EventId, EventType, Money, OrderId, OrderStatus, TicketStatus};
 
-use crate::effect::{Aggregate, Effect, Piece};
+use crate::effect::{Aggregate, Effect, Piece, in_timeline};
 use crate::facet::{Address, Details, Facet, FacetKind, Location, Payment, Promise, Schedule};
 use crate::set::{Revision, TimelineEntry};
 
@@ -102,6 +102,16 @@ impl OrderView {
             Piece::Facet(facet) => above(self.watermark(facet.kind())),
             Piece::Timeline(entry) => !self.timeline.contains(entry),
             Piece::Revision(revision) => !self.revisions.contains(revision),
+        }
+    }
+
+    /// Whether this event is in the view. Its tracking mark would not tell: a later event may have come before it.
+    #[must_use]
+    pub fn has_seen(&self, event_type: EventType, event_id: EventId) -> bool {
+        if in_timeline(event_type) {
+            self.timeline.iter().any(|entry| entry.event_id == event_id)
+        } else {
+            self.watermark(FacetKind::Location).is_some_and(|watermark| watermark >= event_id)
         }
     }
 

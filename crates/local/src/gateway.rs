@@ -1,0 +1,297 @@
+//! An API Gateway HTTP API: each HTTP request is one invocation of a function, with payload format 2.0.
+//!
+//! The format is AWS's:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
+//! Where AWS's documentation is silent, this follows what AWS's own emulator of API Gateway found by trying:
+//! <https://github.com/aws/aws-lambda-dotnet/tree/master/Tools/LambdaTestTool-v2>.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, SET_COOKIE, TRANSFER_ENCODING, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use crate::lambda::{Function, InvokeError, PAYLOAD_LIMIT, Settings};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
+
+/// Serves a function over HTTP until this future is dropped.
+///
+/// At most `concurrency` (at least one) of its processes run at once, and a further request waits for one of them.
+/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended or timed
+/// out. It also ends, unlike in Lambda, with a client that does not wait for its answer.
+///
+/// `authorizer` gives the event's `requestContext.authorizer` from the request's headers, such as
+/// `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}`; with none, the function sees a request that no authorizer
+/// has looked at. This gateway checks no token and refuses nobody.
+pub async fn serve(
+    listener: TcpListener,
+    function: Settings,
+    concurrency: usize,
+    authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
+) -> io::Result<()> {
+    // One is started before it is needed, so that a binary that is not there is found here.
+    let first = Function::start(function.clone()).await?;
+    let gateway = Gateway {
+        authorizer: Box::new(authorizer),
+        port: listener.local_addr()?.port(),
+        function,
+        places: Semaphore::new(concurrency.max(1)),
+        idle: Mutex::new(vec![first]),
+    };
+    let routes = Router::new().fallback(handle).with_state(Arc::new(gateway));
+    axum::serve(listener, routes.into_make_service_with_connect_info::<SocketAddr>()).await
+}
+
+type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
+
+struct Gateway {
+    authorizer: Box<Authorizer>,
+    port: u16,
+    function: Settings,
+    places: Semaphore,
+    idle: Mutex<Vec<Function>>,
+}
+
+/// Why the client gets the gateway's answer and not the function's.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the request's body could not be read")]
+    BrokenBody(#[source] axum::Error),
+    #[error("the request's body has more than {PAYLOAD_LIMIT} bytes")]
+    LargeBody,
+    #[error("the function did not start")]
+    Start(#[source] io::Error),
+    #[error(transparent)]
+    Invoke(#[from] InvokeError),
+    #[error("the function's answer has a status code but is no response")]
+    Answer(#[from] serde_json::Error),
+    #[error("the function's answer has a status or a header that HTTP does not have")]
+    Http(#[from] axum::http::Error),
+    #[error("the function's answer has a status that only comes before a response: {0}")]
+    Interim(StatusCode),
+    #[error("the body of the function's answer is not base64")]
+    Base64(#[from] base64::DecodeError),
+}
+
+async fn handle(
+    State(gateway): State<Arc<Gateway>>,
+    ConnectInfo(client): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
+    let request_id = Uuid::new_v4().to_string();
+    let mut response = gateway.respond(&request_id, client, request).await.unwrap_or_else(|failure| {
+        tracing::error!(request_id, error = &failure as &dyn std::error::Error, "the gateway answers for the function");
+        failure.into_response()
+    });
+    if let Ok(request_id) = HeaderValue::try_from(request_id) {
+        response.headers_mut().insert(REQUEST_ID, request_id);
+    }
+    response
+}
+
+impl Gateway {
+    async fn respond(&self, request_id: &str, client: SocketAddr, request: Request) -> Result<Response, Failure> {
+        let (head, body) = request.into_parts();
+        // It is read to its end even if it is too large: a client that is still sending reads no answer.
+        let body = to_bytes(body, usize::MAX).await.map_err(Failure::BrokenBody)?;
+        if body.len() > PAYLOAD_LIMIT {
+            return Err(Failure::LargeBody);
+        }
+        let answer = self.invoke(self.event(request_id, client, &head, &body)).await?;
+        response(&head.method, answer)
+    }
+
+    async fn invoke(&self, event: Value) -> Result<Value, Failure> {
+        // The error would be that the semaphore is closed, which it never is.
+        let _place = self.places.acquire().await;
+        let idle = self.idle().pop();
+        let function = match idle {
+            Some(function) => function,
+            None => Function::start(self.function.clone()).await.map_err(Failure::Start)?,
+        };
+        let answer = function.invoke(event).await;
+        match answer {
+            Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
+            Err(InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
+        }
+        Ok(answer?)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Function>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &Bytes) -> Value {
+        // API Gateway decodes the path of an HTTP API, in spite of `rawPath`'s name, but not the query string:
+        // https://github.com/aws/aws-lambda-dotnet/pull/1901.
+        let path = percent_decode_str(head.uri.path()).decode_utf8_lossy();
+        let query = head.uri.query().unwrap_or_default();
+        let user_agent = head.headers.get(USER_AGENT).map(text).unwrap_or_default();
+        let (body, is_base64) = match str::from_utf8(body) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            Err(_) => (Cow::Owned(BASE64_STANDARD.encode(body)), true),
+        };
+        let now = OffsetDateTime::now_utc();
+        without_nulls(json!({
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": path,
+            "rawQueryString": query,
+            "cookies": cookies(&head.headers),
+            "headers": self.headers(&head.headers, client),
+            "queryStringParameters": parameters(query),
+            "requestContext": without_nulls(json!({
+                "accountId": "000000000000",
+                "apiId": "local",
+                "authorizer": (self.authorizer)(&head.headers),
+                "domainName": "localhost",
+                "domainPrefix": "localhost",
+                "http": {
+                    "method": head.method.as_str(),
+                    "path": path,
+                    "protocol": format!("{:?}", head.version),
+                    "sourceIp": client.ip(),
+                    "userAgent": user_agent,
+                },
+                "requestId": request_id,
+                "routeKey": "$default",
+                "stage": "$default",
+                "time": common_log_time(now),
+                "timeEpoch": now.unix_timestamp_nanos() / 1_000_000,
+            })),
+            "body": (!body.is_empty()).then_some(body),
+            "isBase64Encoded": is_base64,
+        }))
+    }
+
+    /// What came, without its cookies and with where it came from. Several values of one header are one, with commas.
+    fn headers(&self, received: &HeaderMap, client: SocketAddr) -> BTreeMap<String, String> {
+        let mut headers = BTreeMap::<_, Vec<_>>::new();
+        for (name, value) in received.iter().filter(|&(name, _)| name != COOKIE) {
+            headers.entry(name.as_str()).or_default().push(text(value));
+        }
+        headers.entry("x-forwarded-for").or_default().push(client.ip().to_string().into());
+        headers.insert("x-forwarded-port", vec![self.port.to_string().into()]);
+        headers.insert("x-forwarded-proto", vec!["http".into()]);
+        headers.into_iter().map(|(name, values)| (name.to_owned(), values.join(","))).collect()
+    }
+}
+
+/// The cookies of all `cookie` headers, or none if there are none.
+fn cookies(headers: &HeaderMap) -> Option<Vec<String>> {
+    let received: Vec<_> = headers.get_all(COOKIE).into_iter().map(text).collect();
+    let cookies = received.iter().flat_map(|cookies| cookies.split(';')).map(str::trim);
+    (!received.is_empty()).then(|| cookies.map(str::to_owned).collect())
+}
+
+fn text(value: &HeaderValue) -> Cow<'_, str> {
+    String::from_utf8_lossy(value.as_bytes())
+}
+
+/// The decoded parameters of a query string, or none if there are none. Several values of one are one, with commas.
+fn parameters(query: &str) -> Option<BTreeMap<String, String>> {
+    let mut parameters = BTreeMap::<_, Vec<_>>::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        parameters.entry(name.into_owned()).or_default().push(value);
+    }
+    let joined: BTreeMap<_, _> = parameters.into_iter().map(|(name, values)| (name, values.join(","))).collect();
+    (!joined.is_empty()).then_some(joined)
+}
+
+/// As in `12/Mar/2020:19:03:58 +0000`.
+fn common_log_time(time: OffsetDateTime) -> String {
+    let month = time.month().to_string();
+    let (hour, minute, second) = time.to_hms();
+    format!("{:02}/{month:.3}/{}:{hour:02}:{minute:02}:{second:02} +0000", time.day(), time.year())
+}
+
+/// What a request does not have is not in its event, not even as null.
+fn without_nulls(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// What a function answers with. Format 2.0 has no `multiValueHeaders`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    status_code: u16,
+    headers: Option<BTreeMap<String, String>>,
+    cookies: Option<Vec<String>>,
+    body: Option<String>,
+    is_base64_encoded: Option<bool>,
+}
+
+fn response(method: &Method, answer: Value) -> Result<Response, Failure> {
+    // API Gateway takes an answer without a status for the body of a good one.
+    if answer.get("statusCode").is_none() {
+        return Ok(json_response(StatusCode::OK, &answer));
+    }
+    let answer: Answer = serde_json::from_value(answer)?;
+    let body = answer.body.unwrap_or_default();
+    let body = if answer.is_base64_encoded == Some(true) { BASE64_STANDARD.decode(body)? } else { body.into_bytes() };
+    // Only an answer to HEAD may speak of a body that is not there.
+    let keeps_its_length = method == Method::HEAD && body.is_empty();
+
+    let mut response = Response::builder().status(answer.status_code);
+    for (name, value) in answer.headers.unwrap_or_default() {
+        response = response.header(name, value);
+    }
+    for cookie in answer.cookies.unwrap_or_default() {
+        response = response.header(SET_COOKIE, cookie);
+    }
+    let mut response = response.body(Body::from(body))?;
+    if response.status().is_informational() {
+        return Err(Failure::Interim(response.status()));
+    }
+    let headers = response.headers_mut();
+    headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("text/plain; charset=utf-8"));
+    // How the body travels is between this server and its client.
+    headers.remove(CONNECTION);
+    headers.remove(TRANSFER_ENCODING);
+    if !keeps_its_length {
+        headers.remove(CONTENT_LENGTH);
+    }
+    Ok(response)
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let (status, message) = match self {
+            Self::BrokenBody(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
+            Self::LargeBody => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+            Self::Invoke(InvokeError::TimedOut(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+            Self::Invoke(InvokeError::Function(_) | InvokeError::Exited { .. })
+            | Self::Start(_)
+            | Self::Answer(_)
+            | Self::Http(_)
+            | Self::Interim(_)
+            | Self::Base64(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        };
+        json_response(status, &json!({"message": message}))
+    }
+}
+
+fn json_response(status: StatusCode, body: &Value) -> Response {
+    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}

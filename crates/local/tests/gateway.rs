@@ -1,0 +1,404 @@
+//! HTTP requests through the gateway to a real function process (`examples/echo.rs`), and back.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+
+use std::collections::BTreeSet;
+use std::env::consts::EXE_SUFFIX;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use local::gateway;
+use local::lambda::{PAYLOAD_LIMIT, Settings};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+#[tokio::test]
+async fn a_request_is_an_event_of_format_2() {
+    let gateway = Gateway::start().await;
+    let request = "POST /orders/caf%C3%A9%20%2B1?status=APPROVED&keywords=a%20b&keywords=c+d&flag HTTP/1.1\r\n\
+                   host: orders.example\r\n\
+                   User-Agent: a-test\r\n\
+                   X-Twice: one\r\n\
+                   x-twice: two\r\n\
+                   Cookie: a=1; b=2\r\n\
+                   cookie: c=3\r\n\
+                   x-forwarded-for: 192.0.2.1\r\n\
+                   content-length: 5\r\n\
+                   connection: close\r\n\r\n\
+                   Hello";
+    let response = exchange(gateway.address, request.as_bytes()).await;
+    let mut event = response.json();
+
+    let context = &mut event["requestContext"];
+    let time = context["time"].take();
+    let epoch = context["timeEpoch"].take();
+    let request_id = context["requestId"].take();
+    assert_eq!(
+        event,
+        json!({
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": "/orders/café +1",
+            "rawQueryString": "status=APPROVED&keywords=a%20b&keywords=c+d&flag",
+            "cookies": ["a=1", "b=2", "c=3"],
+            "headers": {
+                "host": "orders.example",
+                "user-agent": "a-test",
+                "x-twice": "one,two",
+                "content-length": "5",
+                "connection": "close",
+                "x-forwarded-for": "192.0.2.1,127.0.0.1",
+                "x-forwarded-port": gateway.address.port().to_string(),
+                "x-forwarded-proto": "http",
+            },
+            "queryStringParameters": {"status": "APPROVED", "keywords": "a b,c d", "flag": ""},
+            "requestContext": {
+                "accountId": "000000000000",
+                "apiId": "local",
+                "domainName": "localhost",
+                "domainPrefix": "localhost",
+                "http": {
+                    "method": "POST",
+                    "path": "/orders/café +1",
+                    "protocol": "HTTP/1.1",
+                    "sourceIp": "127.0.0.1",
+                    "userAgent": "a-test",
+                },
+                "requestId": null,
+                "routeKey": "$default",
+                "stage": "$default",
+                "time": null,
+                "timeEpoch": null,
+            },
+            "body": "Hello",
+            "isBase64Encoded": false,
+        })
+    );
+    assert_eq!(response.header("apigw-requestid"), request_id.as_str());
+    assert!(epoch.as_u64().unwrap() > 1_700_000_000_000, "{epoch} is in milliseconds");
+    let shape: String = time.as_str().unwrap().chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let (before, after) = shape.split_at(3);
+    assert_eq!((before, &after[3..]), ("00/", "/0000:00:00:00 +0000"), "{time}");
+}
+
+#[tokio::test]
+async fn what_a_request_does_not_have_is_not_in_its_event() {
+    let gateway = Gateway::start().await;
+    let event = gateway.send("GET", "/", b"").await.json();
+    assert_eq!(event["rawQueryString"], "");
+    for absent in ["cookies", "queryStringParameters", "body"] {
+        assert_eq!(event.get(absent), None);
+    }
+    assert_eq!(event["requestContext"].get("authorizer"), None);
+    assert_eq!(event["requestContext"]["http"]["userAgent"], "");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_text_comes_as_base64() {
+    let gateway = Gateway::start().await;
+    let event = gateway.send("POST", "/", &[0xff, 0x00, 0xfe]).await.json();
+    assert_eq!((&event["body"], &event["isBase64Encoded"]), (&json!("/wD+"), &json!(true)));
+}
+
+#[tokio::test]
+async fn the_authorizers_value_is_in_the_request_context() {
+    let gateway = Gateway::start_with(settings(), 1, |headers| {
+        let claims = json!({"sub": headers.get("authorization")?.to_str().ok()?});
+        Some(json!({"jwt": {"claims": claims, "scopes": ["orders:read-any"]}}))
+    })
+    .await;
+    let request = "GET / HTTP/1.1\r\nhost: localhost\r\nauthorization: 1511300065921\r\nconnection: close\r\n\r\n";
+    let event = exchange(gateway.address, request.as_bytes()).await.json();
+    let expected = json!({"jwt": {"claims": {"sub": "1511300065921"}, "scopes": ["orders:read-any"]}});
+    assert_eq!(event["requestContext"]["authorizer"], expected);
+    let event = gateway.send("GET", "/", b"").await.json();
+    assert_eq!(event["requestContext"].get("authorizer"), None, "nobody vouched for this one");
+}
+
+#[tokio::test]
+async fn an_answer_is_a_response() {
+    let gateway = Gateway::start().await;
+    let response = gateway
+        .answer(&json!({
+            "statusCode": 201,
+            "headers": {"Content-Type": "text/html", "X-Its-Own": "1", "Content-Length": "999", "Connection": "upgrade"},
+            "multiValueHeaders": {"x-not-in-format-2": ["1"]},
+            "cookies": ["a=1; Secure", "b=2"],
+            "body": "<p>grüezi</p>",
+            "isBase64Encoded": false,
+        }))
+        .await;
+    assert_eq!(response.status, 201);
+    assert_eq!(response.header("content-type"), Some("text/html"));
+    assert_eq!(response.header("x-its-own"), Some("1"));
+    assert_eq!(response.header("content-length"), Some("14"));
+    assert_eq!(response.header("connection"), Some("close"));
+    assert_eq!(response.header("x-not-in-format-2"), None);
+    assert_eq!(response.headers("set-cookie"), ["a=1; Secure", "b=2"]);
+    assert_eq!(response.body, "<p>grüezi</p>".as_bytes());
+}
+
+#[tokio::test]
+async fn a_base64_answer_is_decoded() {
+    let gateway = Gateway::start().await;
+    let response = gateway.answer(&json!({"statusCode": 200, "body": "/wD+", "isBase64Encoded": true})).await;
+    assert_eq!(response.body, [0xff, 0x00, 0xfe]);
+    assert_eq!(response.header("content-length"), Some("3"));
+}
+
+#[tokio::test]
+async fn an_answer_may_leave_out_all_but_its_status() {
+    let gateway = Gateway::start().await;
+    let nulls = json!({"statusCode": 404, "headers": null, "cookies": null, "body": null, "isBase64Encoded": null});
+    for answer in [json!({"statusCode": 404}), nulls] {
+        let response = gateway.answer(&answer).await;
+        assert_eq!(response.status, 404);
+        assert_eq!(response.header("content-type"), Some("text/plain; charset=utf-8"));
+        assert_eq!(response.header("content-length"), Some("0"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_a_status_is_the_body() {
+    let gateway = Gateway::start().await;
+    for answer in [json!({"orders": []}), json!("text"), json!([1]), Value::Null] {
+        let response = gateway.answer(&answer).await;
+        assert_eq!((response.status, response.json()), (200, answer));
+        assert_eq!(response.header("content-type"), Some("application/json"));
+    }
+}
+
+#[tokio::test]
+async fn no_body_is_sent_where_http_has_none() {
+    let gateway = Gateway::start().await;
+    let with_body = json!({"statusCode": 200, "body": "hello"}).to_string();
+    let with_length = json!({"statusCode": 200, "headers": {"content-length": "5"}}).to_string();
+    let with_nonsense = json!({"statusCode": 200, "headers": {"content-length": "abc"}, "body": "hello"}).to_string();
+    for answer in [with_body, with_length, with_nonsense] {
+        let response = gateway.send("HEAD", "/answer", answer.as_bytes()).await;
+        assert_eq!((response.status, response.header("content-length")), (200, Some("5")));
+        assert_eq!(response.body, b"");
+    }
+    for status in [204, 304] {
+        let response = gateway.answer(&json!({"statusCode": status, "headers": {"etag": "\"1\""}})).await;
+        assert_eq!((response.status, response.header("etag")), (status, Some("\"1\"")));
+        assert_eq!((response.header("content-length"), response.body.len()), (None, 0));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_response_is_an_internal_server_error() {
+    let gateway = Gateway::start().await;
+    let answers = [
+        "not JSON",
+        "",
+        r#"{"statusCode": null}"#,
+        r#"{"statusCode": "teapot"}"#,
+        r#"{"statusCode": 100}"#,
+        r#"{"statusCode": 1000}"#,
+        r#"{"statusCode": 200, "body": {}}"#,
+        r#"{"statusCode": 200, "body": "not base64", "isBase64Encoded": true}"#,
+        r#"{"statusCode": 200, "headers": {"not a name": "1"}}"#,
+        r#"{"statusCode": 200, "headers": {"x-name": "not a\nvalue"}}"#,
+        r#"{"statusCode": 200, "cookies": "a=1"}"#,
+    ];
+    for answer in answers {
+        let response = gateway.send("POST", "/answer", answer.as_bytes()).await;
+        response.assert_is_the_gateways(500, "Internal Server Error", answer);
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_failed_or_ended_is_an_internal_server_error_and_the_next_request_is_served() {
+    let gateway = Gateway::start().await;
+    for path in ["/error", "/exit", "/error", "/exit"] {
+        gateway.send("GET", path, b"").await.assert_is_the_gateways(500, "Internal Server Error", path);
+        assert_eq!(gateway.send("GET", "/", b"").await.status, 200, "after {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_timed_out_is_unavailable_and_the_next_request_is_served() {
+    let settings = Settings { timeout: Duration::from_secs(1), ..settings() };
+    let gateway = Gateway::start_with(settings, 1, |_| None).await;
+    let never = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let response = gateway.meet(never.local_addr().unwrap()).await;
+    response.assert_is_the_gateways(503, "Service Unavailable", "a function that waits");
+    assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_may_be_as_large_as_lambda_takes_and_no_larger() {
+    let gateway = Gateway::start().await;
+    let frame = json!({"statusCode": 200, "body": ""}).to_string().len();
+    let largest = json!({"statusCode": 200, "body": "x".repeat(PAYLOAD_LIMIT - frame)}).to_string();
+    let response = gateway.send("POST", "/answer", largest.as_bytes()).await;
+    assert_eq!((response.status, response.body.len()), (200, PAYLOAD_LIMIT - frame));
+
+    let response = gateway.send("POST", "/answer", (largest + " ").as_bytes()).await;
+    response.assert_is_the_gateways(413, "Request Entity Too Large", "one byte more");
+}
+
+#[tokio::test]
+async fn an_answer_larger_than_lambda_takes_is_an_internal_server_error() {
+    let gateway = Gateway::start().await;
+    let response = gateway.send("POST", "/", &vec![b'x'; PAYLOAD_LIMIT]).await;
+    response.assert_is_the_gateways(500, "Internal Server Error", "an echo of the largest body, with all around it");
+}
+
+#[tokio::test]
+async fn requests_run_at_once_in_different_processes() {
+    let gateway = Gateway::start_with(settings(), 2, |_| None).await;
+    let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut requests = gateway.two_meet(&there);
+    let both = (there.accept().await.unwrap(), there.accept().await.unwrap());
+    drop(both);
+    assert_eq!(processes(&mut requests).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_request_waits_for_an_idle_process() {
+    let gateway = Gateway::start_with(settings(), 1, |_| None).await;
+    let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut requests = gateway.two_meet(&there);
+    for _ in 0..2 {
+        drop(there.accept().await.unwrap());
+    }
+    assert_eq!(processes(&mut requests).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_binary_that_is_not_there_is_found_at_the_start() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let settings = Settings { binary: PathBuf::from("/nowhere/bootstrap"), ..settings() };
+    let error = gateway::serve(listener, settings, 1, |_| None).await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+}
+
+/// A gateway with the echo function; both end with this value.
+struct Gateway {
+    address: SocketAddr,
+    _server: JoinSet<std::io::Result<()>>,
+}
+
+impl Gateway {
+    async fn start() -> Self {
+        Self::start_with(settings(), 1, |_| None).await
+    }
+
+    async fn start_with(
+        settings: Settings,
+        concurrency: usize,
+        authorizer: impl Fn(&axum::http::HeaderMap) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut server = JoinSet::new();
+        server.spawn(gateway::serve(listener, settings, concurrency, authorizer));
+        Self { address, _server: server }
+    }
+
+    async fn send(&self, method: &str, target: &str, body: &[u8]) -> Response {
+        send(self.address, method, target, body).await
+    }
+
+    /// The response when the function gives this answer.
+    async fn answer(&self, answer: &Value) -> Response {
+        self.send("POST", "/answer", answer.to_string().as_bytes()).await
+    }
+
+    /// The response when the function connects to this address and waits to be let go.
+    async fn meet(&self, there: SocketAddr) -> Response {
+        self.send("POST", "/meet", there.to_string().as_bytes()).await
+    }
+
+    fn two_meet(&self, there: &TcpListener) -> JoinSet<Response> {
+        let (gateway, there) = (self.address, there.local_addr().unwrap().to_string());
+        let request = || {
+            let there = there.clone();
+            async move { send(gateway, "POST", "/meet", there.as_bytes()).await }
+        };
+        JoinSet::from_iter([request(), request()])
+    }
+}
+
+/// The processes that answered.
+async fn processes(requests: &mut JoinSet<Response>) -> BTreeSet<u64> {
+    let mut processes = BTreeSet::new();
+    while let Some(response) = requests.join_next().await {
+        processes.insert(response.unwrap().json()["process"].as_u64().unwrap());
+    }
+    processes
+}
+
+/// The echo function. Cargo builds examples for `cargo test`, beside the tests.
+fn settings() -> Settings {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
+    assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
+    Settings {
+        name: "echo".to_owned(),
+        handler: "bootstrap".to_owned(),
+        binary,
+        environment: Vec::new(),
+        timeout: Duration::from_secs(30),
+    }
+}
+
+async fn send(gateway: SocketAddr, method: &str, target: &str, body: &[u8]) -> Response {
+    let length = body.len();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+    );
+    exchange(gateway, &[head.as_bytes(), body].concat()).await
+}
+
+/// One request as it is sent, and all that comes back.
+async fn exchange(gateway: SocketAddr, request: &[u8]) -> Response {
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+
+    let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("a response has a head");
+    let head = String::from_utf8(response[..end].to_vec()).unwrap();
+    let body = response.split_off(end + 4);
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers = lines.map(|line| line.split_once(": ").unwrap());
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let response = Response { status, headers, body };
+    assert!(response.header("apigw-requestid").is_some(), "every response has its request's id");
+    response
+}
+
+struct Response {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Response {
+    fn headers(&self, name: &str) -> Vec<&str> {
+        self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let values = self.headers(name);
+        assert!(values.len() <= 1, "{name} came {} times", values.len());
+        values.first().copied()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_is_the_gateways(&self, status: u16, message: &str, after: &str) {
+        assert_eq!((self.status, self.json()), (status, json!({"message": message})), "after {after}");
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        assert_eq!(self.header("content-length"), Some(self.body.len().to_string().as_str()));
+    }
+}

@@ -1,0 +1,71 @@
+//! Consistency tokens: how a command's response names the event a client will want to see.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::{EventId, EventType, Invalid, OrderId};
+
+/// Names an event of an order. A command service puts it into its response as `Consistency-Token`; a client hands it to a
+/// query, which then answers only from a view that has seen the event.
+///
+/// To clients it is opaque. It is not signed: it gives no right to anything, it only asks for patience. Its text is the
+/// base64url, without padding, of `1 <EventType> <eventId> <orderId>`.
+///
+/// ```
+/// use order_events::{ConsistencyToken, EventType};
+///
+/// let token = ConsistencyToken {
+///     event_type: EventType::OrderCreated,
+///     event_id: "0000019ca9450a07-0242ac1200080001".parse()?,
+///     order_id: "99".parse()?,
+/// };
+/// assert_eq!(token.to_string().parse::<ConsistencyToken>()?, token);
+/// # Ok::<(), order_events::Invalid>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsistencyToken {
+    /// What happened.
+    pub event_type: EventType,
+    /// Which event.
+    pub event_id: EventId,
+    /// To which order.
+    pub order_id: OrderId,
+}
+
+const VERSION: &str = "1";
+
+/// The longest: version, type, event id and an order id of 255 bytes make 324 bytes, or 432 characters.
+const MAX_LENGTH: usize = 512;
+
+impl fmt::Display for ConsistencyToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event_type, event_id, order_id } = self;
+        f.write_str(&URL_SAFE_NO_PAD.encode(format!("{VERSION} {event_type} {event_id} {order_id}")))
+    }
+}
+
+impl FromStr for ConsistencyToken {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if text.len() > MAX_LENGTH {
+            return Err(Invalid::ConsistencyToken);
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| Invalid::ConsistencyToken)?;
+        let token = String::from_utf8(bytes).map_err(|_| Invalid::ConsistencyToken)?;
+        let mut parts = token.split(' ');
+        let mut part = || parts.next().ok_or(Invalid::ConsistencyToken);
+        if part()? != VERSION {
+            return Err(Invalid::ConsistencyToken);
+        }
+        let read = Self {
+            event_type: part()?.parse().map_err(|_| Invalid::ConsistencyToken)?,
+            event_id: part()?.parse().map_err(|_| Invalid::ConsistencyToken)?,
+            order_id: part()?.parse().map_err(|_| Invalid::ConsistencyToken)?,
+        };
+        if parts.next().is_some() { Err(Invalid::ConsistencyToken) } else { Ok(read) }
+    }
+}

@@ -1,0 +1,214 @@
+//! The routes.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use lambda_boot::with_causes;
+use order_events::OrderId;
+use order_store::OrderStore;
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::consistency::Consistency;
+use crate::history::{self, History};
+use crate::order::{Order, OrderEntry};
+use crate::page_token::PageToken;
+use crate::parameters::Parameters;
+use crate::problem::{ALLOW, Problem, ProblemKind};
+use crate::request::Request;
+use crate::response::Response;
+use crate::{Authorization, openapi};
+
+/// Says what the time is.
+pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// The API over one table.
+pub struct Api {
+    orders: OrderStore,
+    authorization: Authorization,
+    read_budget: usize,
+    clock: Clock,
+}
+
+/// Kept back from the invocation's time when waiting for an event, to look once more and answer.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
+
+const JSON: &str = "application/json";
+
+/// What a path names.
+enum Resource {
+    Orders,
+    Order(String),
+    OpenApi,
+    Health,
+}
+
+impl Resource {
+    fn of(request: &Request) -> Option<Self> {
+        let path = request.path().strip_prefix('/')?;
+        match path.split('/').collect::<Vec<_>>().as_slice() {
+            ["orders"] => Some(Self::Orders),
+            ["orders", order_id] if !order_id.is_empty() => {
+                Some(Self::Order(match request.path_parameter("orderId") {
+                    Some(decoded) => decoded.to_owned(),
+                    None => percent_decode_str(order_id).decode_utf8_lossy().into_owned(),
+                }))
+            }
+            ["openapi.json"] => Some(Self::OpenApi),
+            ["health"] => Some(Self::Health),
+            _ => None,
+        }
+    }
+
+    /// As in the `OpenAPI` document.
+    fn route(&self) -> &'static str {
+        match self {
+            Self::Orders => "/orders",
+            Self::Order(_) => "/orders/{orderId}",
+            Self::OpenApi => "/openapi.json",
+            Self::Health => "/health",
+        }
+    }
+}
+
+impl Api {
+    /// The API on the table that `config` names.
+    pub async fn connect(config: Config) -> Self {
+        let client = order_store::client::connect().await;
+        let orders = OrderStore::new(client, &config.order_history_table);
+        Self::new(orders, config, Arc::new(SystemTime::now))
+    }
+
+    /// The API over a given store and clock.
+    #[must_use]
+    pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
+        Self { orders, authorization: config.authorization, read_budget: config.read_budget, clock }
+    }
+
+    /// Answers a request; whatever comes is answered.
+    pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
+        let resource = Resource::of(&request);
+        let route = resource.as_ref().map_or("none", Resource::route);
+        let (request_id, method) = (request.id(), request.method());
+        let answer = self.answer(&request, resource, deadline).await;
+        let mut response = answer.unwrap_or_else(|problem| {
+            if let Some(cause) = &problem.cause {
+                tracing::error!(request_id, route, reason = cause.code(), error = with_causes(cause), "not answered");
+            }
+            problem.respond(request_id)
+        });
+        if method == "HEAD" {
+            response.body = None;
+        }
+        tracing::info!(request_id, method, route, status = response.status_code, "answered");
+        response
+    }
+
+    async fn answer(
+        &self,
+        request: &Request,
+        resource: Option<Resource>,
+        deadline: SystemTime,
+    ) -> Result<Response, Problem> {
+        let resource = resource.ok_or(ProblemKind::RouteNotFound)?;
+        match request.method() {
+            "GET" | "HEAD" => {}
+            "OPTIONS" => return Ok(Response::empty(204).with("allow", ALLOW)),
+            _ => return Err(ProblemKind::MethodNotAllowed.into()),
+        }
+        match resource {
+            Resource::Orders => self.find_order_history(request, deadline).await,
+            Resource::Order(order_id) => self.find_order(request, &order_id, deadline).await,
+            Resource::OpenApi => {
+                let document = Response::json(200, JSON, openapi::SERVED.to_owned());
+                Ok(document.with("cache-control", "public, max-age=300"))
+            }
+            Resource::Health => self.health(request).await,
+        }
+    }
+
+    async fn find_order(&self, request: &Request, order_id: &str, deadline: SystemTime) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let mut parameters = Parameters::read(request.query_string(), &[]);
+        let order_id = OrderId::parse(order_id).map_err(|error| parameters.mistake_in("path", "orderId", error)).ok();
+        let consistency = Consistency::read(request, &mut parameters, order_id.as_ref());
+        parameters.check()?;
+        let order_id = order_id.ok_or(ProblemKind::OrderNotFound)?;
+
+        let visible = |view: &order_view::OrderView| {
+            view.details.as_ref().is_some_and(|details| caller.may_see(&details.value.consumer_id))
+        };
+        let view = if let Some(consistency) = consistency {
+            consistency.wait_for_order(&self.orders, self.latest_answer(deadline), visible).await?
+        } else {
+            let view = self.orders.find_order(&order_id).await?;
+            view.filter(visible).ok_or(ProblemKind::OrderNotFound)?
+        };
+        let order = Order::of(&view).ok_or(ProblemKind::OrderNotFound)?;
+        let response = Response::json(200, JSON, json_text(&order)?);
+        Ok(response.cached_privately(request.header("if-none-match")))
+    }
+
+    async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
+        let query = history::read_query(&mut parameters, &caller, (self.clock)(), self.read_budget);
+        let consistency = Consistency::read(request, &mut parameters, None);
+        parameters.check()?;
+        // A query that could not be read has left a mistake, which the line above has answered.
+        let query = query.ok_or(ProblemKind::Internal)?;
+        if !caller.may_see(&query.consumer_id) {
+            return Err(ProblemKind::Forbidden.into());
+        }
+
+        let fresh = match consistency {
+            Some(consistency) => {
+                let theirs = |view: &order_view::OrderView| {
+                    view.details.as_ref().is_some_and(|details| details.value.consumer_id == query.consumer_id)
+                };
+                let view = consistency.wait_for_order(&self.orders, self.latest_answer(deadline), theirs).await?;
+                view.summary()
+            }
+            None => None,
+        };
+        let mut page = self.orders.find_order_history(&query).await?;
+        if let Some(fresh) = fresh {
+            history::show(fresh, &mut page, &query);
+        }
+
+        let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
+        let link = start_key.as_ref().map(|start_key| history::next_link(request.query_string(), start_key));
+        let history = History { orders: page.orders.iter().map(OrderEntry::from).collect(), start_key };
+        let response = Response::json(200, JSON, json_text(&history)?);
+        let response = link.into_iter().fold(response, |response, link| response.with("link", link));
+        Ok(response.cached_privately(request.header("if-none-match")))
+    }
+
+    async fn health(&self, request: &Request) -> Result<Response, Problem> {
+        let mut parameters = Parameters::read(request.query_string(), &["deep"]);
+        let deep = parameters.one("deep", |text| match text {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err("must be 0 or 1"),
+        });
+        parameters.check()?;
+        if deep == Some(true) {
+            self.orders.ping().await?;
+        }
+        Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
+    }
+
+    /// When to answer at the latest.
+    fn latest_answer(&self, deadline: SystemTime) -> Instant {
+        let left = deadline.duration_since((self.clock)()).unwrap_or_default();
+        Instant::now() + left.saturating_sub(CLOSING_TIME)
+    }
+}
+
+fn json_text(value: &impl Serialize) -> Result<String, ProblemKind> {
+    serde_json::to_string(value).map_err(|_| ProblemKind::Internal)
+}

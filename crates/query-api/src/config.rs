@@ -1,0 +1,63 @@
+//! Configuration: from the environment only.
+
+use lambda_boot::{Environment, Missing};
+
+/// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The view's table.
+    pub order_history_table: String,
+    /// Who may see what.
+    pub authorization: Authorization,
+    /// At most how many orders one request looks at, to fill a filtered page.
+    pub read_budget: usize,
+}
+
+/// Who may see what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorization {
+    /// What the JWT authorizer in front of us says.
+    Jwt {
+        /// The claim that names the consumer.
+        consumer_id_claim: String,
+    },
+    /// Everybody may see everything.
+    Off,
+}
+
+/// Why the function cannot start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A variable is not set.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// `AUTHORIZATION` is neither of the two.
+    #[error("environment variable AUTHORIZATION must be jwt (also if it is not set) or off")]
+    Authorization,
+    /// `READ_BUDGET` is no number.
+    #[error("environment variable READ_BUDGET must be a whole number from 1 to 100000 (1000 if it is not set)")]
+    ReadBudget,
+}
+
+impl Config {
+    /// Reads the environment.
+    pub fn read(environment: &Environment<'_>) -> Result<Self, ConfigError> {
+        let authorization = match environment.get("AUTHORIZATION").as_deref() {
+            None | Some("jwt") => Authorization::Jwt {
+                consumer_id_claim: environment.get("CONSUMER_ID_CLAIM").unwrap_or_else(|| "sub".to_owned()),
+            },
+            Some("off") => Authorization::Off,
+            Some(_) => return Err(ConfigError::Authorization),
+        };
+        let read_budget = match environment.get("READ_BUDGET") {
+            None => 1_000,
+            Some(number) => {
+                number.parse().ok().filter(|number| (1..=100_000).contains(number)).ok_or(ConfigError::ReadBudget)?
+            }
+        };
+        let order_history_table =
+            environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
+        environment.check_lambda()?;
+        Ok(Self { order_history_table, authorization, read_budget })
+    }
+}

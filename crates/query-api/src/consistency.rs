@@ -1,0 +1,90 @@
+//! Read your writes: a request may name an event that the answer must have seen, and say how long it will wait for it.
+
+use std::time::Duration;
+
+use order_events::{ConsistencyToken, OrderId};
+use order_store::OrderStore;
+use order_view::OrderView;
+use tokio::time::{Instant, sleep};
+
+use crate::parameters::Parameters;
+use crate::problem::{Problem, ProblemKind};
+use crate::request::Request;
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Consistency {
+    pub(crate) token: ConsistencyToken,
+    wait: Duration,
+}
+
+pub(crate) const TOKEN: &str = "Consistency-Token";
+pub(crate) const PREFER: &str = "Prefer";
+
+/// The longest wait.
+pub(crate) const MAX_WAIT: u64 = 10;
+
+/// Between two looks at the item.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Consistency {
+    /// Reads the two headers; `order_id` is the order asked for, if it is one.
+    pub(crate) fn read(request: &Request, parameters: &mut Parameters, order_id: Option<&OrderId>) -> Option<Self> {
+        let wait = match request.header("prefer").map(wait).transpose() {
+            Ok(wait) => wait.flatten().unwrap_or_default(),
+            Err(detail) => {
+                parameters.mistake_in("header", PREFER, detail);
+                Duration::ZERO
+            }
+        };
+        match request.header("consistency-token")?.parse::<ConsistencyToken>() {
+            Ok(token) if order_id.is_some_and(|order_id| token.order_id != *order_id) => {
+                parameters.mistake_in("header", TOKEN, "is a token of another order than the one asked for");
+                None
+            }
+            Ok(token) => Some(Self { token, wait }),
+            Err(error) => {
+                parameters.mistake_in("header", TOKEN, error);
+                None
+            }
+        }
+    }
+
+    /// The order of the token, once it has seen the event. `acceptable` says whether the caller may see it; one they may
+    /// not is the same to them as one that never comes.
+    pub(crate) async fn wait_for_order(
+        &self,
+        orders: &OrderStore,
+        no_later_than: Instant,
+        acceptable: impl Fn(&OrderView) -> bool,
+    ) -> Result<OrderView, Problem> {
+        let give_up = no_later_than.min(Instant::now() + self.wait);
+        loop {
+            if let Some(view) = orders.find_order(&self.token.order_id).await?
+                && view.has_seen(self.token.event_type, self.token.event_id)
+                && acceptable(&view)
+            {
+                return Ok(view);
+            }
+            let left = give_up.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ProblemKind::NotYetSeen.into());
+            }
+            sleep(PAUSE.min(left)).await;
+        }
+    }
+}
+
+/// `wait` among the preferences (RFC 7240); others are not ours to judge.
+fn wait(prefer: &str) -> Result<Option<Duration>, &'static str> {
+    for preference in prefer.split(',') {
+        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        if !name.trim().eq_ignore_ascii_case("wait") {
+            continue;
+        }
+        let value = value.split(';').next().unwrap_or_default().trim().trim_matches('"');
+        let seconds: u64 = value.parse().map_err(|_| "wait must be a whole number of seconds, such as wait=5")?;
+        return Ok(Some(Duration::from_secs(seconds.min(MAX_WAIT))));
+    }
+    Ok(None)
+}

@@ -1,0 +1,154 @@
+//! `GET /orders`: a consumer's orders.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+use order_events::{ConsumerId, OrderStatus, Timestamp};
+use order_store::{Filter, HistoryQuery, Page, Position};
+use order_view::{OrderSummary, keywords};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::caller::Caller;
+use crate::order::OrderEntry;
+use crate::page_token::PageToken;
+use crate::parameters::Parameters;
+
+/// A page of a consumer's orders.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "OrderHistory")]
+pub(crate) struct History {
+    /// Newest first. There may be fewer than `pageSize`, even none, and still more to come.
+    pub(crate) orders: Vec<OrderEntry>,
+    /// Where the list goes on; left out at its end, and only there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) start_key: Option<String>,
+}
+
+/// The names of the parameters, as in the query string.
+pub(crate) mod parameter {
+    pub(crate) const CONSUMER_ID: &str = "consumerId";
+    pub(crate) const SINCE: &str = "since";
+    pub(crate) const STATUS: &str = "status";
+    pub(crate) const KEYWORDS: &str = "keywords";
+    pub(crate) const PAGE_SIZE: &str = "pageSize";
+    pub(crate) const START_KEY: &str = "startKey";
+    pub(crate) const ALL: [&str; 6] = [CONSUMER_ID, SINCE, STATUS, KEYWORDS, PAGE_SIZE, START_KEY];
+}
+
+pub(crate) const MAX_PAGE_SIZE: usize = 100;
+pub(crate) const DEFAULT_PAGE_SIZE: usize = 20;
+pub(crate) const DEFAULT_DAYS: u64 = 30;
+
+/// Each word is a clause of the filter; ten are a search, more are a mistake.
+pub(crate) const MAX_KEYWORDS: usize = 10;
+
+/// Reads the parameters into a query. What is wrong is noted in `parameters`; then the query is not to be used.
+pub(crate) fn read_query(
+    parameters: &mut Parameters,
+    caller: &Caller,
+    now: SystemTime,
+    read_budget: usize,
+) -> Option<HistoryQuery> {
+    let consumer_id = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text));
+    let since = parameters.one(parameter::SINCE, parse_since);
+    let status = parameters.one(parameter::STATUS, parse_status);
+    let keywords = read_keywords(parameters);
+    let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size).unwrap_or(DEFAULT_PAGE_SIZE);
+    let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
+
+    let consumer_id = consumer_id.or_else(|| caller.consumer_id.clone());
+    let Some(consumer_id) = consumer_id else {
+        parameters.mistake(parameter::CONSUMER_ID, "is needed: say whose orders you want");
+        return None;
+    };
+    let fixed = token.as_ref().map(|token| token.since);
+    let filter = Filter { since: since.or(fixed).unwrap_or_else(|| days_before(now)), status, keywords };
+    if token.as_ref().is_some_and(|token| !token.continues(&consumer_id, &filter)) {
+        parameters
+            .mistake(parameter::START_KEY, "belongs to another list: keep all other parameters but pageSize the same");
+        return None;
+    }
+    let after = token.map(|token| token.position);
+    Some(HistoryQuery { consumer_id, filter, page_size, after, read_budget })
+}
+
+const NOT_A_TOKEN: &str = "is not a startKey that this API gave out: take it from the page before";
+
+fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
+    let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    millis
+        .and_then(Timestamp::from_millis)
+        .or_else(|| Timestamp::parse_rfc3339(text).ok())
+        .ok_or("must be RFC 3339 such as 2026-03-01T12:00:00Z (write + as %2B), or milliseconds since 1970")
+}
+
+fn parse_status(text: &str) -> Result<OrderStatus, String> {
+    text.parse().map_err(|_| {
+        let known: Vec<_> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
+        format!("must be one of {}", known.join(", "))
+    })
+}
+
+fn parse_page_size(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|size| (1..=MAX_PAGE_SIZE).contains(size))
+        .ok_or_else(|| format!("must be a whole number from 1 to {MAX_PAGE_SIZE}"))
+}
+
+fn read_keywords(parameters: &mut Parameters) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for value in parameters.all(parameter::KEYWORDS) {
+        let mut of_value = keywords(&value).peekable();
+        if of_value.peek().is_none() {
+            parameters.mistake(parameter::KEYWORDS, "must have at least one word");
+        }
+        words.extend(of_value);
+    }
+    if words.len() > MAX_KEYWORDS {
+        parameters.mistake(parameter::KEYWORDS, format!("must be at most {MAX_KEYWORDS} words in all"));
+    }
+    words
+}
+
+fn days_before(now: SystemTime) -> Timestamp {
+    let days = Duration::from_hours(24 * DEFAULT_DAYS);
+    let since = now.checked_sub(days).and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
+    millis.and_then(Timestamp::from_millis).unwrap_or(Timestamp::EPOCH)
+}
+
+/// Shows `fresh`, the order as its own item has it, in a page that the index, which lags, has made.
+pub(crate) fn show(fresh: OrderSummary, page: &mut Page, query: &HistoryQuery) {
+    let matches = query.filter.matches(&fresh);
+    if let Some(place) = page.orders.iter().position(|order| order.order_id == fresh.order_id) {
+        if matches {
+            page.orders[place] = fresh;
+        } else {
+            page.orders.remove(place);
+        }
+        return;
+    }
+    let made = fresh.details.order_creation_time;
+    let after_start = query.after.as_ref().is_none_or(|start| made < start.order_creation_time);
+    let before_end = page.next.as_ref().is_none_or(|end| made > end.order_creation_time);
+    if matches && after_start && before_end {
+        let place = page.orders.partition_point(|order| order.details.order_creation_time >= made);
+        page.orders.insert(place, fresh);
+        if page.orders.len() > query.page_size {
+            page.orders.truncate(query.page_size);
+            page.next = page.orders.last().map(Position::of);
+        }
+    }
+}
+
+/// The same query string with the next page's `startKey`: relative to the request, it works behind any base path.
+pub(crate) fn next_link(query_string: &str, start_key: &str) -> String {
+    let is_start_key = |pair: &&str| pair.split('=').next() == Some(parameter::START_KEY);
+    let mut pairs: Vec<_> = query_string.split('&').filter(|pair| !pair.is_empty() && !is_start_key(pair)).collect();
+    let start_key = format!("{}={start_key}", parameter::START_KEY);
+    pairs.push(&start_key);
+    format!("<?{}>; rel=\"next\"", pairs.join("&"))
+}

@@ -1,0 +1,82 @@
+//! Page tokens: where a list goes on, for the same consumer and the same filter.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use order_events::{ConsumerId, OrderId, OrderStatus, Timestamp};
+use order_store::{Filter, Position};
+use sha2::{Digest, Sha256};
+
+/// What a token holds: version, binding, `since` and position. It is not signed: whatever it says, the consumer is checked
+/// apart from it, so a forged one leads nowhere but to the forger's own orders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageToken {
+    binding: [u8; BINDING],
+    /// The `since` of the first page, so that the default does not move from page to page.
+    pub(crate) since: Timestamp,
+    pub(crate) position: Position,
+}
+
+/// A text that is no page token of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotAToken;
+
+const VERSION: u8 = 1;
+const BINDING: usize = 8;
+const MILLIS: usize = 8;
+
+/// The longest: 25 bytes and an order id of 255 make 280 bytes, or 374 characters.
+pub(crate) const MAX_LENGTH: usize = 400;
+
+impl PageToken {
+    pub(crate) fn new(consumer_id: &ConsumerId, filter: &Filter, position: Position) -> Self {
+        Self { binding: binding(consumer_id, filter), since: filter.since, position }
+    }
+
+    /// Whether this token goes on with the list of `filter` for this consumer.
+    pub(crate) fn continues(&self, consumer_id: &ConsumerId, filter: &Filter) -> bool {
+        self.binding == binding(consumer_id, filter)
+    }
+
+    pub(crate) fn encode(&self) -> String {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.binding);
+        bytes.extend(self.since.as_millis().to_be_bytes());
+        bytes.extend(self.position.order_creation_time.as_millis().to_be_bytes());
+        bytes.extend(self.position.order_id.as_str().as_bytes());
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    pub(crate) fn decode(text: &str) -> Result<Self, NotAToken> {
+        if text.len() > MAX_LENGTH {
+            return Err(NotAToken);
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| NotAToken)?;
+        let rest = bytes.strip_prefix(&[VERSION]).ok_or(NotAToken)?;
+        let (binding, rest) = rest.split_first_chunk::<BINDING>().ok_or(NotAToken)?;
+        let (since, rest) = rest.split_first_chunk::<MILLIS>().ok_or(NotAToken)?;
+        let (created, order_id) = rest.split_first_chunk::<MILLIS>().ok_or(NotAToken)?;
+        let moment = |millis: &[u8; MILLIS]| Timestamp::from_millis(i64::from_be_bytes(*millis)).ok_or(NotAToken);
+        let order_id = std::str::from_utf8(order_id).map_err(|_| NotAToken)?;
+        Ok(Self {
+            binding: *binding,
+            since: moment(since)?,
+            position: Position {
+                order_id: OrderId::parse(order_id).map_err(|_| NotAToken)?,
+                order_creation_time: moment(created)?,
+            },
+        })
+    }
+}
+
+/// No part can hold a line break, so no two lists have the same text.
+fn binding(consumer_id: &ConsumerId, filter: &Filter) -> [u8; BINDING] {
+    let Filter { since, status, keywords } = filter;
+    let status = status.map(OrderStatus::as_str).unwrap_or_default();
+    let mut text = format!("{consumer_id}\n{since}\n{status}\n");
+    for keyword in keywords {
+        text.push_str(keyword);
+        text.push('\n');
+    }
+    let digest = Sha256::digest(text);
+    std::array::from_fn(|i| digest[i])
+}

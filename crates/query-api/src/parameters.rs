@@ -1,0 +1,73 @@
+//! Parameters of a request: all are checked, so that the caller sees every mistake in one answer.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use percent_encoding::percent_decode_str;
+
+use crate::problem::{Mistake, Problem};
+
+/// The query string, decoded: each name with its values in order.
+pub(crate) struct Parameters {
+    values: BTreeMap<String, Vec<String>>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Parameters {
+    /// Reads a query string in which only the names in `known` may stand.
+    pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
+        let mut parameters = Self { values: BTreeMap::new(), mistakes: Vec::new() };
+        for pair in query_string.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let Some(name) = decode(name) else {
+                parameters.mistake("query string", "a parameter's name is not valid UTF-8 when decoded");
+                continue;
+            };
+            if !known.contains(&name.as_str()) {
+                let advice = format!("is not known here; known are: {}", known.join(", "));
+                parameters.mistake(&name, advice);
+                continue;
+            }
+            match decode(value) {
+                Some(value) => parameters.values.entry(name).or_default().push(value),
+                None => parameters.mistake(&name, "is not valid UTF-8 when decoded"),
+            }
+        }
+        parameters
+    }
+
+    /// A parameter that may be given once.
+    pub(crate) fn one<T, E: Display>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
+        let values = self.values.remove(name)?;
+        let [value] = values.as_slice() else {
+            self.mistake(name, "must be given once");
+            return None;
+        };
+        parse(value).map_err(|error| self.mistake(name, error)).ok()
+    }
+
+    /// A parameter that may be given again and again.
+    pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
+        self.values.remove(name).unwrap_or_default()
+    }
+
+    pub(crate) fn mistake(&mut self, name: &str, detail: impl Display) {
+        self.mistake_in("query", name, detail);
+    }
+
+    pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) {
+        // A name may be anything a client sends: what comes back of it is bounded.
+        let parameter = name.chars().take(64).collect();
+        self.mistakes.push(Mistake { parameter, location, detail: detail.to_string() });
+    }
+
+    /// To be asked when all has been read.
+    pub(crate) fn check(self) -> Result<(), Problem> {
+        if self.mistakes.is_empty() { Ok(()) } else { Err(Problem::invalid(self.mistakes)) }
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}

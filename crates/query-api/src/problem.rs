@@ -1,0 +1,168 @@
+//! What went wrong, as RFC 9457 problem documents. What a client reads here and what an operator reads in the log are two
+//! messages.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::response::Response;
+
+/// What went wrong.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) kind: ProblemKind,
+    mistakes: Vec<Mistake>,
+    /// For the log.
+    pub(crate) cause: Option<order_store::Error>,
+}
+
+/// The kinds of problem there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProblemKind {
+    InvalidParameters,
+    Unauthenticated,
+    Forbidden,
+    OrderNotFound,
+    RouteNotFound,
+    MethodNotAllowed,
+    NotYetSeen,
+    Internal,
+    Unavailable,
+}
+
+/// One mistake in a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Mistake {
+    /// The parameter's name.
+    pub(crate) parameter: String,
+    /// Where the parameter stands: `query`, `path` or `header`.
+    #[serde(rename = "in")]
+    pub(crate) location: &'static str,
+    /// What to change.
+    pub(crate) detail: String,
+}
+
+/// A problem document (RFC 9457).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Problem")]
+pub(crate) struct Document {
+    /// Names the kind of problem; it does not change.
+    r#type: String,
+    /// The kind of problem in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What to do about it.
+    detail: &'static str,
+    /// Names this request in our logs.
+    request_id: String,
+    /// Every mistake in the request's parameters; left out if that is not the problem.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Mistake>,
+}
+
+/// The methods of every resource.
+pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
+
+impl ProblemKind {
+    /// Its name, status, title and advice.
+    fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
+        match self {
+            Self::InvalidParameters => {
+                ("invalid-parameters", 400, "Invalid parameters", "Correct what `errors` lists, and ask again.")
+            }
+            Self::Unauthenticated => {
+                ("unauthenticated", 401, "Not authenticated", "Send a valid token: `Authorization: Bearer …`.")
+            }
+            Self::Forbidden => (
+                "forbidden",
+                403,
+                "Not allowed",
+                "Ask for your own orders, or with a token that has the scope orders:read-any.",
+            ),
+            Self::OrderNotFound => (
+                "order-not-found",
+                404,
+                "No such order",
+                "There is no order with this id that you may see. One that was just made may take a moment to appear: send \
+                 its Consistency-Token to wait for it.",
+            ),
+            Self::RouteNotFound => {
+                ("route-not-found", 404, "No such resource", "See /openapi.json for the resources there are.")
+            }
+            Self::MethodNotAllowed => {
+                ("method-not-allowed", 405, "Method not allowed", "Use a method that the Allow header lists.")
+            }
+            Self::NotYetSeen => (
+                "not-yet-seen",
+                412,
+                "Not there yet",
+                "The event of the Consistency-Token has not been projected yet. Ask again, or send `Prefer: wait=5`.",
+            ),
+            Self::Internal => (
+                "internal-error",
+                500,
+                "Internal error",
+                "This is our fault, not yours. If it stays, tell us the request id.",
+            ),
+            Self::Unavailable => ("unavailable", 503, "Not available for a moment", "Ask again in a second."),
+        }
+    }
+
+    pub(crate) fn status(self) -> u16 {
+        self.parts().1
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        self.parts().2
+    }
+
+    pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
+        let (name, status, title, detail) = self.parts();
+        let r#type = format!("urn:ftgo:order-history:problem:{name}");
+        Document { r#type, title, status, detail, request_id: request_id.to_owned(), errors }
+    }
+
+    /// The headers it comes with.
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Unauthenticated => &[("www-authenticate", "Bearer")],
+            Self::MethodNotAllowed => &[("allow", ALLOW)],
+            Self::NotYetSeen | Self::Unavailable => &[("retry-after", "1")],
+            Self::InvalidParameters | Self::Forbidden | Self::OrderNotFound | Self::RouteNotFound | Self::Internal => {
+                &[]
+            }
+        }
+    }
+}
+
+impl Problem {
+    pub(crate) fn invalid(mistakes: Vec<Mistake>) -> Self {
+        Self { kind: ProblemKind::InvalidParameters, mistakes, cause: None }
+    }
+
+    pub(crate) fn respond(self, request_id: &str) -> Response {
+        let document = self.kind.document(request_id, self.mistakes);
+        // Only texts and numbers: there is nothing in it that could not be written.
+        let body = serde_json::to_string(&document).unwrap_or_default();
+        let response = Response::json(document.status, PROBLEM_JSON, body).with("cache-control", "no-store");
+        self.kind.headers().iter().fold(response, |response, (name, value)| response.with(name, *value))
+    }
+}
+
+/// The media type of a problem document.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+impl From<ProblemKind> for Problem {
+    fn from(kind: ProblemKind) -> Self {
+        Self { kind, mistakes: Vec::new(), cause: None }
+    }
+}
+
+impl From<order_store::Error> for Problem {
+    /// The client learns whether to try again; the log has the rest.
+    fn from(error: order_store::Error) -> Self {
+        let kind = if error.is_retryable() { ProblemKind::Unavailable } else { ProblemKind::Internal };
+        Self { kind, mistakes: Vec::new(), cause: Some(error) }
+    }
+}
