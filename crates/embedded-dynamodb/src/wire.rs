@@ -33,6 +33,8 @@ pub enum Disturbance {
     LoseAnswer,
     /// It never reaches the engine, and is answered as DynamoDB does when it has no capacity left.
     Throttle,
+    /// It never reaches the engine, and is answered with this body, as by an index that lags.
+    Answer(&'static str),
     /// It passes, but a failed condition's answer comes without the old item, as from a server that does not
     /// know `ReturnValuesOnConditionCheckFailure`.
     HideOldItem,
@@ -88,14 +90,15 @@ impl HttpConnector for Wire {
         let disturbance = (self.script)(&request);
         match disturbance {
             Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(broken(&request))),
-            Disturbance::Throttle => return HttpConnectorFuture::ready(throttled()),
+            Disturbance::Throttle => return HttpConnectorFuture::ready(forged(400, SLOW_DOWN)),
+            Disturbance::Answer(body) => return HttpConnectorFuture::ready(forged(200, body)),
             Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
         }
         let answer = self.connector.call(http);
         HttpConnectorFuture::new(async move {
             let mut answer = answer.await?;
             match disturbance {
-                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle => {}
+                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle | Disturbance::Answer(_) => {}
                 Disturbance::LoseAnswer => {
                     // The answer is read to its end first: the effect is then certain to have happened.
                     read(answer.take_body()).await?;
@@ -131,10 +134,10 @@ fn broken(request: &Request) -> ConnectorError {
     ConnectorError::io(format!("request {number} ({operation}) was disturbed").into())
 }
 
-fn throttled() -> Result<HttpResponse, ConnectorError> {
-    let body =
-        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}"#;
-    let status = StatusCode::try_from(400).map_err(|error| ConnectorError::other(error.into(), None))?;
+const SLOW_DOWN: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#;
+
+fn forged(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
+    let status = StatusCode::try_from(status).map_err(|error| ConnectorError::other(error.into(), None))?;
     Ok(HttpResponse::new(status, SdkBody::from(body)))
 }
 

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use lambda_boot::with_causes;
 use order_events::OrderId;
 use order_store::OrderStore;
-use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -52,11 +51,9 @@ impl Resource {
         let path = request.path().strip_prefix('/')?;
         match path.split('/').collect::<Vec<_>>().as_slice() {
             ["orders"] => Some(Self::Orders),
+            // API Gateway has decoded both, the parameter only where the route has it.
             ["orders", order_id] if !order_id.is_empty() => {
-                Some(Self::Order(match request.path_parameter("orderId") {
-                    Some(decoded) => decoded.to_owned(),
-                    None => percent_decode_str(order_id).decode_utf8_lossy().into_owned(),
-                }))
+                Some(Self::Order(request.path_parameter("orderId").unwrap_or(order_id).to_owned()))
             }
             ["openapi.json"] => Some(Self::OpenApi),
             ["health"] => Some(Self::Health),

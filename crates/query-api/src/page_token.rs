@@ -57,14 +57,13 @@ impl PageToken {
         let (created, order_id) = rest.split_first_chunk::<MILLIS>().ok_or(NotAToken)?;
         let moment = |millis: &[u8; MILLIS]| Timestamp::from_millis(i64::from_be_bytes(*millis)).ok_or(NotAToken);
         let order_id = std::str::from_utf8(order_id).map_err(|_| NotAToken)?;
-        Ok(Self {
-            binding: *binding,
-            since: moment(since)?,
-            position: Position {
-                order_id: OrderId::parse(order_id).map_err(|_| NotAToken)?,
-                order_creation_time: moment(created)?,
-            },
-        })
+        let (since, order_creation_time) = (moment(since)?, moment(created)?);
+        // No list shows an order that is not newer, and DynamoDB refuses to start from one.
+        if order_creation_time <= since {
+            return Err(NotAToken);
+        }
+        let order_id = OrderId::parse(order_id).map_err(|_| NotAToken)?;
+        Ok(Self { binding: *binding, since, position: Position { order_id, order_creation_time } })
     }
 }
 

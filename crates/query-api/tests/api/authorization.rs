@@ -1,0 +1,157 @@
+//! Who may see what.
+
+use query_api::{Authorization, Response};
+use serde_json::{Value, json};
+
+use crate::world::{Ask, World, assert_problem, body, created, ids};
+
+/// Consumer 7 made order 1 and 3, consumer 8 made order 2.
+async fn world() -> World {
+    let world = World::create().await;
+    world.project(&[created("7", 1, 1_000, "A"), created("8", 2, 2_000, "A"), created("7", 3, 3_000, "A")]).await;
+    world
+}
+
+fn consumer(id: &str) -> Value {
+    json!({ "sub": id })
+}
+
+#[tokio::test]
+async fn a_consumer_sees_their_own_orders_without_saying_who_they_are() {
+    let desk = world().await.guarded();
+    for path in ["/orders", "/orders?consumerId=7"] {
+        let response = desk.ask(Ask::get(path).claims(consumer("7"))).await;
+        assert_eq!(ids(&[body(&response)]), ["1", "3"]);
+    }
+    let response = desk.ask(Ask::get("/orders/1").claims(consumer("7"))).await;
+    assert_eq!(body(&response)["orderId"], "1");
+}
+
+#[tokio::test]
+async fn nothing_of_another_consumer_is_ever_seen() {
+    let world = world().await;
+    let desk = world.guarded();
+    let of_8 = Ask::get("/orders?pageSize=1&since=0").claims(json!({"sub": "8", "scope": "orders:read-any"}));
+    let of_8_for_7 = {
+        let page = desk.ask(of_8).await;
+        assert_eq!(body(&page)["startKey"], Value::Null, "8 has one order, so there is no token of theirs yet");
+        world.project(&[created("8", 4, 4_000, "A")]).await;
+        let page = desk.ask(Ask::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
+        body(&page)["startKey"].as_str().unwrap().to_owned()
+    };
+    let token_of_2 = order_events::ConsistencyToken {
+        event_type: order_events::EventType::OrderCreated,
+        event_id: created("8", 2, 2_000, "A").id,
+        order_id: "2".parse().unwrap(),
+    }
+    .to_string();
+
+    let attempts: [(&str, Ask, u16, &str); 12] = [
+        ("another's order", Ask::get("/orders/2").claims(consumer("7")), 404, "order-not-found"),
+        ("another's list", Ask::get("/orders?consumerId=8").claims(consumer("7")), 403, "forbidden"),
+        (
+            "another's token in one's own list",
+            Ask::get(&format!("/orders?since=0&startKey={of_8_for_7}")).claims(consumer("7")),
+            400,
+            "invalid-parameters",
+        ),
+        (
+            "another's token in another's list",
+            Ask::get(&format!("/orders?consumerId=8&since=0&startKey={of_8_for_7}")).claims(consumer("7")),
+            403,
+            "forbidden",
+        ),
+        (
+            "another's order by its consistency token",
+            Ask::get("/orders/2").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
+            412,
+            "not-yet-seen",
+        ),
+        (
+            "another's order put into one's own list",
+            Ask::get("/orders").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
+            412,
+            "not-yet-seen",
+        ),
+        ("nobody's order", Ask::get("/orders/1"), 401, "unauthenticated"),
+        ("nobody's list", Ask::get("/orders?consumerId=7"), 401, "unauthenticated"),
+        ("a token without a consumer", Ask::get("/orders/1").claims(json!({"aud": "x"})), 403, "forbidden"),
+        ("an empty consumer", Ask::get("/orders?consumerId=7").claims(consumer("")), 403, "forbidden"),
+        (
+            "a scope that only looks like it",
+            Ask::get("/orders/2").claims(json!({"sub": "7", "scope": "orders:read-any-thing xorders:read-any"})),
+            404,
+            "order-not-found",
+        ),
+        (
+            "a header that claims it",
+            Ask::get("/orders/2").claims(consumer("7")).header("scope", "orders:read-any"),
+            404,
+            "order-not-found",
+        ),
+    ];
+    for (what, ask, status, kind) in attempts {
+        for method in ["GET", "HEAD"] {
+            let response = desk.ask(ask.clone().method(method)).await;
+            assert_eq!(response.status_code, status, "{what}");
+            assert_tells_nothing(&response, what);
+        }
+        assert_problem(&desk.ask(ask).await, status, kind);
+    }
+}
+
+#[track_caller]
+fn assert_tells_nothing(response: &Response, what: &str) {
+    let text = response.body.clone().unwrap_or_default();
+    assert!(!text.contains("restaurant") && !text.contains("Soup"), "{what}: {text}");
+    assert!(!response.headers.contains_key("etag"), "{what}");
+}
+
+#[tokio::test]
+async fn an_unknown_order_and_another_consumers_look_the_same() {
+    let desk = world().await.guarded();
+    let unknown = desk.ask(Ask::get("/orders/12345").claims(consumer("7"))).await;
+    let anothers = desk.ask(Ask::get("/orders/2").claims(consumer("7"))).await;
+    assert_eq!(unknown, anothers);
+}
+
+#[tokio::test]
+async fn the_scope_read_any_sees_all() {
+    let desk = world().await.guarded();
+    let operators = [json!({"scope": "openid orders:read-any"}), json!({"sub": "7", "scope": "orders:read-any"})];
+    for claims in operators {
+        let response = desk.ask(Ask::get("/orders/2").claims(claims.clone())).await;
+        assert_eq!(body(&response)["orderId"], "2");
+        let response = desk.ask(Ask::get("/orders?consumerId=8").claims(claims)).await;
+        assert_eq!(ids(&[body(&response)]), ["2"]);
+    }
+    let by_route = Ask::get("/orders/2")
+        .context("authorizer", json!({"jwt": {"claims": {"sub": "7"}, "scopes": ["orders:read-any"]}}));
+    assert_eq!(desk.ask(by_route).await.status_code, 200);
+    let whose = desk.ask(Ask::get("/orders").claims(json!({"scope": "orders:read-any"}))).await;
+    assert_problem(&whose, 400, "invalid-parameters");
+}
+
+#[tokio::test]
+async fn the_claim_that_names_the_consumer_is_configurable() {
+    let world = world().await;
+    let authorization = Authorization::Jwt { consumer_id_claim: "custom:consumerId".to_owned() };
+    let desk = world.desk(authorization, world.store.clone());
+    let claims = json!({"sub": "8", "custom:consumerId": 7});
+    let response = desk.ask(Ask::get("/orders").claims(claims)).await;
+    assert_eq!(ids(&[body(&response)]), ["1", "3"]);
+}
+
+#[tokio::test]
+async fn a_401_says_how_to_authenticate() {
+    let response = world().await.guarded().get("/orders").await;
+    assert_eq!(response.headers["www-authenticate"], "Bearer");
+}
+
+#[tokio::test]
+async fn health_and_contract_are_for_everybody() {
+    let desk = world().await.guarded();
+    for path in ["/health", "/health?deep=1", "/openapi.json"] {
+        assert_eq!(desk.get(path).await.status_code, 200, "{path}");
+    }
+}

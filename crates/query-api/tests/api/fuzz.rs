@@ -1,0 +1,90 @@
+//! Whatever a client sends: an answer, no panic, never our fault.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+
+use crate::world::{Ask, World, created};
+
+/// `FUZZ_CASES` sets how many; CI runs what stands here.
+fn runner() -> TestRunner {
+    let cases = std::env::var("FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(5_000);
+    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+}
+
+/// Runs on a runtime of its own: proptest is not async.
+struct Fuzzed {
+    runtime: tokio::runtime::Runtime,
+    world: World,
+}
+
+impl Fuzzed {
+    fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let world = runtime.block_on(World::create());
+        let events: Vec<_> = (1..=5).map(|n| created("7", n, n * 1_000, "Ajanta")).collect();
+        runtime.block_on(world.project(&events));
+        Self { runtime, world }
+    }
+
+    fn status(&self, ask: Ask) -> u16 {
+        self.runtime.block_on(self.world.open().ask(ask)).status_code
+    }
+}
+
+#[test]
+fn page_tokens() {
+    let fuzzed = Fuzzed::start();
+    let page = fuzzed.runtime.block_on(fuzzed.world.open().json("/orders?consumerId=7&pageSize=1"));
+    let good = page["startKey"].as_str().unwrap().to_owned();
+    let damaged = (0..good.len(), "[A-Za-z0-9_-]{0,4}").prop_map(move |(at, noise)| {
+        let mut token = good.clone();
+        token.replace_range(at..(at + noise.len()).min(token.len()), &noise);
+        token
+    });
+    let tokens = prop_oneof![damaged, "[A-Za-z0-9_=-]{0,500}", "\\PC{0,60}"];
+    runner()
+        .run(&tokens, |token| {
+            let token: String = token.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let status = fuzzed.status(Ask::get(&format!("/orders?consumerId=7&startKey={token}")));
+            prop_assert!(status == 200 || status == 400, "{status}");
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn query_strings_paths_and_headers() {
+    let fuzzed = Fuzzed::start();
+    let name = prop_oneof![
+        Just("consumerId".to_owned()),
+        Just("since".to_owned()),
+        Just("status".to_owned()),
+        Just("keywords".to_owned()),
+        Just("pageSize".to_owned()),
+        Just("startKey".to_owned()),
+        "\\PC{0,10}",
+    ];
+    let value = prop_oneof!["[0-9]{0,20}", "[A-Z_]{0,20}", "%[0-9a-fA-F]{0,3}", "\\PC{0,20}"];
+    let query = proptest::collection::vec((name, value), 0..6).prop_map(|pairs| {
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("&")
+    });
+    let query = prop_oneof![query, "\\PC{0,80}"];
+    let path = prop_oneof![Just("/orders".to_owned()), "/orders/\\PC{0,20}", "\\PC{0,20}", Just("/health".to_owned())];
+    let header = prop_oneof!["\\PC{0,40}", "[A-Za-z0-9_-]{0,600}", "wait=0*", "W/\"\\PC{0,10}\""];
+    let headers = (header.clone(), header.clone(), header);
+    runner()
+        .run(&(path, query, headers), |(path, query, (token, prefer, tag))| {
+            let mut ask = Ask::get("")
+                .header("consistency-token", token)
+                .header("prefer", prefer.replace(char::is_numeric, "0"))
+                .header("if-none-match", tag);
+            ask.event().insert("rawPath".to_owned(), json!(path));
+            ask.event().insert("rawQueryString".to_owned(), json!(query));
+            let status = fuzzed.status(ask);
+            prop_assert!(status < 500, "{status} for {path}?{query}");
+            Ok(())
+        })
+        .unwrap();
+}

@@ -1,0 +1,15 @@
+//! The API on a real engine: every row of the contract.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod authorization;
+mod caching;
+mod consistency;
+mod document;
+mod filters;
+mod fuzz;
+mod order;
+mod paging;
+mod parameters;
+mod requests;
+mod routes;
+mod world;

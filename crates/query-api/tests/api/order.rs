@@ -1,0 +1,153 @@
+//! `GET /orders/{orderId}`.
+
+use order_events::EventType;
+use serde_json::json;
+
+use crate::world::{Ask, World, assert_problem, body, created, story};
+
+#[tokio::test]
+async fn an_order_carries_everything_the_view_knows() {
+    let world = World::create().await;
+    let story = story();
+    world.project(&story).await;
+    let mut order = world.open().json("/orders/99").await;
+
+    let timeline = order.as_object_mut().unwrap().remove("timeline").unwrap();
+    let expected: Vec<_> = story
+        .iter()
+        .filter(|event| event.event_type() != EventType::DeliveryLocationUpdated)
+        .map(|event| {
+            json!({
+                "eventId": event.id.to_string(),
+                "type": event.event_type().name(),
+                "at": event.at.to_string(),
+            })
+        })
+        .collect();
+    assert_eq!(timeline, json!(expected), "in order of the events' ids");
+    assert_eq!(
+        order,
+        json!({
+            "orderId": "99",
+            "consumerId": "1511300065921",
+            "status": "CANCELLED",
+            "restaurantId": 1,
+            "restaurantName": "Ajanta",
+            "orderCreationTime": "2026-03-01T12:00:00.007Z",
+            "orderTotal": "35.29",
+            "lineItems": [
+                {"menuItemId": "1", "name": "Chicken Vindaloo", "price": "12.34", "quantity": 1},
+                {"menuItemId": "2", "name": "Gobhi Bhaji", "price": "9.95", "quantity": 1},
+                {"menuItemId": "3", "name": "Crème brûlée", "price": "6.50", "quantity": 2},
+            ],
+            "deliveryAddress": {
+                "street1": "1 Other Street", "street2": "Apt 4", "city": "Berkeley", "state": "CA", "zip": "94704",
+            },
+            "deliveryTime": "2026-03-01T13:15:00.000Z",
+            "ticket": {"status": "PICKED_UP", "readyBy": "2026-03-01T12:30:00.000Z"},
+            "delivery": {
+                "status": "DELIVERED",
+                "courierId": "8",
+                "estimatedPickupTime": "2026-03-01T12:45:00.000Z",
+                "estimatedDeliveryTime": "2026-03-01T13:10:00.000Z",
+                "location": {"latitude": 37.8716, "longitude": -122.2727, "at": "2026-03-01T12:50:00.175Z"},
+            },
+            "payment": {
+                "status": "CHARGED", "paymentIntentId": "pi_3Q7y", "amount": 6063, "currency": "USD",
+                "chargeId": "ch_3Q7y",
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_list_entry_is_the_same_without_address_location_and_timeline() {
+    let world = World::create().await;
+    world.project(&story()).await;
+    let mut order = world.open().json("/orders/99").await;
+    for left_out in ["deliveryAddress", "deliveryTime", "timeline"] {
+        assert!(order.as_object_mut().unwrap().remove(left_out).is_some());
+    }
+    assert!(order["delivery"].as_object_mut().unwrap().remove("location").is_some());
+    let page = world.open().json("/orders?consumerId=1511300065921").await;
+    assert_eq!(page, json!({ "orders": [order] }));
+}
+
+#[tokio::test]
+async fn what_is_not_known_yet_is_left_out() {
+    let world = World::create().await;
+    world.project(&[created("7", 1, 0, "Ajanta")]).await;
+    let order = world.open().json("/orders/1").await;
+    let members: Vec<_> = order.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        members,
+        [
+            "consumerId",
+            "lineItems",
+            "orderCreationTime",
+            "orderId",
+            "orderTotal",
+            "restaurantId",
+            "restaurantName",
+            "status",
+            "timeline"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_order_is_404_until_its_order_created_has_come_and_then_complete() {
+    let world = World::create().await;
+    let story = story();
+    let desk = world.open();
+    for event in story[1..].iter().rev() {
+        world.project(std::slice::from_ref(event)).await;
+        assert_problem(&desk.get("/orders/99").await, 404, "order-not-found");
+        assert_eq!(desk.json("/orders?consumerId=1511300065921").await, json!({"orders": []}));
+    }
+    world.project(&story[..1]).await;
+    let late = desk.json("/orders/99").await;
+
+    let in_order = World::create().await;
+    in_order.project(&story).await;
+    assert_eq!(late, in_order.open().json("/orders/99").await);
+}
+
+#[tokio::test]
+async fn a_courier_seen_before_anything_else_of_the_delivery_is_shown() {
+    let world = World::create().await;
+    let story = story();
+    let seen = story.iter().find(|event| event.event_type() == EventType::DeliveryLocationUpdated).unwrap();
+    world.project(&[story[0].clone(), seen.clone()]).await;
+    let order = world.open().json("/orders/99").await;
+    assert_eq!(
+        order["delivery"],
+        json!({"location": {"latitude": 37.8044, "longitude": -122.2712, "at": seen.at.to_string()}})
+    );
+}
+
+#[tokio::test]
+async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
+    let world = World::create().await;
+    let mut event = created("7", 1, 0, "Ajanta");
+    event.aggregate_id = "a%41/ü".parse().unwrap();
+    world.project(&[event]).await;
+    let mut ask = Ask::get("/orders/whatever");
+    ask.event().insert("pathParameters".to_owned(), json!({"orderId": "a%41/ü"}));
+    assert_eq!(body(&world.open().ask(ask).await)["orderId"], "a%41/ü");
+
+    let mut event = created("7", 2, 0, "Ajanta");
+    event.aggregate_id = "a%41ü".parse().unwrap();
+    world.project(&[event]).await;
+    assert_eq!(world.open().json("/orders/a%41ü").await["orderId"], "a%41ü");
+}
+
+#[tokio::test]
+async fn an_id_that_no_order_can_have_is_400() {
+    let desk = World::create().await.open();
+    for path in ["/orders/ ", "/orders/a\u{0}", &format!("/orders/{}", "x".repeat(256))] {
+        let problem = assert_problem(&desk.get(path).await, 400, "invalid-parameters");
+        assert_eq!(problem["errors"][0]["parameter"], "orderId");
+        assert_eq!(problem["errors"][0]["in"], "path");
+    }
+}

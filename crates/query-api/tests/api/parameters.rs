@@ -1,0 +1,105 @@
+//! Parameters: every mistake in one answer.
+
+use serde_json::Value;
+
+use crate::world::{Ask, World, assert_problem};
+
+fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
+    let errors = problem["errors"].as_array().unwrap();
+    errors.iter().map(|error| (error["in"].as_str().unwrap(), error["parameter"].as_str().unwrap())).collect()
+}
+
+#[tokio::test]
+async fn every_mistake_is_in_one_answer() {
+    let desk = World::create().await.open();
+    let ask = Ask::get(
+        "/orders?since=yesterday&status=approved&keywords=!!&pageSize=101&startKey=x&pagesize=1&consumerId=%20",
+    )
+    .header("consistency-token", "x")
+    .header("prefer", "wait=long");
+    let problem = assert_problem(&desk.ask(ask).await, 400, "invalid-parameters");
+    let mut found = mistakes(&problem);
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            ("header", "Consistency-Token"),
+            ("header", "Prefer"),
+            ("query", "consumerId"),
+            ("query", "consumerId"),
+            ("query", "keywords"),
+            ("query", "pageSize"),
+            ("query", "pagesize"),
+            ("query", "since"),
+            ("query", "startKey"),
+            ("query", "status"),
+        ]
+    );
+    for error in problem["errors"].as_array().unwrap() {
+        assert!(error["detail"].as_str().unwrap().len() > 10, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn each_bad_value_is_refused() {
+    let desk = World::create().await.open();
+    let (long_token, long_id) = ("A".repeat(401), "x".repeat(256));
+    let bad = [
+        ("pageSize", vec!["", "0", "-1", "101", "1.5", "abc", "99999999999999999999"]),
+        (
+            "since",
+            vec![
+                "",
+                "yesterday",
+                "2026-03-01",
+                "2026-03-01T12:00:00",
+                "-1",
+                "99999999999999999",
+                "2026-03-01T12:00:00+01:00",
+            ],
+        ),
+        ("status", vec!["", "approved", "APPROVED ", "DONE"]),
+        ("keywords", vec!["", "!", "%20", "a+b+c+d+e+f+g+h+i+j+k"]),
+        ("startKey", vec!["", "x", "AQ", "%00", &long_token]),
+        ("consumerId", vec!["", "%20", "%ff", &long_id]),
+        ("deep", vec!["1"]),
+    ];
+    for (name, values) in bad {
+        for value in values {
+            let own = if name == "consumerId" { "" } else { "consumerId=7&" };
+            let response = desk.get(&format!("/orders?{own}{name}={value}")).await;
+            let problem = assert_problem(&response, 400, "invalid-parameters");
+            assert!(mistakes(&problem).contains(&("query", name)), "{name}={value}: {problem}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_may_be_given_once() {
+    let desk = World::create().await.open();
+    let problem =
+        assert_problem(&desk.get("/orders?consumerId=7&pageSize=1&pageSize=2").await, 400, "invalid-parameters");
+    assert_eq!(mistakes(&problem), [("query", "pageSize")]);
+}
+
+#[tokio::test]
+async fn without_a_consumer_there_is_no_list() {
+    let desk = World::create().await.open();
+    let problem = assert_problem(&desk.get("/orders").await, 400, "invalid-parameters");
+    assert_eq!(mistakes(&problem), [("query", "consumerId")]);
+}
+
+#[tokio::test]
+async fn good_values_pass() {
+    let desk = World::create().await.open();
+    let good = [
+        "consumerId=7",
+        "consumerId=7&since=2026-03-01T12:00:00Z&status=APPROVED&keywords=a&keywords=b&pageSize=100",
+        "consumerId=7&since=1772366400000",
+        "consumerId=7&since=2026-03-01T12:00:00%2B01:00",
+        "consumerId=%C3%BC&&",
+    ];
+    for query in good {
+        desk.json(&format!("/orders?{query}")).await;
+    }
+}

@@ -1,0 +1,87 @@
+//! Routes, methods, health.
+
+use embedded_dynamodb::{Disturbance, Wire};
+
+use crate::world::{Ask, World, assert_problem, body};
+
+#[tokio::test]
+async fn an_unknown_route_is_404_whatever_the_method() {
+    let desk = World::create().await.open();
+    for path in ["/", "/order", "/orders/", "/orders/1/2", "//orders", "/orders//", "", "/ORDERS", "/health/deep"] {
+        for method in ["GET", "POST", "OPTIONS"] {
+            let response = desk.ask(Ask::get(path).method(method)).await;
+            assert_problem(&response, 404, "route-not-found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_405_with_allow() {
+    let desk = World::create().await.open();
+    for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
+        for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "get", ""] {
+            let response = desk.ask(Ask::get(path).method(method)).await;
+            assert_problem(&response, 405, "method-not-allowed");
+            assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
+        }
+    }
+}
+
+#[tokio::test]
+async fn options_is_204_with_allow_and_asks_for_no_token() {
+    let desk = World::create().await.guarded();
+    for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
+        let response = desk.ask(Ask::get(path).method("OPTIONS")).await;
+        assert_eq!(response.status_code, 204);
+        assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
+        assert_eq!(response.body, None);
+    }
+}
+
+#[tokio::test]
+async fn head_is_get_without_its_body() {
+    let desk = World::create().await.open();
+    for path in ["/orders?consumerId=1", "/orders/1", "/orders?pageSize=0", "/openapi.json", "/health", "/none"] {
+        let get = desk.get(path).await;
+        let head = desk.ask(Ask::get(path).method("HEAD")).await;
+        assert_eq!(head.status_code, get.status_code, "{path}");
+        assert_eq!(head.headers, get.headers, "{path}");
+        assert_eq!(head.body, None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_stage_in_the_path_is_not_part_of_it() {
+    let desk = World::create().await.open();
+    let ask = Ask::get("/prod/health").context("stage", "prod".into());
+    assert_eq!(desk.ask(ask).await.status_code, 200);
+}
+
+#[tokio::test]
+async fn health_is_shallow_unless_asked() {
+    let world = World::create().await;
+    let wire = Wire::disturbed(|_| Disturbance::Throttle);
+    let broken = world.open_over(&wire);
+    assert_eq!(body(&broken.get("/health").await)["status"], "ok");
+    assert_eq!(wire.requests().len(), 0);
+    let response = broken.get("/health?deep=1").await;
+    assert_problem(&response, 503, "unavailable");
+    assert_eq!(response.headers["retry-after"], "1");
+    assert_eq!(wire.requests().len(), 1);
+
+    assert_eq!(body(&world.open().get("/health?deep=1").await)["status"], "ok");
+    assert_problem(&world.open().get("/health?deep=yes").await, 400, "invalid-parameters");
+}
+
+#[tokio::test]
+async fn what_went_wrong_inside_stays_inside() {
+    let world = World::create().await;
+    let store = order_store::OrderStore::new(world.engine.client(), "a-secret-table-name");
+    let desk = world.desk(query_api::Authorization::Off, store);
+    let response = desk.get("/orders/1").await;
+    assert_problem(&response, 500, "internal-error");
+    let text = response.body.unwrap();
+    for inside in ["secret", "table", "DynamoDB", "ResourceNotFound"] {
+        assert!(!text.contains(inside), "{text}");
+    }
+}

@@ -1,0 +1,205 @@
+//! A table, the API over it, and orders to ask for.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use embedded_dynamodb::{Engine, Wire};
+use order_events::{Event, Message};
+use order_store::{Applied, OrderStore};
+use order_view::Effect;
+use query_api::{Api, Authorization, Config, Response};
+use serde_json::{Map, Value, json};
+
+pub(crate) const TABLE: &str = "ftgo-order-history";
+
+/// 2026-03-02T00:00:00Z, the day after the story.
+pub(crate) const NOW: u64 = 1_772_409_600_000;
+
+pub(crate) struct World {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) store: OrderStore,
+}
+
+impl World {
+    pub(crate) async fn create() -> Self {
+        let engine = Arc::new(Engine::start());
+        let client = engine.client();
+        order_store::table::create(&client, TABLE).unwrap().send().await.unwrap();
+        Self { engine, store: OrderStore::new(client, TABLE) }
+    }
+
+    /// The API as everybody may use it.
+    pub(crate) fn open(&self) -> Desk {
+        self.desk(Authorization::Off, self.store.clone())
+    }
+
+    /// The API as it is in production.
+    pub(crate) fn guarded(&self) -> Desk {
+        self.desk(Authorization::Jwt { consumer_id_claim: "sub".to_owned() }, self.store.clone())
+    }
+
+    /// The API with its requests to DynamoDB over `wire`.
+    pub(crate) fn open_over(&self, wire: &Wire) -> Desk {
+        self.desk(Authorization::Off, OrderStore::new(self.engine.client_over(wire), TABLE))
+    }
+
+    /// The API as everybody may use it, so many milliseconds later.
+    pub(crate) fn open_later(&self, millis: u64) -> Desk {
+        self.desk_at(NOW + millis, Authorization::Off, self.store.clone())
+    }
+
+    pub(crate) fn desk(&self, authorization: Authorization, store: OrderStore) -> Desk {
+        self.desk_at(NOW, authorization, store)
+    }
+
+    fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
+        let config = Config { order_history_table: TABLE.to_owned(), authorization, read_budget: 1_000 };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
+        Desk { api: Api::new(store, config, Arc::new(move || now)), now, _engine: Arc::clone(&self.engine) }
+    }
+
+    pub(crate) async fn project(&self, events: &[Event]) {
+        for event in events {
+            let _: Applied = self.store.apply(Effect::of(event)).await.unwrap();
+        }
+    }
+}
+
+/// Where one asks.
+pub(crate) struct Desk {
+    api: Api,
+    now: SystemTime,
+    /// It stops when nobody holds it.
+    _engine: Arc<Engine>,
+}
+
+/// What one asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask(Value);
+
+impl Ask {
+    /// `GET` of a path with its query string.
+    pub(crate) fn get(path: &str) -> Self {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        Self(json!({
+            "version": "2.0", "rawPath": path, "rawQueryString": query, "headers": {},
+            "requestContext": {"requestId": "request-1", "stage": "$default", "http": {"method": "GET", "path": path}},
+        }))
+    }
+
+    pub(crate) fn method(mut self, method: &str) -> Self {
+        self.0["requestContext"]["http"]["method"] = method.into();
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0["headers"][name] = value.into();
+        self
+    }
+
+    pub(crate) fn claims(mut self, claims: Value) -> Self {
+        self.0["requestContext"]["authorizer"] = json!({"jwt": {"claims": claims}});
+        self
+    }
+
+    pub(crate) fn context(mut self, name: &str, value: Value) -> Self {
+        self.0["requestContext"][name] = value;
+        self
+    }
+
+    pub(crate) fn event(&mut self) -> &mut Map<String, Value> {
+        self.0.as_object_mut().unwrap()
+    }
+}
+
+impl Desk {
+    pub(crate) async fn ask(&self, ask: Ask) -> Response {
+        let request = serde_json::from_value(ask.0).unwrap();
+        self.api.handle(request, self.now + Duration::from_secs(30)).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.ask(Ask::get(path)).await
+    }
+
+    /// The JSON of a `GET` that must succeed.
+    pub(crate) async fn json(&self, path: &str) -> Value {
+        let response = self.get(path).await;
+        assert_eq!(response.status_code, 200, "{path}: {response:?}");
+        body(&response)
+    }
+
+    /// All pages of a list; between two pages, `meanwhile` happens.
+    pub(crate) async fn walk(&self, list: &str, mut meanwhile: impl AsyncFnMut()) -> Vec<Value> {
+        let mut pages = Vec::new();
+        let mut path = list.to_owned();
+        loop {
+            let page = self.json(&path).await;
+            let next = page["startKey"].as_str().map(|start_key| format!("{list}&startKey={start_key}"));
+            pages.push(page);
+            assert!(pages.len() < 10_000, "{list} does not end");
+            match next {
+                Some(next) => path = next,
+                None => return pages,
+            }
+            meanwhile().await;
+        }
+    }
+}
+
+pub(crate) fn body(response: &Response) -> Value {
+    serde_json::from_str(response.body.as_deref().unwrap()).unwrap()
+}
+
+/// The ids of the orders on these pages.
+pub(crate) fn ids(pages: &[Value]) -> Vec<String> {
+    let orders = pages.iter().flat_map(|page| page["orders"].as_array().unwrap());
+    orders.map(|order| order["orderId"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_problem(response: &Response, status: u16, kind: &str) -> Value {
+    assert_eq!(response.status_code, status, "{response:?}");
+    assert_eq!(response.headers["content-type"], "application/problem+json");
+    let problem = body(response);
+    assert_eq!(problem["type"], format!("urn:ftgo:order-history:problem:{kind}"));
+    assert_eq!(problem["status"], status);
+    assert_eq!(problem["requestId"], "request-1");
+    assert!(problem["detail"].as_str().unwrap().len() > 10);
+    problem
+}
+
+pub(crate) fn story() -> Vec<Event> {
+    let story = include_str!("../../../../events/story.json");
+    let messages: Vec<Value> = serde_json::from_str(story).unwrap();
+    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
+}
+
+/// `OrderCreated` number `n` of a consumer, `ago` milliseconds before now.
+pub(crate) fn created(consumer_id: &str, n: u64, ago: u64, restaurant: &str) -> Event {
+    let payload = json!({
+        "orderDetails": {
+            "consumerId": consumer_id, "restaurantId": 1, "orderTotal": "9.95",
+            "lineItems": [{"menuItemId": "1", "name": "Soup of the day", "price": "9.95", "quantity": 1}],
+        },
+        "restaurantName": restaurant,
+    });
+    event("OrderCreated", n, ago, &payload)
+}
+
+/// `OrderAuthorized` of the same order, at the same time.
+pub(crate) fn authorized(n: u64, ago: u64) -> Event {
+    event("OrderAuthorized", n, ago, &json!({}))
+}
+
+fn event(event_type: &str, n: u64, ago: u64, payload: &Value) -> Event {
+    let place = if event_type == "OrderCreated" { 0 } else { 1_u64 << 40 };
+    let message = json!({
+        "payload": payload.to_string(),
+        "headers": {
+            "ID": format!("{:016x}-{:016x}", NOW - ago, place + n),
+            "event-type": event_type, "event-aggregate-type": "Order", "event-aggregate-id": n.to_string(),
+        },
+    });
+    Message::parse(&message.to_string()).unwrap().event
+}
