@@ -1,6 +1,7 @@
 //! The wire between a client and the engine: it counts what passes and can be told to disturb it.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_smithy_http_client::Connector;
@@ -33,8 +34,8 @@ pub enum Disturbance {
     LoseAnswer,
     /// It never reaches the engine, and is answered as DynamoDB does when it has no capacity left.
     Throttle,
-    /// It never reaches the engine, and is answered with this body, as by an index that lags.
-    Answer(&'static str),
+    /// It never reaches the engine, and is answered with this status and body, as by an index that lags.
+    Answer(u16, &'static str),
     /// It passes, but a failed condition's answer comes without the old item, as from a server that does not
     /// know `ReturnValuesOnConditionCheckFailure`.
     HideOldItem,
@@ -46,6 +47,7 @@ type Script = dyn Fn(&Request) -> Disturbance + Send + Sync;
 #[derive(Clone)]
 pub struct Wire {
     seen: Arc<Mutex<Vec<Request>>>,
+    in_flight: Arc<InFlight>,
     script: Arc<Script>,
     connector: Arc<Connector>,
 }
@@ -59,7 +61,12 @@ impl Wire {
 
     /// A wire that does to each request what `script` says.
     pub fn disturbed(script: impl Fn(&Request) -> Disturbance + Send + Sync + 'static) -> Self {
-        Self { seen: Arc::default(), script: Arc::new(script), connector: Arc::new(Connector::builder().build_http()) }
+        Self {
+            seen: Arc::default(),
+            in_flight: Arc::default(),
+            script: Arc::new(script),
+            connector: Arc::new(Connector::builder().build_http()),
+        }
     }
 
     /// Every request so far, in the order they were sent.
@@ -74,6 +81,12 @@ impl Wire {
         self.requests().iter().filter(|request| request.operation == operation).count()
     }
 
+    /// How many requests were under way at once, at the most.
+    #[must_use]
+    pub fn most_in_flight(&self) -> usize {
+        self.in_flight.most.load(Ordering::SeqCst)
+    }
+
     fn note(&self, request: &HttpRequest) -> Request {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
@@ -84,6 +97,19 @@ impl Wire {
     }
 }
 
+#[derive(Default)]
+struct InFlight {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl InFlight {
+    fn one_more(&self) {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+    }
+}
+
 impl HttpConnector for Wire {
     fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
         let request = self.note(&http);
@@ -91,14 +117,18 @@ impl HttpConnector for Wire {
         match disturbance {
             Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(broken(&request))),
             Disturbance::Throttle => return HttpConnectorFuture::ready(forged(400, SLOW_DOWN)),
-            Disturbance::Answer(body) => return HttpConnectorFuture::ready(forged(200, body)),
+            Disturbance::Answer(status, body) => return HttpConnectorFuture::ready(forged(status, body)),
             Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
         }
         let answer = self.connector.call(http);
+        let in_flight = Arc::clone(&self.in_flight);
         HttpConnectorFuture::new(async move {
-            let mut answer = answer.await?;
+            in_flight.one_more();
+            let answer = answer.await;
+            in_flight.now.fetch_sub(1, Ordering::SeqCst);
+            let mut answer = answer?;
             match disturbance {
-                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle | Disturbance::Answer(_) => {}
+                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle | Disturbance::Answer(..) => {}
                 Disturbance::LoseAnswer => {
                     // The answer is read to its end first: the effect is then certain to have happened.
                     read(answer.take_body()).await?;

@@ -1,6 +1,6 @@
 //! A batch of messages into the view: each parses, runs and fails alone.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -21,8 +21,11 @@ use crate::{BatchFailed, Config, Failure};
 /// How many events of a batch are under way at once. More would only wait for the same core and connections.
 const CONCURRENCY: usize = 32;
 
-/// Kept back from the invocation's time, to complete the records, log and answer.
-const CLOSING_TIME: Duration = Duration::from_secs(1);
+/// Kept back from the invocation's time when projecting: to complete the records and answer.
+const TO_COMPLETE: Duration = Duration::from_secs(1);
+
+/// Kept back from the invocation's time when completing: to answer.
+const TO_ANSWER: Duration = Duration::from_millis(200);
 
 /// Says what the time is.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -81,8 +84,9 @@ impl Projector {
         request_id: &str,
         deadline: SystemTime,
     ) -> Result<SqsBatchResponse, BatchFailed> {
-        let mut report = Report::new(self.event_type, request_id, (self.clock)());
-        let mut deliveries: HashMap<(EventId, String), Delivery> = HashMap::new();
+        let mut report = Report::new(self.event_type, request_id, &self.clock);
+        // In the order of their ids, so that messages that came in order are begun in order.
+        let mut deliveries: BTreeMap<(EventId, String), Delivery> = BTreeMap::new();
         for message in batch.records {
             let message_id = message.message_id.clone().unwrap_or_default();
             match self.parse(message) {
@@ -95,31 +99,17 @@ impl Projector {
             }
         }
 
-        let records = self.records.until(deadline);
-        let cut_off = self.cut_off(deadline);
+        let invocation = Invocation { projector: self, records: self.records.until(deadline), request_id, deadline };
         let mut projected = stream::iter(deliveries)
-            .map(|((_, content), delivery)| {
-                let records = &records;
-                async move {
-                    let project = self.project(records, &delivery.message, &content);
-                    let (outcome, claim) =
-                        timeout_at(cut_off, project).await.unwrap_or((Outcome::Failed(Failure::OutOfTime), None));
-                    (delivery, outcome, claim)
-                }
-            })
+            .map(|((_, content), delivery)| invocation.project_in_time(delivery, content))
             .buffer_unordered(CONCURRENCY);
         let mut claims = Vec::new();
         while let Some((delivery, outcome, claim)) = projected.next().await {
             claims.extend(claim);
             report.note_event(&delivery.message_ids, &delivery.message.event, &outcome);
         }
-
-        // The effects are stored, whoever owns the claims by now, and leave no result, so the records may be completed
-        // in one go. One that stays in progress only costs the next duplicate an update that finds no news.
-        if let Err(error) = records.complete_all(claims).await {
-            let (reason, error) = (error.code(), with_causes(&error));
-            tracing::warn!(request_id, reason, error, "idempotency records not completed");
-        }
+        drop(projected);
+        invocation.complete(claims).await;
         report.close()
     }
 
@@ -132,33 +122,67 @@ impl Projector {
         }
         Ok(message)
     }
+}
 
-    /// Claims the event's record and applies its effect. A claim that comes back is to be completed.
-    async fn project(&self, records: &IdempotencyStore, message: &Message, content: &str) -> (Outcome, Option<Claim>) {
+/// One invocation of the function.
+struct Invocation<'a> {
+    projector: &'a Projector,
+    /// Its claims refuse others until the deadline.
+    records: IdempotencyStore,
+    request_id: &'a str,
+    deadline: SystemTime,
+}
+
+impl Invocation<'_> {
+    /// Projects an event unless time runs out. A claim that comes back is to be completed.
+    async fn project_in_time(&self, delivery: Delivery, content: String) -> (Delivery, Outcome, Option<Claim>) {
+        let project = self.project(&delivery.message, &content);
+        let (outcome, claim) =
+            timeout_at(self.leaving(TO_COMPLETE), project).await.unwrap_or((Outcome::Failed(Failure::OutOfTime), None));
+        (delivery, outcome, claim)
+    }
+
+    async fn project(&self, message: &Message, content: &str) -> (Outcome, Option<Claim>) {
         let event = &message.event;
-        let claim = match records.claim(&event.id.to_string(), &Fingerprint::of(content)).await {
+        let claim = match self.records.claim(&event.id.to_string(), &Fingerprint::of(content)).await {
             Ok(Claimed::New(claim)) => claim,
             Ok(Claimed::Completed { .. }) => return (Outcome::Stored(Applied::Duplicate), None),
             Ok(Claimed::InProgress { .. }) => return (Outcome::InProgress, None),
             Err(error) => return (Outcome::Failed(error.into()), None),
         };
-        match self.orders.apply(Effect::of(event)).await {
+        match self.projector.orders.apply(Effect::of(event)).await {
             Ok(applied) => (Outcome::Stored(applied), Some(claim)),
             Err(error) => {
                 // Unreleased, the record only holds up the next try until it expires; the failure itself is reported.
-                if let Err(error) = records.release(claim).await {
-                    let (reason, error) = (error.code(), with_causes(&error));
-                    tracing::warn!(event_id = %event.id, reason, error, "idempotency record not released");
+                if let Err(error) = self.records.release(claim).await {
+                    let (request_id, reason, error) = (self.request_id, error.code(), with_causes(&error));
+                    tracing::warn!(request_id, event_id = %event.id, reason, error, "idempotency record not released");
                 }
                 (Outcome::Failed(error.into()), None)
             }
         }
     }
 
-    /// When to stop projecting and answer: Lambda would end the invocation without an answer, and every message of the
-    /// batch would come again.
-    fn cut_off(&self, deadline: SystemTime) -> Instant {
-        let left = deadline.duration_since((self.clock)()).unwrap_or_default();
-        Instant::now() + left - CLOSING_TIME.min(left / 4)
+    /// Completes the records of events whose effects are stored.
+    ///
+    /// The effects leave no result, so that COMPLETED is true whoever owns the claims by now, and they may be completed in
+    /// one go. A record that stays in progress only costs the next duplicate an update that finds no news; it is no
+    /// reason to have the messages come again.
+    async fn complete(&self, claims: Vec<Claim>) {
+        let records = claims.len();
+        let completed = timeout_at(self.leaving(TO_ANSWER), self.records.complete_all(claims)).await;
+        let (reason, error) = match completed {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => (error.code(), with_causes(&error)),
+            Err(_) => (Failure::OutOfTime.code(), Failure::OutOfTime.to_string()),
+        };
+        tracing::warn!(request_id = self.request_id, records, reason, error, "idempotency records not completed");
+    }
+
+    /// When to stop, to leave `time` for what follows: at the deadline Lambda ends the invocation without an answer, and
+    /// every message of the batch comes again.
+    fn leaving(&self, time: Duration) -> Instant {
+        let left = self.deadline.duration_since((self.projector.clock)()).unwrap_or_default();
+        Instant::now() + left - time.min(left / 4)
     }
 }

@@ -1,7 +1,6 @@
 //! What became of a batch: a log line for each message, the metrics, and the answer to the queue.
 
 use std::collections::BTreeSet;
-use std::time::SystemTime;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use lambda_boot::with_causes;
@@ -11,13 +10,13 @@ use tracing::field::display;
 
 use crate::metrics::{Tally, millis};
 use crate::projector::Outcome;
-use crate::{BatchFailed, Failure};
+use crate::{BatchFailed, Clock, Failure};
 
 /// Collects the outcomes of one batch.
 pub(crate) struct Report<'a> {
     event_type: EventType,
     request_id: &'a str,
-    now: SystemTime,
+    clock: &'a Clock,
     messages: usize,
     tally: Tally,
     reasons: BTreeSet<&'static str>,
@@ -25,11 +24,11 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(crate) fn new(event_type: EventType, request_id: &'a str, now: SystemTime) -> Self {
+    pub(crate) fn new(event_type: EventType, request_id: &'a str, clock: &'a Clock) -> Self {
         Self {
             event_type,
             request_id,
-            now,
+            clock,
             messages: 0,
             tally: Tally::default(),
             reasons: BTreeSet::new(),
@@ -57,7 +56,7 @@ impl<'a> Report<'a> {
         let order_id = event.map(|event| display(event.order_id()));
         match outcome {
             Outcome::Stored(applied) => {
-                let lag_ms = event.map(|event| millis(self.now) - event.at.as_millis());
+                let lag_ms = event.map(|event| millis((self.clock)()) - event.at.as_millis());
                 let outcome = self.tally.note_stored(*applied, lag_ms);
                 tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
             }
@@ -95,7 +94,7 @@ impl<'a> Report<'a> {
     ///
     /// A message that another invocation is at has not failed: if that is all there is, it is no error.
     pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, self.now) {
+        for line in self.tally.lines(self.event_type, (self.clock)()) {
             println!("{line}");
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;

@@ -25,22 +25,28 @@ impl IdempotencyStore {
     /// Then `COMPLETED` is true no matter who writes it. A caller who took one of the claims over is told
     /// [`Error::ClaimLost`] when it completes in turn. Anything else must use [`complete`](Self::complete), which
     /// checks the owner.
+    ///
+    /// A request that fails does not keep the others from being sent. The error is then that of the first to fail, and
+    /// all claims may be given to this call again.
     pub async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
         // One request may not write a key twice, and two claims of one key differ only in their owner.
         let records: HashMap<String, Record> =
             claims.into_iter().map(|claim| (claim.id.clone(), self.completed(claim, None))).collect();
         let records: Vec<Record> = records.into_values().collect();
         let mut remaining = 0;
+        let mut failure = None;
         for batch in records.chunks(BATCH_SIZE) {
-            match self.write(batch).await? {
-                0 => batch.iter().for_each(|record| self.settings.cache.insert(record.clone())),
-                unprocessed => remaining += unprocessed,
+            match self.write(batch).await {
+                Ok(0) => batch.iter().for_each(|record| self.settings.cache.insert(record.clone())),
+                Ok(unprocessed) => remaining += unprocessed,
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        if remaining > 0 {
-            return Err(Error::Unprocessed { remaining });
+        match (failure, remaining) {
+            (Some(error), _) => Err(error),
+            (None, 0) => Ok(()),
+            (None, remaining) => Err(Error::Unprocessed { remaining }),
         }
-        Ok(())
     }
 
     /// Writes a batch, and again what DynamoDB leaves of it. Returns how many records it has still left in the end.

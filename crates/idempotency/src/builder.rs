@@ -34,6 +34,8 @@ impl StoreBuilder {
     }
 
     /// Makes a record's id `<prefix>#<key>`, so that several functions can share a table. Without it, the id is the key.
+    /// Either way it is a partition key, which may have
+    /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.0.key_prefix = Some(prefix.into());
         self
@@ -54,6 +56,10 @@ impl StoreBuilder {
 
     /// Remembers this many completed records, with their results, so that their duplicates cost no request.
     /// The least recently used one makes room. Off by default.
+    ///
+    /// A record can have
+    /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items), so the
+    /// worst case is `max_entries` times as much memory. Records of work without a result are a few hundred bytes.
     pub fn cache(mut self, max_entries: usize) -> Self {
         self.0.cache = Cache::new(max_entries);
         self

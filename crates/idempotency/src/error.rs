@@ -16,8 +16,10 @@ pub enum Error {
     /// There is no such table in this account and region.
     #[error("the idempotency table does not exist: create it, or correct its name or region")]
     TableMissing(#[source] BoxError),
-    /// DynamoDB refused the request for another reason, such as missing permissions or a result above the item limit.
-    #[error("the idempotency table refused the request: check permissions, key schema and result size")]
+    /// DynamoDB refused the request for another reason, such as missing permissions or a key above its limit.
+    #[error(
+        "the idempotency table refused the request: check permissions, key schema and key length (1 to 2,048 bytes with the prefix)"
+    )]
     Rejected(#[source] BoxError),
     /// A record has an attribute that this crate would not write.
     #[error(
@@ -45,7 +47,12 @@ pub enum Error {
     /// The work's result has no JSON form.
     #[error("the result cannot be stored as JSON: change its type")]
     NotSerialisable(#[source] serde_json::Error),
-    /// The stored result does not fit the type asked for. The parser's own message would quote the result.
+    /// The work's result does not fit the record, for which DynamoDB has
+    /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items).
+    #[error("the result is too large for an idempotency record (400 KB): store it elsewhere and return where it is")]
+    ResultTooLarge,
+    /// The stored result does not fit the type asked for; no result counts as JSON `null`. The parser's own message
+    /// would quote the result.
     #[error(
         "the stored result does not fit the expected type (from column {column}): keep the type compatible, or change the key prefix"
     )]
@@ -72,13 +79,12 @@ impl Error {
             | Self::Malformed { .. }
             | Self::PayloadMismatch
             | Self::NotSerialisable(_)
+            | Self::ResultTooLarge
             | Self::ResultUnreadable { .. } => false,
         }
     }
-}
 
-impl Error {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -92,6 +98,7 @@ impl Error {
             Self::Contended => "record_contended",
             Self::Unprocessed { .. } => "records_unprocessed",
             Self::NotSerialisable(_) => "result_not_serialisable",
+            Self::ResultTooLarge => "result_too_large",
             Self::ResultUnreadable { .. } => "result_unreadable",
         }
     }
@@ -127,5 +134,39 @@ where
 impl From<BuildError> for Error {
     fn from(error: BuildError) -> Self {
         Self::Rejected(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Leads from each error to the next, so that a new one does not compile before it has its place here.
+    fn next(error: &Error) -> Option<Error> {
+        let cause = || BoxError::from("a cause");
+        Some(match error {
+            Error::Throttled(_) => Error::Unavailable(cause()),
+            Error::Unavailable(_) => Error::TableMissing(cause()),
+            Error::TableMissing(_) => Error::Rejected(cause()),
+            Error::Rejected(_) => Error::Malformed { attribute: "status".to_owned() },
+            Error::Malformed { .. } => Error::PayloadMismatch,
+            Error::PayloadMismatch => Error::ClaimLost,
+            Error::ClaimLost => Error::Contended,
+            Error::Contended => Error::Unprocessed { remaining: 1 },
+            Error::Unprocessed { .. } => Error::NotSerialisable(serde::ser::Error::custom("a cause")),
+            Error::NotSerialisable(_) => Error::ResultTooLarge,
+            Error::ResultTooLarge => Error::ResultUnreadable { column: 1 },
+            Error::ResultUnreadable { .. } => return None,
+        })
+    }
+
+    #[test]
+    fn every_error_has_a_code_of_its_own() {
+        let first = Error::Throttled("a cause".into());
+        let codes: Vec<_> = std::iter::successors(Some(first), next).map(|error| error.code()).collect();
+        let distinct: BTreeSet<_> = codes.iter().collect();
+        assert_eq!(distinct.len(), codes.len(), "{codes:?}");
     }
 }

@@ -17,7 +17,7 @@ impl Fingerprint {
         Self(Some(format!("{half:032x}")))
     }
 
-    /// No fingerprint: a record claimed with it matches every payload.
+    /// No fingerprint, which matches every payload: the key alone says what the work is.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
@@ -34,5 +34,12 @@ impl Fingerprint {
     /// Only two fingerprints can contradict each other: a record may come from a function that stores none.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         matches!((&self.0, &other.0), (Some(ours), Some(theirs)) if ours != theirs)
+    }
+}
+
+/// The fingerprint of a text or of bytes, so that a payload can stand where a fingerprint is asked for.
+impl<P: AsRef<[u8]>> From<P> for Fingerprint {
+    fn from(payload: P) -> Self {
+        Self::of(payload)
     }
 }

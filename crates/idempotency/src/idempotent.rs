@@ -9,22 +9,23 @@ use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore};
 
 /// Does `work` once per `key`, and gives every later caller the first one's result.
 ///
-/// `payload` is what the key stands for: the same key with other bytes is [`Error::PayloadMismatch`]. An empty payload
-/// switches that check off in effect. The result is stored as JSON.
+/// `payload` is what the key stands for, as text or bytes: the same key with another payload is
+/// [`Error::PayloadMismatch`]. Where payloads are not to be compared, it is [`Fingerprint::none`]. The result is stored
+/// as JSON.
 ///
 /// If the work fails, the claim is released and the next caller may try at once. If this future is dropped during the
 /// work, the claim stays until its in-progress expiry.
 pub async fn idempotent<T, E, W>(
     store: &IdempotencyStore,
     key: &str,
-    payload: impl AsRef<[u8]>,
+    payload: impl Into<Fingerprint>,
     work: impl FnOnce() -> W,
 ) -> Result<Outcome<T>, IdempotentError<E>>
 where
     T: Serialize + DeserializeOwned,
     W: Future<Output = Result<T, E>>,
 {
-    let claim = match store.claim(key, &Fingerprint::of(payload)).await? {
+    let claim = match store.claim(key, &payload.into()).await? {
         Claimed::New(claim) => claim,
         Claimed::Completed { data } => return Ok(Outcome::Replayed(read(data.as_deref())?)),
         Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
@@ -45,7 +46,7 @@ where
     }
 }
 
-/// The work's result, and whether this call did the work.
+/// The work's result, and whether this call did the work. There is no third way, so it is exhaustive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome<T> {
@@ -66,6 +67,7 @@ impl<T> Outcome<T> {
 
 /// Why [`idempotent`] has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdempotentError<E> {
     /// The work itself failed. Its claim is released, or, where that fails too, expires.
     #[error("the work failed: it may be tried again")]
@@ -83,19 +85,32 @@ pub enum IdempotentError<E> {
     #[error("the work was done, but another caller took over meanwhile and may do it too: allow more time for it")]
     TakenOver,
     /// The work was done, but that may not be recorded. Unless it is, the work is done again after the claim expires.
+    /// Where it is the result that cannot be stored, the work is recorded as done without it.
     #[error("the work was done, but its result may not be recorded")]
     NotRecorded(#[source] Error),
 }
 
-async fn record<T: Serialize>(store: &IdempotencyStore, claim: Claim, result: &T) -> Result<(), Error> {
-    match serde_json::to_string(result) {
-        Ok(data) => store.complete(claim, Some(data)).await,
-        // The work is done all the same, and must not be done again for want of a result.
-        Err(error) => {
-            store.complete(claim, None).await?;
-            Err(Error::NotSerialisable(error))
+impl<E> IdempotentError<E> {
+    /// Whether the same call may succeed later with nothing changed by hand; `work` says so of the work's own error.
+    pub fn is_retryable(&self, work: impl FnOnce(&E) -> bool) -> bool {
+        match self {
+            Self::Work(failure) => work(failure),
+            Self::InProgress { .. } | Self::TakenOver => true,
+            Self::NotStarted(error) | Self::NotRecorded(error) => error.is_retryable(),
         }
     }
+}
+
+async fn record<T: Serialize>(store: &IdempotencyStore, claim: Claim, result: &T) -> Result<(), Error> {
+    let recorded = match serde_json::to_string(result) {
+        Ok(data) => store.complete(claim.clone(), Some(data)).await,
+        Err(error) => Err(Error::NotSerialisable(error)),
+    };
+    if let Err(Error::NotSerialisable(_) | Error::ResultTooLarge) = recorded {
+        // The work is done all the same, and must not be done again for want of a result.
+        store.complete(claim, None).await?;
+    }
+    recorded
 }
 
 /// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`.

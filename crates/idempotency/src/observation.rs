@@ -2,6 +2,7 @@
 
 /// How one call of [`claim`](crate::IdempotencyStore::claim) was answered, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Observation {
     /// There was no record: the claim is new.
     New,

@@ -7,6 +7,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::{Attributes, Error, Fingerprint};
 
+/// The largest item DynamoDB takes, in bytes.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>
+const MAX_ITEM_SIZE: usize = 400 * 1024;
+
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
 #[derive(Debug, Clone)]
@@ -50,6 +54,19 @@ impl Record {
         self.expiration.as_secs() < now.as_secs()
     }
 
+    /// Whether the record fits an item, whose size counts the names and values of its attributes.
+    /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
+    pub(crate) fn fits_an_item(&self, names: &Attributes) -> bool {
+        let size = |value: &AttributeValue| match value {
+            AttributeValue::S(text) => text.len(),
+            AttributeValue::N(digits) => digits.len().div_ceil(2) + 1,
+            // A record has only texts and numbers.
+            _ => 0,
+        };
+        let item = self.to_item(names);
+        item.iter().map(|(name, value)| name.len() + size(value)).sum::<usize>() <= MAX_ITEM_SIZE
+    }
+
     pub(crate) fn to_item(&self, names: &Attributes) -> Item {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let optional = [
@@ -86,8 +103,10 @@ pub(crate) fn seconds(time: Duration) -> AttributeValue {
     AttributeValue::N(time.as_secs().to_string())
 }
 
+/// Capped at what [`Record::from_item`] can read: 584 million years are as good as no end.
 pub(crate) fn millis(time: Duration) -> AttributeValue {
-    AttributeValue::N(time.as_millis().to_string())
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    AttributeValue::N(millis.to_string())
 }
 
 fn text(item: &Item, name: &String) -> Result<Option<String>, Error> {

@@ -65,6 +65,10 @@ impl IdempotencyStore {
     ///
     /// It is given if there is no record, or the record has expired, or its claim has. Whether DynamoDB's time to
     /// live has deleted an expired record makes no difference.
+    ///
+    /// With its prefix, a key may have
+    /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys)
+    /// and not be empty, or it is [`Error::Rejected`]. Where keys can be longer, hash them.
     pub async fn claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
         let id = match &self.settings.key_prefix {
             Some(prefix) => format!("{prefix}#{key}"),
@@ -104,10 +108,16 @@ impl IdempotencyStore {
     ///
     /// It fails with [`Error::ClaimLost`] if another caller has taken the claim over. An expired claim that nobody
     /// took over can still be completed. Completing twice is completing once.
+    ///
+    /// A result that does not fit the record is [`Error::ResultTooLarge`]; nothing is sent then, and a clone of the
+    /// claim can be completed without it.
     pub async fn complete(&self, claim: Claim, result: Option<String>) -> Result<(), Error> {
         let names = &self.settings.attributes;
         let owner = AttributeValue::S(claim.owner.clone());
         let record = self.completed(claim, result);
+        if !record.fits_an_item(names) {
+            return Err(Error::ResultTooLarge);
+        }
         let mut sets = vec![SET_COMPLETED, SET_EXPIRATION];
         let mut request = self
             .settings

@@ -1,6 +1,6 @@
 //! What each event type carries. Unknown fields are ignored; a `null` is the same as a missing field.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ConsumerId, CourierId, Latitude, Longitude, Money, OrderId, Timestamp};
 
@@ -89,7 +89,7 @@ pub struct OrderRevision {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_information: Option<DeliveryInformation>,
     /// New quantities; items not named keep theirs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     pub revised_order_line_items: Vec<RevisedLineItem>,
 }
 
@@ -98,11 +98,9 @@ pub struct OrderRevision {
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryInformation {
     /// When.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delivery_time: Option<Timestamp>,
+    pub delivery_time: Timestamp,
     /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delivery_address: Option<Address>,
+    pub delivery_address: Address,
 }
 
 /// A menu item's new quantity.
@@ -201,4 +199,8 @@ pub struct PaymentIntentChargeFailed {
     /// Why, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::format_description::well_known::{Rfc2822, Rfc3339};
-use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time};
+use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
 use crate::Invalid;
 
@@ -60,7 +60,7 @@ impl Timestamp {
     }
 
     fn checked(at: OffsetDateTime) -> Result<Self, Invalid> {
-        let at = at.to_offset(time::UtcOffset::UTC);
+        let at = at.checked_to_offset(UtcOffset::UTC).ok_or(Invalid::Timestamp)?;
         let at = at.truncate_to_millisecond();
         if (1970..=9999).contains(&at.year()) { Ok(Self(at)) } else { Err(Invalid::Timestamp) }
     }

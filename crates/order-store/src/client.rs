@@ -11,8 +11,8 @@ use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
 /// A client configured from the environment: region, credentials, `AWS_ENDPOINT_URL_DYNAMODB`.
 ///
-/// DynamoDB answers in milliseconds; one that has not after two seconds will not. Three tries then take six seconds,
-/// well inside a function's timeout, so that a bad connection costs a retry and not the invocation.
+/// DynamoDB answers in milliseconds; one that has not after two seconds will not. Three tries, with the pauses between
+/// them, then take some seven seconds: a bad connection costs a retry and not the invocation.
 pub async fn connect() -> Client {
     let tls = Provider::Rustls(CryptoMode::Ring);
     let timeouts = TimeoutConfig::builder()

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 
+use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 /// Why an effect was not stored, or an order not read.
@@ -82,21 +83,24 @@ impl Error {
     }
 
     /// The SDK's error in our terms.
-    pub(crate) fn from_sdk<E>(error: SdkError<E>) -> Self
+    pub(crate) fn from_sdk<E>(error: SdkError<E, HttpResponse>) -> Self
     where
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
-        let code = error.code().unwrap_or_default();
+        let failed = error.raw_response().is_none_or(|response| response.status().is_server_error());
         let message = error.message().unwrap_or_default();
-        let kind = match code {
+        let kind = match error.code().unwrap_or_default() {
             "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded" => {
                 Self::Throttled
             }
             "ResourceNotFoundException" => Self::TableMissing,
+            // Another writer's transaction or another region's write holds the item for a moment.
+            "TransactionConflictException" | "ReplicatedWriteConflictException" => Self::Unavailable,
             // DynamoDB has one code for these; only the message tells them apart.
-            "ValidationException" if message.contains("size") => Self::ItemTooLarge,
+            "ValidationException" if message.contains("Item size") => Self::ItemTooLarge,
             "ValidationException" if is_about_types(message) => Self::WrongType,
-            "" | "InternalServerError" | "ServiceUnavailable" => Self::Unavailable,
+            _ if matches!(error, SdkError::ConstructionFailure(_)) => Self::Refused,
+            _ if failed => Self::Unavailable,
             _ => Self::Refused,
         };
         kind(Box::new(error))

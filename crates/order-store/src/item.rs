@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::payload::{Address as PostalAddress, LineItem};
 use order_events::{AggregateId, AggregateType, EventId, OrderId, Timestamp};
 use order_view::{
-    Address, Aggregate, Details, Facet, FacetKind, Location, OrderSummary, OrderView, Payment, Promise, Schedule,
-    Stamped,
+    Address, Aggregate, Details, Facet, FacetKind, Location, OrderSummary, OrderView, Payment, Piece, Promise,
+    Schedule, Stamped,
 };
 
 use crate::attribute::{self, member};
@@ -33,7 +33,7 @@ pub(crate) fn facet_attributes(facet: &Facet) -> Vec<(&'static str, Option<Attri
         Facet::State(status) => vec![(attribute::STATUS, Some(text(status)))],
         Facet::Total(total) => vec![(attribute::ORDER_TOTAL, Some(text(total)))],
         Facet::Address(address) => vec![
-            (attribute::DELIVERY_ADDRESS, address.delivery_address.as_ref().map(postal_address)),
+            (attribute::DELIVERY_ADDRESS, Some(postal_address(&address.delivery_address))),
             (attribute::DELIVERY_TIME, address.delivery_time.as_ref().map(text)),
         ],
         Facet::Ticket(status) => vec![(attribute::TICKET, Some(text(status)))],
@@ -110,7 +110,21 @@ fn map<const N: usize>(members: [(&str, Option<AttributeValue>); N]) -> Attribut
     AttributeValue::M(members.collect())
 }
 
-/// Reads a whole item back. Attributes we do not know are left alone: a newer version may have written them.
+/// Whether `piece`, written by event `by`, would add something to this item: the question of
+/// [`OrderView::is_news`], asked of what it turns on and nothing else, so that whatever a newer version may have written
+/// beside it is no hindrance.
+pub(crate) fn is_news(item: &Item, by: EventId, piece: &Piece) -> Result<bool, Corrupt> {
+    let item = Attributes(item);
+    match piece {
+        Piece::Tracking(aggregate) => item.is_below(&attribute::tracking(aggregate), by),
+        Piece::Facet(facet) => item.is_below(attribute::watermark(facet.kind()), by),
+        Piece::Timeline(entry) => item.lacks(attribute::TIMELINE, &entry.to_string()),
+        Piece::Revision(revision) => item.lacks(attribute::REVISIONS, &revision.to_string()),
+    }
+}
+
+/// Reads a whole item back. Attributes, and entries of the timeline, that we do not know are left alone: a newer version
+/// may have written them.
 pub(crate) fn read_view(item: &Item) -> Result<OrderView, Corrupt> {
     let order_id: OrderId = Attributes(item).parse(attribute::ORDER_ID)?;
     let read = Attributes(item);
@@ -126,7 +140,7 @@ pub(crate) fn read_view(item: &Item) -> Result<OrderView, Corrupt> {
         schedule: read.facet(FacetKind::Schedule, read_schedule)?,
         location: read.facet(FacetKind::Location, read_location)?,
         payment: read.facet(FacetKind::Payment, read_payment)?,
-        timeline: read.elements(attribute::TIMELINE)?,
+        timeline: read.known_elements(attribute::TIMELINE)?,
         revisions: read.elements(attribute::REVISIONS)?,
         tracking: read_tracking(item)?,
     })
@@ -185,20 +199,17 @@ fn read_line_item(value: &AttributeValue) -> Result<LineItem, Corrupt> {
 }
 
 fn read_address(item: &Attributes) -> Result<Address, Corrupt> {
-    let delivery_address = match item.0.get(attribute::DELIVERY_ADDRESS) {
-        None => None,
-        Some(value) => {
-            let address = Attributes::of(value).ok_or_else(|| Corrupt::new(attribute::DELIVERY_ADDRESS))?;
-            Some(PostalAddress {
-                street1: address.parse_if_there(member::STREET1)?,
-                street2: address.parse_if_there(member::STREET2)?,
-                city: address.parse_if_there(member::CITY)?,
-                state: address.parse_if_there(member::STATE)?,
-                zip: address.parse_if_there(member::ZIP)?,
-            })
-        }
-    };
-    Ok(Address { delivery_address, delivery_time: item.parse_if_there(attribute::DELIVERY_TIME)? })
+    let address = item.members(attribute::DELIVERY_ADDRESS)?;
+    Ok(Address {
+        delivery_address: PostalAddress {
+            street1: address.parse_if_there(member::STREET1)?,
+            street2: address.parse_if_there(member::STREET2)?,
+            city: address.parse_if_there(member::CITY)?,
+            state: address.parse_if_there(member::STATE)?,
+            zip: address.parse_if_there(member::ZIP)?,
+        },
+        delivery_time: item.parse_if_there(attribute::DELIVERY_TIME)?,
+    })
 }
 
 fn read_schedule(item: &Attributes) -> Result<Schedule, Corrupt> {
@@ -272,6 +283,14 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    fn is_below(&self, watermark: &str, id: EventId) -> Result<bool, Corrupt> {
+        Ok(self.parse_if_there(watermark)?.is_none_or(|watermark: EventId| watermark < id))
+    }
+
+    fn lacks(&self, set: &str, element: &str) -> Result<bool, Corrupt> {
+        Ok(!self.texts(set)?.iter().any(|stored| stored == element))
+    }
+
     fn parse<T: FromStr>(&self, name: &str) -> Result<T, Corrupt> {
         match self.get(name)? {
             AttributeValue::S(text) | AttributeValue::N(text) => text.parse().ok(),
@@ -292,12 +311,20 @@ impl<'a> Attributes<'a> {
         self.0.contains_key(name).then(|| read(self)).transpose()
     }
 
+    /// The elements of a set, those that cannot be read left out.
+    fn known_elements<T: FromStr + Ord>(&self, name: &str) -> Result<BTreeSet<T>, Corrupt> {
+        Ok(self.texts(name)?.iter().filter_map(|element| element.parse().ok()).collect())
+    }
+
     fn elements<T: FromStr + Ord>(&self, name: &str) -> Result<BTreeSet<T>, Corrupt> {
-        let Some(set) = self.0.get(name) else {
-            return Ok(BTreeSet::new());
-        };
-        let elements = set.as_ss().map_err(|_| Corrupt::new(name))?;
-        elements.iter().map(|element| element.parse().map_err(|_| Corrupt::new(name))).collect()
+        self.texts(name)?.iter().map(|element| element.parse().map_err(|_| Corrupt::new(name))).collect()
+    }
+
+    fn texts(&self, name: &str) -> Result<&'a [String], Corrupt> {
+        match self.0.get(name) {
+            None => Ok(&[]),
+            Some(set) => set.as_ss().map(Vec::as_slice).map_err(|_| Corrupt::new(name)),
+        }
     }
 
     fn get(&self, name: &str) -> Result<&'a AttributeValue, Corrupt> {

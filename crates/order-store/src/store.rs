@@ -8,7 +8,7 @@ use order_view::{Effect, OrderView};
 
 use crate::attribute::ORDER_ID;
 use crate::error::Error;
-use crate::item::{Item, read_view};
+use crate::item::{Item, is_news, read_view};
 use crate::render::render;
 
 /// The order history table.
@@ -52,15 +52,18 @@ impl OrderStore {
                 Sent::Written => return Ok(applied),
                 Sent::Refused(old) => old,
             };
-            let view = match old {
-                Some(item) => read_view(&item)?,
-                None => self
-                    .find_order(&effect.order_id)
-                    .await?
-                    .unwrap_or_else(|| OrderView::empty(effect.order_id.clone())),
+            let old = match old {
+                Some(item) => item,
+                None => self.get(&effect.order_id).await?.unwrap_or_default(),
             };
             let before = effect.pieces.len();
-            effect.pieces.retain(|piece| view.is_news(effect.event_id, piece));
+            let mut news = Vec::with_capacity(before);
+            for piece in effect.pieces {
+                if is_news(&old, effect.event_id, &piece)? {
+                    news.push(piece);
+                }
+            }
+            effect.pieces = news;
             match effect.pieces.len() {
                 0 => return Ok(Applied::Duplicate),
                 // Each round must drop a piece, or this would not end.
@@ -72,16 +75,7 @@ impl OrderStore {
 
     /// All that is known of an order, by a consistent read.
     pub async fn find_order(&self, order_id: &OrderId) -> Result<Option<OrderView>, Error> {
-        let found = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(ORDER_ID, AttributeValue::S(order_id.to_string()))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(Error::from_sdk)?;
-        Ok(found.item.as_ref().map(read_view).transpose()?)
+        Ok(self.get(order_id).await?.as_ref().map(read_view).transpose()?)
     }
 
     /// Checks that the table can be read, at the least cost.
@@ -92,8 +86,15 @@ impl OrderStore {
         Ok(())
     }
 
+    async fn get(&self, order_id: &OrderId) -> Result<Option<Item>, Error> {
+        let key = AttributeValue::S(order_id.to_string());
+        let request = self.client.get_item().table_name(&self.table).key(ORDER_ID, key).consistent_read(true);
+        Ok(request.send().await.map_err(Error::from_sdk)?.item)
+    }
+
     async fn send(&self, effect: &Effect) -> Result<Sent, Error> {
         let update = render(effect);
+        let old_item = update.condition_expression.as_ref().map(|_| ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = self
             .client
             .update_item()
@@ -103,7 +104,7 @@ impl OrderStore {
             .set_condition_expression(update.condition_expression)
             .set_expression_attribute_names(Some(update.names))
             .set_expression_attribute_values(Some(update.values))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .set_return_values_on_condition_check_failure(old_item)
             .send()
             .await;
         match sent {

@@ -73,9 +73,12 @@ fn facets(event: &Event) -> Vec<Facet> {
                 State(OrderStatus::ApprovalPending),
                 Facet::Total(payload.order_details.order_total.clone()),
             ];
-            facets.extend(payload.delivery_address.clone().map(|delivery_address| {
-                Facet::Address(Address { delivery_address: Some(delivery_address), delivery_time: None })
-            }));
+            facets.extend(
+                payload
+                    .delivery_address
+                    .clone()
+                    .map(|delivery_address| Facet::Address(Address { delivery_address, delivery_time: None })),
+            );
             facets
         }
         Payload::OrderAuthorized(_) => vec![State(OrderStatus::Approved)],
@@ -138,9 +141,29 @@ fn facets(event: &Event) -> Vec<Facet> {
     }
 }
 
-/// A courier's every move would drown the timeline; all else is in it.
+/// A courier's every move would drown the timeline.
 pub(crate) fn in_timeline(event_type: EventType) -> bool {
-    event_type != EventType::DeliveryLocationUpdated
+    match event_type {
+        EventType::DeliveryLocationUpdated => false,
+        EventType::OrderCreated
+        | EventType::OrderAuthorized
+        | EventType::OrderRejected
+        | EventType::OrderCancelled
+        | EventType::OrderRevisionProposed
+        | EventType::OrderRevised
+        | EventType::TicketCreated
+        | EventType::TicketAccepted
+        | EventType::TicketPreparationStarted
+        | EventType::TicketPreparationCompleted
+        | EventType::TicketPickedUp
+        | EventType::TicketCancelled
+        | EventType::DeliveryScheduled
+        | EventType::DeliveryPickedUp
+        | EventType::DeliveryDelivered
+        | EventType::PaymentIntentChargeRequested
+        | EventType::PaymentIntentCharged
+        | EventType::PaymentIntentChargeFailed => true,
+    }
 }
 
 fn revision(event: &Event) -> Option<Revision> {
@@ -167,6 +190,6 @@ fn details(event: &Event, payload: &OrderCreated) -> Details {
 fn new_address(revision: &OrderRevision) -> Option<Address> {
     revision.delivery_information.as_ref().map(|information| Address {
         delivery_address: information.delivery_address.clone(),
-        delivery_time: information.delivery_time,
+        delivery_time: Some(information.delivery_time),
     })
 }

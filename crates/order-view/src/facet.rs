@@ -98,7 +98,7 @@ pub struct Details {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// Where.
-    pub delivery_address: Option<PostalAddress>,
+    pub delivery_address: PostalAddress,
     /// When.
     pub delivery_time: Option<Timestamp>,
 }

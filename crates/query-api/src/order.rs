@@ -233,7 +233,7 @@ impl Order {
         });
         Some(Self {
             entry,
-            delivery_address: address.and_then(|address| address.delivery_address.as_ref()).map(Address::from),
+            delivery_address: address.map(|address| Address::from(&address.delivery_address)),
             delivery_time: address.and_then(|address| address.delivery_time).as_ref().map(ToString::to_string),
             timeline: timeline.collect(),
         })

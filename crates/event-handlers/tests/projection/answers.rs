@@ -6,8 +6,9 @@ use embedded_dynamodb::{Disturbance, Wire};
 use event_handlers::BatchFailed;
 use order_events::{Event, EventType, Payload};
 use order_view::fold;
+use sample_events::story;
 
-use crate::world::{Batch, World, failures, orders_created, story};
+use crate::world::{Batch, World, failures, orders_created};
 
 #[tokio::test]
 async fn a_bad_message_fails_alone() {
@@ -100,6 +101,46 @@ async fn messages_that_time_does_not_allow_come_again() {
     world.pass_time();
     let response = function.invoke(&batch).await.unwrap();
     assert_eq!(response.batch_item_failures, []);
+}
+
+#[tokio::test]
+async fn a_second_view_of_the_same_events_is_not_starved_by_the_firsts_records() {
+    let world = World::create().await;
+    let events = orders_created(1);
+    let batch = Batch::of_events(&events);
+    let (first, second) = (Wire::watched(), Wire::watched());
+    let _ = world.function(EventType::OrderCreated, &first).invoke(&batch).await.unwrap();
+    let _ = world.function_of_second_view(EventType::OrderCreated, &second).invoke(&batch).await.unwrap();
+    let order_id = events[0].order_id();
+    assert!(world.view(&order_id).await.is_some());
+    assert_eq!(world.second_view(&order_id).await, world.view(&order_id).await);
+}
+
+#[tokio::test]
+async fn the_messages_of_a_batch_run_concurrently_and_bounded() {
+    let (world, wire) = (World::create().await, Wire::watched());
+    let batch = Batch::of_events(&orders_created(200));
+    let response = world.function(EventType::OrderCreated, &wire).invoke(&batch).await.unwrap();
+    assert_eq!(response.batch_item_failures, []);
+    let most = wire.most_in_flight();
+    assert!((8..=32).contains(&most), "{most} requests at once");
+}
+
+#[tokio::test]
+async fn a_poison_message_does_not_kill_its_neighbours() {
+    let world = World::create().await;
+    let mut bodies: Vec<_> = orders_created(2).iter().map(|event| event.to_message().unwrap()).collect();
+    let poison = [
+        r#"{"payload":"{}","headers":{"ID":"0000000000000001-0000000000000001","DATE":"Fri, 31 Dec 9999 23:59:59 -0100",
+            "event-type":"OrderCreated","event-aggregate-type":"Order","event-aggregate-id":"1"}}"#.to_owned(),
+        "[".repeat(100_000),
+        format!("{{\"headers\":{}", "[".repeat(100_000)),
+        "\u{0}".to_owned(),
+    ];
+    bodies.extend(poison);
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let response = function.invoke(&Batch::of(bodies)).await.unwrap();
+    assert_eq!(failures(&response), ["message-2", "message-3", "message-4", "message-5"]);
 }
 
 fn renamed(event: &Event, restaurant_name: &str) -> Event {

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::{EventType, Message};
 use order_view::{Effect, OrderView, fold};
+use sample_events::story;
 
-use crate::world::{Batch, World, story};
+use crate::world::{Batch, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {

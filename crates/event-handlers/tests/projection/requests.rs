@@ -2,8 +2,9 @@
 
 use embedded_dynamodb::Wire;
 use order_events::EventType;
+use sample_events::story;
 
-use crate::world::{Batch, World, orders_created, story};
+use crate::world::{Batch, World, orders_created};
 
 #[tokio::test]
 async fn in_order_an_event_is_one_update_besides_its_records_two_writes_and_no_read() {

@@ -9,12 +9,14 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use aws_sdk_dynamodb::Client;
 use embedded_dynamodb::{Engine, Wire};
 use event_handlers::{BatchFailed, Config, Projector};
-use order_events::{Event, EventType, Message, OrderId};
+use order_events::{Event, EventType, OrderId};
 use order_store::OrderStore;
 use order_view::OrderView;
+use sample_events::story;
 use serde_json::{Value, json};
 
 const ORDERS: &str = "ftgo-order-history";
+const SECOND_VIEW: &str = "ftgo-order-history-2";
 const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// How long an invocation may take.
@@ -31,8 +33,9 @@ impl World {
     pub(crate) async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
-        let orders = order_store::table::create(&client, ORDERS).unwrap();
-        orders.send().await.unwrap();
+        for table in [ORDERS, SECOND_VIEW] {
+            order_store::table::create(&client, table).unwrap().send().await.unwrap();
+        }
         idempotency::create_table(&client, RECORDS).await.unwrap();
         let clock = Arc::default();
         Self { engine, client, clock }
@@ -40,8 +43,16 @@ impl World {
 
     /// A function for one event type whose requests go over `wire`.
     pub(crate) fn function(&self, event_type: EventType, wire: &Wire) -> Function {
-        let config =
-            Config { event_type, order_history_table: ORDERS.to_owned(), idempotency_table: RECORDS.to_owned() };
+        self.function_of(ORDERS, event_type, wire)
+    }
+
+    /// The same for a second view of the same events, with the same records' table.
+    pub(crate) fn function_of_second_view(&self, event_type: EventType, wire: &Wire) -> Function {
+        self.function_of(SECOND_VIEW, event_type, wire)
+    }
+
+    fn function_of(&self, view: &str, event_type: EventType, wire: &Wire) -> Function {
+        let config = Config { event_type, order_history_table: view.to_owned(), idempotency_table: RECORDS.to_owned() };
         let clock = Arc::clone(&self.clock);
         let now = Arc::new(move || time(&clock));
         Function {
@@ -56,8 +67,11 @@ impl World {
     }
 
     pub(crate) async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
-        let store = OrderStore::new(self.client.clone(), ORDERS);
-        store.find_order(order_id).await.unwrap()
+        OrderStore::new(self.client.clone(), ORDERS).find_order(order_id).await.unwrap()
+    }
+
+    pub(crate) async fn second_view(&self, order_id: &OrderId) -> Option<OrderView> {
+        OrderStore::new(self.client.clone(), SECOND_VIEW).find_order(order_id).await.unwrap()
     }
 }
 
@@ -122,12 +136,6 @@ pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
         response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
     failures.sort_unstable();
     failures
-}
-
-pub(crate) fn story() -> Vec<Event> {
-    let story = include_str!("../../../../events/story.json");
-    let messages: Vec<Value> = serde_json::from_str(story).unwrap();
-    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
 }
 
 /// `OrderCreated` for orders 1 to n, each with an id of its own.

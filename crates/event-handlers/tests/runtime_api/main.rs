@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use embedded_dynamodb::Engine;
@@ -10,6 +10,7 @@ use local::lambda::{Function, InvokeError, Settings};
 use order_events::{Event, EventType, Message};
 use order_store::OrderStore;
 use order_view::fold;
+use sample_events::sample;
 use serde_json::{Value, json};
 
 const ORDERS: &str = "ftgo-order-history";
@@ -165,12 +166,6 @@ impl Account {
             assert_eq!(store.find_order(&order_id).await.unwrap(), Some(view));
         }
     }
-}
-
-fn sample(name: &str) -> Value {
-    let events = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events");
-    let text = std::fs::read_to_string(events.join(format!("{name}.json"))).unwrap();
-    serde_json::from_str(&text).unwrap()
 }
 
 /// The events in a batch that are well-formed.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use embedded_dynamodb::Wire;
+use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Claim, Error, IdempotencyStore};
 
 use crate::world::{Answer, IN_PROGRESS_FOR, TABLE, World, is_completed, is_new, payload};
@@ -116,4 +116,47 @@ async fn what_dynamodb_keeps_leaving_is_counted_in_the_error() {
     assert!(matches!(error, Error::Unprocessed { remaining: 2 }), "{error:?}");
     assert!(error.is_retryable());
     assert_eq!(wire.count("BatchWriteItem"), 10);
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_does_not_keep_the_others_from_being_written() {
+    let world = World::start().await;
+    let asked = AtomicUsize::new(0);
+    let wire = Wire::disturbed(move |request| match request.operation.as_str() {
+        "BatchWriteItem" if asked.fetch_add(1, Ordering::SeqCst) == 0 => Disturbance::FailBefore,
+        _ => Disturbance::None,
+    });
+    let store = world.store_over(&wire);
+    let claims = claims(&store, 75).await;
+    let error = store.complete_all(claims).await.expect_err("the first batch failed");
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    assert_eq!(wire.count("BatchWriteItem"), 3);
+    let mut completed = 0;
+    for number in 0..75 {
+        let status = world.status(&number.to_string()).await;
+        completed += usize::from(status.as_deref() == Some("COMPLETED"));
+    }
+    assert_eq!(completed, 50);
+}
+
+#[tokio::test]
+async fn of_several_batches_that_fail_the_first_one_is_told() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let asked = AtomicUsize::new(0);
+    let client = world.client_with_answers(&wire, move |request| {
+        let batch = request.operation == "BatchWriteItem";
+        batch.then(|| Answer {
+            status: 400,
+            body: match asked.fetch_add(1, Ordering::SeqCst) {
+                0 => r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}"#.to_owned(),
+                _ => r#"{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException"}"#.to_owned(),
+            },
+        })
+    });
+    let store = world.builder(client).build();
+    let claims = claims(&store, 30).await;
+    let error = store.complete_all(claims).await.expect_err("both batches failed");
+    assert!(matches!(error, Error::Throttled(_)), "{error:?}");
+    assert_eq!(wire.count("BatchWriteItem"), 2);
 }

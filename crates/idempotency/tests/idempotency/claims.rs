@@ -211,3 +211,24 @@ async fn of_sixteen_callers_at_once_one_gets_the_claim() {
         assert_eq!((new.len(), refused.len()), (1, 15));
     }
 }
+
+#[tokio::test]
+async fn a_result_may_fill_the_item_to_its_last_byte_and_no_further() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = world.store_over(&wire);
+    let claim = is_new(store.claim("key", &payload()).await);
+    store.complete(claim.clone(), Some(String::new())).await.expect("completed");
+    // Names and values, of which the number takes 6 bytes: its ten digits by two, and one.
+    let record = world.record("key").await.expect("a record");
+    let size: usize = record.iter().map(|(name, value)| name.len() + value.as_s().map_or(6, String::len)).sum();
+    let largest = "x".repeat(400 * 1024 - size);
+
+    let before = wire.requests().len();
+    let error = store.complete(claim.clone(), Some(format!("{largest}x"))).await.expect_err("a byte too much");
+    assert!(matches!(error, Error::ResultTooLarge), "{error:?}");
+    assert!(!error.is_retryable());
+    assert_eq!(wire.requests().len(), before);
+    store.complete(claim, Some(largest.clone())).await.expect("completed");
+    assert_eq!(is_completed(store.claim("key", &payload()).await), Some(largest));
+}

@@ -56,6 +56,30 @@ async fn check(status: u16, code: &str, expected: fn(&Error) -> bool, retryable:
     assert_eq!(error.is_retryable(), retryable, "{status} {code}");
 }
 
+#[tokio::test]
+async fn a_key_has_room_for_2048_bytes_with_its_prefix() {
+    let world = World::start().await;
+    let store = world.builder(world.engine.client()).key_prefix("charge").build();
+    let longest = "é".repeat((2048 - "charge#".len()) / 2) + "!";
+    let _claim = is_new(store.claim(&longest, &payload()).await);
+    let error = store.claim(&format!("{longest}!"), &payload()).await.expect_err("too long");
+    assert!(matches!(error, Error::Rejected(_)), "{error:?}");
+    assert!(!error.is_retryable());
+}
+
+#[test]
+fn whether_to_call_again_is_the_records_to_say_or_the_works() {
+    let retryable = |error: &IdempotentError<u16>| error.is_retryable(|status| *status >= 500);
+    assert!(retryable(&IdempotentError::Work(503)));
+    assert!(!retryable(&IdempotentError::Work(404)));
+    assert!(retryable(&IdempotentError::InProgress { until: None }));
+    assert!(retryable(&IdempotentError::TakenOver));
+    assert!(retryable(&IdempotentError::NotStarted(Error::Contended)));
+    assert!(!retryable(&IdempotentError::NotStarted(Error::PayloadMismatch)));
+    assert!(retryable(&IdempotentError::NotRecorded(Error::Unavailable("no answer".into()))));
+    assert!(!retryable(&IdempotentError::NotRecorded(Error::ResultTooLarge)));
+}
+
 const SECRET: &str = "4111-1111-1111-1111";
 
 #[tokio::test]
@@ -75,7 +99,7 @@ async fn no_error_tells_key_payload_or_result() {
 
     let vast = Some(SECRET.repeat(400 * 1024 / SECRET.len()));
     let error = store.complete(claim.clone(), vast).await.expect_err("vast");
-    assert!(matches!(error, Error::Rejected(_)), "{error}");
+    assert!(matches!(error, Error::ResultTooLarge), "{error}");
     tells_nothing(&error);
 
     world.put([("id", s(SECRET)), ("status", s(SECRET)), ("data", n(1))]).await;

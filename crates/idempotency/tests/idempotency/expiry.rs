@@ -7,6 +7,7 @@ use idempotency::IdempotencyStore;
 use crate::world::{IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, is_new, n, payload};
 
 const A_MILLISECOND: Duration = Duration::from_millis(1);
+const A_HUNDRED_YEARS: Duration = Duration::from_hours(100 * 365 * 24);
 
 #[tokio::test]
 async fn a_claim_refuses_others_to_the_very_millisecond_of_its_expiry() {
@@ -73,11 +74,14 @@ async fn a_retention_shorter_than_the_work_does_not_end_the_claim() {
 }
 
 #[tokio::test]
-async fn durations_without_end_are_stored_as_such() {
+async fn durations_without_end_are_stored_and_read_as_such() {
     let world = World::start().await;
     let store = world.builder(world.engine.client()).retention(Duration::MAX).in_progress_for(Duration::MAX).build();
     let claim = is_new(store.claim("key", &payload()).await);
+    world.clock.advance(A_HUNDRED_YEARS);
+    is_in_progress(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
+    world.clock.advance(A_HUNDRED_YEARS);
     is_completed(store.claim("key", &payload()).await);
 }
 

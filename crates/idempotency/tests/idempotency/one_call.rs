@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use embedded_dynamodb::Wire;
-use idempotency::{Error, IdempotentError, Outcome, idempotent};
+use idempotency::{Error, Fingerprint, IdempotentError, Outcome, idempotent};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
@@ -112,12 +112,13 @@ async fn a_result_that_is_not_json_is_an_error_but_the_work_is_not_done_again() 
 }
 
 #[tokio::test]
-async fn a_result_above_the_item_limit_is_reported_as_done_but_not_recorded() {
+async fn a_result_that_is_too_large_is_an_error_but_the_work_is_not_done_again() {
     let world = World::start().await;
     let store = world.store();
     let done = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>("x".repeat(400 * 1024)) });
     let error = done.await.expect_err("too large");
-    assert!(matches!(error, IdempotentError::NotRecorded(Error::Rejected(_))), "{error}");
+    assert!(matches!(error, IdempotentError::NotRecorded(Error::ResultTooLarge)), "{error}");
+    assert_eq!(world.status("key").await.as_deref(), Some("COMPLETED"));
 }
 
 #[tokio::test]
@@ -128,4 +129,37 @@ async fn work_completed_without_a_result_is_replayed_as_unit() {
     store.complete_all(vec![claim]).await.expect("completed");
     let replayed = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(()) });
     assert_eq!(replayed.await.expect("replayed"), Outcome::Replayed(()));
+}
+
+#[tokio::test]
+async fn a_payload_is_text_or_bytes_in_any_hands() {
+    let world = World::start().await;
+    let store = world.store();
+    let (text, bytes) = ("payload".to_owned(), b"payload".to_vec());
+    let payloads: [Fingerprint; 7] = [
+        "payload".into(),
+        b"payload".into(),
+        bytes.as_slice().into(),
+        (&text).into(),
+        (&bytes).into(),
+        text.into(),
+        bytes.into(),
+    ];
+    for payload in payloads {
+        let done = idempotent(&store, "key", payload, || async { Ok::<_, Infallible>(()) });
+        let _outcome = done.await.expect("the same payload");
+    }
+    let other = idempotent(&store, "key", "another", || async { Ok::<_, Infallible>(()) });
+    let error = other.await.expect_err("another payload");
+    assert!(matches!(error, IdempotentError::NotStarted(Error::PayloadMismatch)), "{error:?}");
+}
+
+#[tokio::test]
+async fn without_a_fingerprint_payloads_are_not_compared() {
+    let world = World::start().await;
+    let store = world.store();
+    let first = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(1) });
+    assert_eq!(first.await.expect("done"), Outcome::New(1));
+    let second = idempotent(&store, "key", Fingerprint::none(), || async { Ok::<_, Infallible>(2) });
+    assert_eq!(second.await.expect("replayed"), Outcome::Replayed(1));
 }

@@ -85,3 +85,20 @@ fn content_is_the_same_for_the_same_event_whatever_brings_it() {
     again["headers"]["event-aggregate-id"] = "100".into();
     assert_ne!(Message::parse(&again.to_string()).unwrap().content(), plain.content());
 }
+
+#[test]
+fn null_is_the_same_as_missing() {
+    let revised = |revision: Value| {
+        let payload = json!({"orderRevision": revision, "currentOrderTotal": "1", "newOrderTotal": "2"});
+        let message = json!({
+            "payload": payload.to_string(),
+            "headers": {
+                "ID": "0000019ca9450a07-0242ac1200080001", "event-type": "OrderRevised",
+                "event-aggregate-type": "Order", "event-aggregate-id": "99", "DATE": null
+            }
+        });
+        Message::parse(&message.to_string()).unwrap().event
+    };
+    let missing = revised(json!({}));
+    assert_eq!(revised(json!({"deliveryInformation": null, "revisedOrderLineItems": null})), missing);
+}

@@ -34,7 +34,9 @@ fn a_moment_is_rfc_3339_or_what_java_writes() {
 
 #[test]
 fn no_moment_is_no_moment() {
-    for text in ["", "now", "2026-03-01", "2026-02-30T00:00:00", "12:30", "1969-12-31T23:59:59Z"] {
+    for text in
+        ["", "now", "2026-03-01", "2026-02-30T00:00:00", "12:30", "9999-12-31T23:59:59-01:00", "1969-12-31T23:59:59Z"]
+    {
         assert!(Timestamp::parse(text).is_err(), "{text}");
     }
     for json in ["[]", "[2026,3,1,12]", "[2026,2,30,0,0]", "[2026,3,1,0,0,0,0,0]", "[2026,3,1,24,0]"] {
@@ -78,6 +80,17 @@ fn a_status_reads_back() {
 }
 
 proptest! {
+    /// At the edges of the calendar, zones lead out of it.
+    #[test]
+    fn no_moment_makes_it_panic(
+        year in prop_oneof![0..3_i32, 1968..1972, 9998..10_001], month in 0..14_u8, day in 0..33_u8, hour in 0..25_u8,
+        zone in prop_oneof![Just("Z".to_owned()), "[+-][0-9]{2}:[0-9]{2}", "\\PC{0,5}"],
+    ) {
+        let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:59:60{zone}");
+        let _ = Timestamp::parse(&text);
+        let _ = Timestamp::parse_http_date(&format!("Fri, {day} Dec {year} {hour:02}:59:59 {}", zone.replace(':', "")));
+    }
+
     #[test]
     fn a_moment_reads_back(millis in 0_i64..253_402_300_800_000) {
         let moment = Timestamp::from_millis(millis).unwrap();

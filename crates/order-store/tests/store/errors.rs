@@ -1,6 +1,7 @@
 //! What goes wrong has its own name.
+use sample_events::{of_type, story};
 
-use crate::story::{self, Table};
+use crate::table::{self, Table};
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::payload::RevisedLineItem;
@@ -13,7 +14,7 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
     let put = table
         .client
         .put_item()
-        .table_name(story::TABLE)
+        .table_name(table::TABLE)
         .item("orderId", AttributeValue::S(event.order_id().to_string()))
         .item(attribute, value);
     table.block_on(put.send()).unwrap();
@@ -22,7 +23,7 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
 
 #[test]
 fn a_missing_table_is_named() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     let store = OrderStore::new(table.client.clone(), "no-such-table");
     let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
     assert!(matches!(error, Error::TableMissing(_)), "{error:?}");
@@ -32,8 +33,8 @@ fn a_missing_table_is_named() {
 
 #[test]
 fn an_item_that_would_be_too_large_is_never_retried() {
-    let (table, story) = (Table::create(), story::events());
-    let mut revised = story::of_type(&story, EventType::OrderRevised).clone();
+    let table = Table::create();
+    let mut revised = of_type(EventType::OrderRevised);
     let Payload::OrderRevised(payload) = &mut revised.payload else {
         unreachable!("the story's event has its own type's payload");
     };
@@ -46,7 +47,7 @@ fn an_item_that_would_be_too_large_is_never_retried() {
 
 #[test]
 fn a_set_of_another_type_is_the_servers_to_find() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     let number = AttributeValue::N("1".to_owned());
     let error = apply_onto(&table, &story[0], "timeline", number);
     assert!(matches!(error, Error::WrongType(_)), "{error:?}");
@@ -55,7 +56,7 @@ fn a_set_of_another_type_is_the_servers_to_find() {
 
 #[test]
 fn a_watermark_of_another_type_is_ours_to_find() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     let error = apply_onto(&table, &story[0], "ws", AttributeValue::Bool(true));
     assert!(matches!(error, Error::Corrupt(_)), "{error:?}");
     assert!(!error.is_retryable());
@@ -64,7 +65,7 @@ fn a_watermark_of_another_type_is_ours_to_find() {
 
 #[test]
 fn no_answer_may_mean_anything_and_is_retried() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
         let store = table.store_over(&Wire::disturbed(move |_| disturbance));
         let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
@@ -74,8 +75,30 @@ fn no_answer_may_mean_anything_and_is_retried() {
 }
 
 #[test]
+fn other_answers_are_told_apart_by_whose_fault_they_are() {
+    let (table, story) = (Table::create(), story());
+    let answers = [
+        (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#, "unavailable"),
+        (503, "<html>", "unavailable"),
+        (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#, "unavailable"),
+        (400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"no"}"#, "refused"),
+        (
+            400,
+            r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"Expression size has exceeded"}"#,
+            "refused",
+        ),
+    ];
+    for (status, body, code) in answers {
+        let store = table.store_over(&Wire::disturbed(move |_| Disturbance::Answer(status, body)));
+        let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
+        assert_eq!(error.code(), code, "{body}");
+        assert_eq!(error.is_retryable(), code == "unavailable", "{body}");
+    }
+}
+
+#[test]
 fn throttling_is_named_and_retried() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     let store = table.store_over(&Wire::disturbed(|_| Disturbance::Throttle));
     let error = table.block_on(store.apply(Effect::of(&story[0]))).unwrap_err();
     assert!(matches!(error, Error::Throttled(_)), "{error:?}");

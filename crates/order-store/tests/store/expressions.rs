@@ -2,25 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::story;
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::EventType;
 use order_store::{Update, render};
 use order_view::{Effect, Piece};
+use sample_events::of_type;
 
 #[test]
 fn every_event_renders_as_reviewed() {
-    let story = story::events();
     for &event_type in EventType::ALL {
-        let effect = Effect::of(story::of_type(&story, event_type));
+        let effect = Effect::of(&of_type(event_type));
         insta::assert_snapshot!(event_type.name(), readable(&render(&effect)));
     }
 }
 
 #[test]
 fn a_late_event_renders_only_its_news() {
-    let story = story::events();
-    let mut effect = Effect::of(story::of_type(&story, EventType::OrderRevised));
+    let mut effect = Effect::of(&of_type(EventType::OrderRevised));
     effect.pieces.retain(|piece| matches!(piece, Piece::Timeline(_) | Piece::Revision(_)));
     insta::assert_snapshot!("OrderRevised_late", readable(&render(&effect)));
 }

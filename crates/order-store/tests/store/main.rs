@@ -5,4 +5,4 @@ mod any_order;
 mod errors;
 mod expressions;
 mod requests;
-mod story;
+mod table;

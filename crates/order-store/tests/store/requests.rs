@@ -1,6 +1,7 @@
 //! What an event costs, counted on the wire.
+use sample_events::{of_type, story};
 
-use crate::story::{self, Table};
+use crate::table::{self, Table};
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::EventType;
 use order_store::Applied;
@@ -8,7 +9,7 @@ use order_view::Effect;
 
 #[test]
 fn in_order_each_event_is_one_update_and_no_read() {
-    let (table, story, wire) = (Table::create(), story::events(), Wire::watched());
+    let (table, story, wire) = (Table::create(), story(), Wire::watched());
     let store = table.store_over(&wire);
     for event in &story {
         let applied = table.block_on(store.apply(Effect::of(event))).unwrap();
@@ -20,7 +21,7 @@ fn in_order_each_event_is_one_update_and_no_read() {
 
 #[test]
 fn a_late_event_is_at_most_two_updates_and_no_read() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     for event in story.iter().rev() {
         let wire = Wire::watched();
         let store = table.store_over(&wire);
@@ -36,7 +37,7 @@ fn a_late_event_is_at_most_two_updates_and_no_read() {
 
 #[test]
 fn a_server_that_hides_the_old_item_is_asked_for_it() {
-    let (table, story) = (Table::create(), story::events());
+    let (table, story) = (Table::create(), story());
     let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
     let store = table.store_over(&wire);
     let order_id = story[0].order_id();
@@ -49,14 +50,14 @@ fn a_server_that_hides_the_old_item_is_asked_for_it() {
 
 #[test]
 fn a_lost_answer_and_the_sdks_retry_write_once() {
-    let (table, story) = (Table::create(), story::events());
-    let created = story::of_type(&story, EventType::OrderCreated);
+    let table = Table::create();
+    let created = &of_type(EventType::OrderCreated);
     let wire = Wire::disturbed(|request| match request.number {
         1 => Disturbance::LoseAnswer,
         _ => Disturbance::None,
     });
     let config = table.engine.config().http_client(wire.clone()).build();
-    let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), story::TABLE);
+    let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), table::TABLE);
     let applied = table.block_on(store.apply(Effect::of(created))).unwrap();
     assert_eq!(applied, Applied::Duplicate, "the retry meets its own first try");
     assert_eq!(wire.count("UpdateItem"), 2);

@@ -3,8 +3,7 @@
 use order_events::{Event, OrderId};
 use order_view::{OrderView, fold};
 use proptest::prelude::*;
-
-use crate::arbitrary::events;
+use sample_events::arbitrary as events;
 
 fn view<'a>(events: impl IntoIterator<Item = &'a Event>) -> OrderView {
     let order_id = OrderId::parse("99").unwrap();

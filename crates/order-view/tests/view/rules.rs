@@ -1,13 +1,8 @@
 //! What single events do, and what is shown.
 
-use order_events::{DeliveryStatus, Event, EventType, Message, OrderStatus, PaymentStatus, TicketStatus};
+use order_events::{DeliveryStatus, Event, EventType, OrderStatus, PaymentStatus, TicketStatus};
 use order_view::{Effect, OrderView, Piece, fold};
-
-fn story() -> Vec<Event> {
-    let story = include_str!("../../../../events/story.json");
-    let messages: Vec<serde_json::Value> = serde_json::from_str(story).unwrap();
-    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
-}
+use sample_events::story;
 
 fn view(events: &[Event]) -> OrderView {
     fold(events).remove(&events[0].order_id()).unwrap()
@@ -22,7 +17,7 @@ fn the_whole_story_ends_as_it_should() {
     assert_eq!(view.state.as_ref().unwrap().value, OrderStatus::Cancelled);
     assert_eq!(view.total.as_ref().unwrap().value.as_str(), "35.29");
     let address = &view.address.as_ref().unwrap().value;
-    assert_eq!(address.delivery_address.as_ref().unwrap().city.as_deref(), Some("Berkeley"));
+    assert_eq!(address.delivery_address.city.as_deref(), Some("Berkeley"));
     assert_eq!(address.delivery_time.unwrap().to_string(), "2026-03-01T13:15:00.000Z");
     assert_eq!(view.ticket.as_ref().unwrap().value, TicketStatus::PickedUp);
     assert_eq!(view.promise.as_ref().unwrap().value.ready_by.to_string(), "2026-03-01T12:30:00.000Z");

@@ -32,7 +32,7 @@ async fn what_has_not_changed_is_304_until_it_has() {
 #[tokio::test]
 async fn a_late_event_that_only_adds_to_the_timeline_changes_the_tag() {
     let world = World::create().await;
-    world.project(&[created("7", 1, 2_000, "A"), crate::world::story()[3].clone()]).await;
+    world.project(&[created("7", 1, 2_000, "A"), sample_events::story()[3].clone()]).await;
     let desk = world.open();
     world.project(&[authorized(1, 0)]).await;
     let before = desk.get("/orders/1").await.headers["etag"].clone();

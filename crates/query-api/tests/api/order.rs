@@ -1,9 +1,10 @@
 //! `GET /orders/{orderId}`.
 
 use order_events::EventType;
+use sample_events::story;
 use serde_json::json;
 
-use crate::world::{Ask, World, assert_problem, body, created, story};
+use crate::world::{Ask, World, assert_problem, body, created};
 
 #[tokio::test]
 async fn an_order_carries_everything_the_view_knows() {

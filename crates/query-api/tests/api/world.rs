@@ -97,9 +97,9 @@ impl Ask {
         self
     }
 
-    pub(crate) fn claims(mut self, claims: Value) -> Self {
-        self.0["requestContext"]["authorizer"] = json!({"jwt": {"claims": claims}});
-        self
+    pub(crate) fn claims(self, claims: Value) -> Self {
+        let jwt = Value::from_iter([("claims", claims)]);
+        self.context("authorizer", Value::from_iter([("jwt", jwt)]))
     }
 
     pub(crate) fn context(mut self, name: &str, value: Value) -> Self {
@@ -167,12 +167,6 @@ pub(crate) fn assert_problem(response: &Response, status: u16, kind: &str) -> Va
     assert_eq!(problem["requestId"], "request-1");
     assert!(problem["detail"].as_str().unwrap().len() > 10);
     problem
-}
-
-pub(crate) fn story() -> Vec<Event> {
-    let story = include_str!("../../../../events/story.json");
-    let messages: Vec<Value> = serde_json::from_str(story).unwrap();
-    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
 }
 
 /// `OrderCreated` number `n` of a consumer, `ago` milliseconds before now.

@@ -1,37 +1,14 @@
-//! The story of one order from `events/`, and a table to tell it to.
+//! A table to tell stories to.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Engine, Wire};
-use order_events::{Event, EventType, Message, OrderId};
+use order_events::{Event, OrderId};
 use order_store::{Applied, OrderStore, table};
 use order_view::{Effect, OrderView};
 use tokio::runtime::Runtime;
 
 pub(crate) const TABLE: &str = "ftgo-order-history";
-
-pub(crate) fn events() -> Vec<Event> {
-    let story = include_str!("../../../../events/story.json");
-    let messages: Vec<serde_json::Value> = serde_json::from_str(story).unwrap();
-    messages.iter().map(|message| Message::parse(&message.to_string()).unwrap().event).collect()
-}
-
-/// The last of its type.
-pub(crate) fn of_type(story: &[Event], event_type: EventType) -> &Event {
-    story.iter().rfind(|event| event.event_type() == event_type).unwrap()
-}
-
-/// The same event, told of another order.
-pub(crate) fn of_order(event: &Event, order_id: &OrderId) -> Event {
-    let mut message: serde_json::Value = serde_json::from_str(&event.to_message().unwrap()).unwrap();
-    let mut payload: serde_json::Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
-    if payload["orderId"].is_string() {
-        payload["orderId"] = order_id.as_str().into();
-        message["payload"] = payload.to_string().into();
-    } else {
-        message["headers"]["event-aggregate-id"] = order_id.as_str().into();
-    }
-    Message::parse(&message.to_string()).unwrap().event
-}
 
 /// Calls `visit` with every order of `0..n` (Heap's algorithm).
 pub(crate) fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
@@ -83,6 +60,13 @@ impl Table {
         for event in events {
             let _ = self.apply(event);
         }
+    }
+
+    /// Forgets an order.
+    pub(crate) fn clear(&self, order_id: &OrderId) {
+        let key = AttributeValue::S(order_id.to_string());
+        let delete = self.client.delete_item().table_name(TABLE).key("orderId", key);
+        self.block_on(delete.send()).unwrap();
     }
 
     pub(crate) fn view(&self, order_id: &OrderId) -> Option<OrderView> {

@@ -1,11 +1,11 @@
 //! Events of one order, as wild as they come: any type, any aggregate instance, any id.
 
-use order_events::{Event, EventType, Message};
+use order_events::{Event, EventType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Up to `most` events with distinct ids, in no order.
-pub(crate) fn events(most: usize) -> impl Strategy<Value = Vec<Event>> {
+/// Up to `most` events of order 99 with distinct ids, in no order.
+pub fn arbitrary(most: usize) -> impl Strategy<Value = Vec<Event>> {
     let seed = (proptest::sample::select(EventType::ALL), 0..3_u8, any::<u16>());
     proptest::collection::vec(seed, 0..most)
         .prop_map(|seeds| {
@@ -28,15 +28,15 @@ fn event(id: usize, event_type: EventType, instance: u8, salt: u16) -> Event {
             "event-aggregate-id": if of_order { "99" } else { &own_id },
         },
     });
-    Message::parse(&message.to_string()).unwrap().event
+    crate::read(&message.to_string())
 }
 
 /// One object with every field any type wants; the others ignore what is not theirs.
 fn payload(event_type: EventType, salt: u16) -> Value {
     let revision = json!({
         "deliveryInformation": salt.is_multiple_of(2).then(|| json!({
-            "deliveryTime": salt.is_multiple_of(3).then_some("2026-03-01T13:00:00"),
-            "deliveryAddress": {"street1": format!("{salt} Street")},
+            "deliveryTime": "2026-03-01T13:00:00",
+            "deliveryAddress": if salt.is_multiple_of(4) { json!({}) } else { json!({"street1": format!("{salt} Street")}) },
         })),
         "revisedOrderLineItems": [{"menuItemId": (salt % 3).to_string(), "quantity": salt % 5}],
     });
@@ -44,15 +44,13 @@ fn payload(event_type: EventType, salt: u16) -> Value {
     json!({
         "orderDetails": {
             "consumerId": salt,
-            "restaurantId": salt,
+            "restaurantId": if salt.is_multiple_of(5) { u64::MAX } else { salt.into() },
             "orderTotal": format!("{salt}.00"),
-            "lineItems": [
-                {"menuItemId": "1", "name": format!("Dish {salt}"), "price": "1.00", "quantity": 1},
-                {"menuItemId": "2", "name": "Naan", "price": "2.00", "quantity": 2},
-            ],
+            "lineItems": line_items(salt),
         },
         "deliveryAddress": (salt % 2 == 1).then(|| json!({"city": format!("City {salt}")})),
-        "restaurantName": "Ajanta",
+        // Sometimes without a word in it, which leaves no keywords.
+        "restaurantName": if salt.is_multiple_of(7) { "–" } else { "Ajanta" },
         "orderRevision": revision,
         "currentOrderTotal": "1.00",
         "newOrderTotal": format!("{salt}.50"),
@@ -63,10 +61,20 @@ fn payload(event_type: EventType, salt: u16) -> Value {
         "estimatedDeliveryTime": "2026-03-01T12:55:00",
         "latitude": f64::from(salt) / 1_000.0,
         "longitude": -f64::from(salt) / 1_000.0,
-        "amount": salt,
+        "amount": i64::from(salt) - 30_000,
         "currency": "USD",
         "chargeId": (!charge_failed || salt.is_multiple_of(2)).then(|| format!("ch_{salt}")),
         "errorCode": "card_declined",
         "errorMessage": salt.is_multiple_of(3).then_some("no"),
     })
+}
+
+fn line_items(salt: u16) -> Value {
+    if salt.is_multiple_of(7) {
+        return json!([]);
+    }
+    json!([
+        {"menuItemId": "1", "name": format!("Dish {salt}"), "price": "1.00", "quantity": 1},
+        {"menuItemId": "2", "name": "", "price": "2.00", "quantity": 2},
+    ])
 }
