@@ -15,7 +15,7 @@ test: ## Run every test (the first build takes some minutes, the tests about fou
 	exit $${failed:-0}
 
 .PHONY: check
-check: lint deny test ## All that CI checks
+check: lint deny contract test ## All that CI checks
 
 .PHONY: lint
 lint: ## Formatting and clippy, warnings denied
@@ -34,9 +34,23 @@ advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
 snapshots: ## Accept the rendered expressions as they are now; review the diff
 	INSTA_UPDATE=always cargo test --workspace --test store expressions
 
+.PHONY: openapi
+openapi: ## Make crates/query-api/openapi.json anew from the code
+	UPDATE_OPENAPI=1 cargo test --workspace --test api document
+
+.PHONY: contract
+contract: ## schemathesis, all checks, against the running system
+	cargo build --workspace --bins
+	tests/contract/run
+
+.PHONY: run
+run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000
+	cargo build --workspace --bins
+	target/debug/local
+
 .PHONY: build
-build: ## The Lambda binary, optimised: target/release/event-handler
-	cargo build --release --bin event-handler
+build: ## The Lambda binaries, optimised: target/release/{event-handler,query-api}
+	cargo build --release --bin event-handler --bin query-api
 
 .PHONY: cargo-deny
 cargo-deny:

@@ -1,6 +1,6 @@
 //! A Lambda function: its binary as a process, behind the Runtime API.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -44,7 +44,7 @@ pub struct Settings {
 pub struct Function {
     invocations: mpsc::UnboundedSender<Invocation>,
     process: AsyncMutex<Process>,
-    log: Arc<Mutex<Vec<String>>>,
+    log: Arc<Mutex<VecDeque<String>>>,
     timeout: Duration,
     /// The Runtime API; it ends with this value.
     _api: JoinSet<()>,
@@ -157,16 +157,23 @@ impl Function {
 
 impl Process {
     /// All that a process that has ended printed, line by line.
-    async fn last_words(&mut self, log: &Mutex<Vec<String>>) -> Vec<String> {
+    async fn last_words(&mut self, log: &Mutex<VecDeque<String>>) -> Vec<String> {
         while self.readers.join_next().await.is_some() {}
-        log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        log.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 }
 
-async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
+/// A process may run for long; its last lines are the ones that say why it ended.
+const KEPT_LINES: usize = 10_000;
+
+async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<VecDeque<String>>>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.len() == KEPT_LINES {
+            log.pop_front();
+        }
+        log.push_back(line);
     }
 }
 

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod demo;
 pub mod gateway;
 pub mod lambda;
+pub mod stack;

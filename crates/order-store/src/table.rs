@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::operation::create_table::builders::CreateTableFluentBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
@@ -9,6 +10,7 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::attribute;
+use crate::error::Error;
 
 /// A consumer's orders by time.
 pub const INDEX: &str = "ftgo-order-history-by-consumer-id-and-creation-time";
@@ -53,6 +55,16 @@ pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, B
         .attribute_definitions(definition(attribute::ORDER_CREATION_TIME, N)?)
         .key_schema(key(attribute::ORDER_ID, KeyType::Hash)?)
         .global_secondary_indexes(index))
+}
+
+/// Creates the table unless it is there; says whether it did.
+pub async fn create_if_missing(client: &Client, name: &str) -> Result<bool, Error> {
+    let request = create(client, name).map_err(|error| Error::Refused(error.into()))?;
+    match request.send().await {
+        Ok(_) => Ok(true),
+        Err(error) if error.as_service_error().is_some_and(CreateTableError::is_resource_in_use_exception) => Ok(false),
+        Err(error) => Err(Error::from_sdk(error)),
+    }
 }
 
 fn key(name: &str, key_type: KeyType) -> Result<KeySchemaElement, BuildError> {
