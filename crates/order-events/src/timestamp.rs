@@ -39,6 +39,12 @@ impl Timestamp {
         OffsetDateTime::parse(text, &Rfc3339).map_err(|_| Invalid::Timestamp).and_then(Self::checked)
     }
 
+    /// Reads RFC 3339; a moment before 1970, when nothing had happened yet, counts as the start of 1970.
+    pub fn parse_rfc3339_since_1970(text: &str) -> Result<Self, Invalid> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| Invalid::Timestamp)?;
+        if at < OffsetDateTime::UNIX_EPOCH { Ok(Self::EPOCH) } else { Self::checked(at) }
+    }
+
     /// Reads RFC 3339, or a local date and time, which is taken as UTC.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         Self::parse_rfc3339(text)

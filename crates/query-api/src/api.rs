@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lambda_boot::with_causes;
-use order_events::OrderId;
 use order_store::OrderStore;
 use serde::Serialize;
 use serde_json::json;
@@ -61,6 +60,15 @@ impl Resource {
         }
     }
 
+    /// Whether there can be such a resource.
+    fn check(&self) -> Result<(), Problem> {
+        let mut parameters = Parameters::read("", &[]);
+        if let Self::Order(order_id) = self {
+            parameters.order_id(order_id);
+        }
+        parameters.check()
+    }
+
     /// As in the `OpenAPI` document.
     fn route(&self) -> &'static str {
         match self {
@@ -114,7 +122,10 @@ impl Api {
         let resource = resource.ok_or(ProblemKind::RouteNotFound)?;
         match request.method() {
             "GET" | "HEAD" => {}
-            "OPTIONS" => return Ok(Response::empty(204).with("allow", ALLOW)),
+            "OPTIONS" => {
+                resource.check()?;
+                return Ok(Response::empty(204).with("allow", ALLOW));
+            }
             _ => return Err(ProblemKind::MethodNotAllowed.into()),
         }
         match resource {
@@ -131,7 +142,7 @@ impl Api {
     async fn find_order(&self, request: &Request, order_id: &str, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &[]);
-        let order_id = OrderId::parse(order_id).map_err(|error| parameters.mistake_in("path", "orderId", error)).ok();
+        let order_id = parameters.order_id(order_id);
         let consistency = Consistency::read(request, &mut parameters, order_id.as_ref());
         parameters.check()?;
         let order_id = order_id.ok_or(ProblemKind::OrderNotFound)?;

@@ -80,7 +80,7 @@ fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
     let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     millis
         .and_then(Timestamp::from_millis)
-        .or_else(|| Timestamp::parse_rfc3339(text).ok())
+        .or_else(|| Timestamp::parse_rfc3339_since_1970(text).ok())
         .ok_or("must be RFC 3339 such as 2026-03-01T12:00:00Z (write + as %2B), or milliseconds since 1970")
 }
 

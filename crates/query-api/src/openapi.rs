@@ -48,7 +48,7 @@ pub fn document() -> Value {
         "parameters": [
             {
                 "name": "orderId", "in": "path", "required": true, "description": "The order's id.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s/\x00-\x1f\x7f-\x9f]+$"},
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s/\u0000-\u001f\u007f-\u009f]+$"},
                 "example": "99",
             },
             {"$ref": "#/components/parameters/ConsistencyToken"},
@@ -133,21 +133,17 @@ fn resource(get: &Value) -> Value {
         "summary": "The methods there are",
         "security": [],
         "parameters": path_parameters(get),
-        "responses": {"204": {"description": "No content", "headers": header_refs(&["Allow"])}},
+        "responses": {
+            "204": {"description": "No content", "headers": header_refs(&["Allow"])},
+            "400": problem_response(ProblemKind::InvalidParameters),
+        },
     });
     json!({"get": get, "head": head, "options": options})
 }
 
-/// Which methods there are does not depend on what the parameters say.
 fn path_parameters(get: &Value) -> Vec<Value> {
     let parameters = get["parameters"].as_array().into_iter().flatten();
-    let in_path = parameters.filter(|parameter| parameter["in"] == "path").cloned();
-    in_path
-        .map(|mut parameter| {
-            parameter["schema"] = json!({"type": "string"});
-            parameter
-        })
-        .collect()
+    parameters.filter(|parameter| parameter["in"] == "path").cloned().collect()
 }
 
 fn responses(description: &str, schema: &Value, example: &Value, with: &[&str], problems: &[ProblemKind]) -> Value {
@@ -231,7 +227,7 @@ fn history_parameters() -> Value {
         {
             "name": parameter::CONSUMER_ID, "in": "query",
             "description": "Whose orders. A consumer may leave it out: their own.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\x00-\x1f\x7f-\x9f]+$"},
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$"},
             "example": "1511300065921",
         },
         {

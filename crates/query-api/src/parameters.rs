@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use order_events::OrderId;
 use percent_encoding::percent_decode_str;
 
 use crate::problem::{Mistake, Problem};
@@ -49,6 +50,11 @@ impl Parameters {
     /// A parameter that may be given again and again.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
         self.values.remove(name).unwrap_or_default()
+    }
+
+    /// The order id of the path.
+    pub(crate) fn order_id(&mut self, text: &str) -> Option<OrderId> {
+        OrderId::parse(text).map_err(|error| self.mistake_in("path", "orderId", error)).ok()
     }
 
     pub(crate) fn mistake(&mut self, name: &str, detail: impl Display) {

@@ -147,8 +147,11 @@ async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
 async fn an_id_that_no_order_can_have_is_400() {
     let desk = World::create().await.open();
     for path in ["/orders/ ", "/orders/a\u{0}", &format!("/orders/{}", "x".repeat(256))] {
-        let problem = assert_problem(&desk.get(path).await, 400, "invalid-parameters");
-        assert_eq!(problem["errors"][0]["parameter"], "orderId");
-        assert_eq!(problem["errors"][0]["in"], "path");
+        for method in ["GET", "OPTIONS"] {
+            let response = desk.ask(Ask::get(path).method(method)).await;
+            let problem = assert_problem(&response, 400, "invalid-parameters");
+            assert_eq!(problem["errors"][0]["parameter"], "orderId");
+            assert_eq!(problem["errors"][0]["in"], "path");
+        }
     }
 }

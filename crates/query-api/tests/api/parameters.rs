@@ -96,6 +96,7 @@ async fn good_values_pass() {
         "consumerId=7",
         "consumerId=7&since=2026-03-01T12:00:00Z&status=APPROVED&keywords=a&keywords=b&pageSize=100",
         "consumerId=7&since=1772366400000",
+        "consumerId=7&since=0031-10-31T05:05:28Z",
         "consumerId=7&since=2026-03-01T12:00:00%2B01:00",
         "consumerId=%C3%BC&&",
     ];

@@ -1,0 +1,102 @@
+//! The real binary behind a Lambda Runtime API, with the requests of `events/`.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use embedded_dynamodb::Engine;
+use local::lambda::{Function, InvokeError, Settings};
+use order_store::{Applied, OrderStore};
+use order_view::Effect;
+use sample_events::{sample, story};
+use serde_json::Value;
+
+const TABLE: &str = "ftgo-order-history";
+
+/// A function over a table that has the story, with these variables besides.
+async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
+    let endpoint = engine.endpoint();
+    let aws = [
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoint.as_str()),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+    ];
+    let environment = aws.iter().chain(variables).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = Settings {
+        name: "query-api".to_owned(),
+        handler: "bootstrap".to_owned(),
+        binary: PathBuf::from(env!("CARGO_BIN_EXE_query-api")),
+        environment: environment.collect(),
+        timeout: Duration::from_secs(30),
+    };
+    Function::start(settings).await.unwrap()
+}
+
+async fn told() -> Engine {
+    let engine = Engine::start();
+    let client = engine.client();
+    order_store::table::create_if_missing(&client, TABLE).await.unwrap();
+    let store = OrderStore::new(client, TABLE);
+    for event in story() {
+        let _: Applied = store.apply(Effect::of(&event)).await.unwrap();
+    }
+    engine
+}
+
+fn body(answer: &Value) -> Value {
+    serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn the_sample_requests_get_their_answers() {
+    let engine = told().await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+
+    let order = function.invoke(sample("query-order")).await.unwrap();
+    assert_eq!(order["statusCode"], 200);
+    assert_eq!(body(&order)["timeline"].as_array().unwrap().len(), 24);
+
+    let history = function.invoke(sample("query-history")).await.unwrap();
+    assert_eq!(history["statusCode"], 200);
+    assert_eq!(body(&history)["orders"][0]["orderId"], "99");
+
+    let refused = function.invoke(sample("failure-query-parameters")).await.unwrap();
+    assert_eq!(refused["statusCode"], 400);
+    assert_eq!(body(&refused)["errors"].as_array().unwrap().len(), 2);
+
+    let unknown = function.invoke(sample("failure-query-unauthenticated")).await.unwrap();
+    assert_eq!(unknown["statusCode"], 401);
+}
+
+#[tokio::test]
+async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
+    let engine = told().await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    function.invoke(sample("query-history")).await.unwrap();
+    let log = function.stop().await.unwrap().join("\n");
+    let line: Value = serde_json::from_str(&log).unwrap();
+    assert_eq!(line["route"], "/orders");
+    assert_eq!(line["status"], 200);
+    assert_eq!(line["request_id"], "Zr1hOh5PoAMEJ9g=");
+    for private in ["1511300065921", "vindaloo", "Ajanta", "Bearer"] {
+        assert!(!log.contains(private), "{private} is in the log: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
+    let engine = Engine::start();
+    let bad = [
+        (vec![], "ORDER_HISTORY_TABLE is not set: set it to"),
+        (vec![("ORDER_HISTORY_TABLE", TABLE), ("AUTHORIZATION", "no")], "AUTHORIZATION must be jwt"),
+        (vec![("ORDER_HISTORY_TABLE", TABLE), ("READ_BUDGET", "0")], "READ_BUDGET must be a whole number"),
+    ];
+    for (variables, text) in bad {
+        let function = function(&engine, &variables).await;
+        let Err(InvokeError::Exited { log }) = function.invoke(sample("query-order")).await else {
+            panic!("it runs with {variables:?}");
+        };
+        assert!(log.contains(text), "{log}");
+    }
+}
