@@ -36,7 +36,7 @@ snapshots: ## Accept the rendered expressions as they are now; review the diff
 
 .PHONY: openapi
 openapi: ## Make crates/query-api/openapi.json anew from the code
-	UPDATE_OPENAPI=1 cargo test --workspace --test api document
+	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
 
 .PHONY: contract
 contract: ## schemathesis, all checks, against the running system

@@ -37,8 +37,9 @@ pub struct ConsistencyToken {
 
 const VERSION: &str = "1";
 
-/// The longest: version, type, event id and an order id of 255 bytes make 324 bytes, or 432 characters.
-const MAX_LENGTH: usize = 512;
+/// The longest: version, type, event id and an order id of 255 characters, or 1,020 bytes, make 1,089 bytes, or 1,452
+/// characters.
+const MAX_LENGTH: usize = 1_500;
 
 impl fmt::Display for ConsistencyToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,15 +7,15 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::Invalid;
 
-/// Ids become DynamoDB keys, attribute names and URL segments. The tightest limit is the 1,024 bytes of a sort key
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>); nobody needs that many.
-const MAX_BYTES: usize = 255;
+/// Ids become DynamoDB keys, attribute names and URL segments. The tightest limit is the 2,048 bytes of a partition key
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), which holds these in any script.
+const MAX_CHARACTERS: usize = 255;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// At least one character, at most 255 bytes, no white space or control characters. In JSON it may be a
+        /// At least one character, at most 255 of them, no white space or control characters. In JSON it may be a
         /// text or, as FTGO's own ids, a whole number.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[serde(transparent)]
@@ -79,8 +79,8 @@ fn checked(text: String) -> Result<String, Invalid> {
     if text.is_empty() {
         return Err(Invalid::Empty);
     }
-    if text.len() > MAX_BYTES {
-        return Err(Invalid::TooLong(MAX_BYTES));
+    if text.chars().count() > MAX_CHARACTERS {
+        return Err(Invalid::TooLong(MAX_CHARACTERS));
     }
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(Invalid::Character);

@@ -83,7 +83,7 @@ pub enum Invalid {
     #[error("must not be empty")]
     Empty,
     /// An id longer than we take.
-    #[error("must be at most {0} bytes long")]
+    #[error("must be at most {0} characters long")]
     TooLong(usize),
     /// An id with white space or control characters.
     #[error("must not contain white space or control characters")]

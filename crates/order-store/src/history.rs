@@ -1,6 +1,7 @@
 //! A consumer's orders, newest first, filtered and paged.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::{ConsumerId, OrderId, OrderStatus, Timestamp};
@@ -25,6 +26,17 @@ pub struct HistoryQuery {
     pub after: Option<Position>,
     /// At most how many orders to look at, for as many as match; at least one.
     pub read_budget: usize,
+    /// When to stop looking, with what has been found by then.
+    pub read_until: Instant,
+}
+
+impl HistoryQuery {
+    /// The first page, looking at 1,000 orders and for five seconds at the most.
+    #[must_use]
+    pub fn new(consumer_id: ConsumerId, filter: Filter, page_size: usize) -> Self {
+        let read_until = Instant::now() + Duration::from_secs(5);
+        Self { consumer_id, filter, page_size, after: None, read_budget: 1_000, read_until }
+    }
 }
 
 /// Which orders of a consumer to find.
@@ -130,8 +142,13 @@ impl OrderStore {
             }
             after = found.last.as_ref().map(read_position).transpose()?;
             budget = budget.saturating_sub(found.looked_at);
-            if after.is_none() || budget == 0 {
+            if after.is_none() || budget == 0 || Instant::now() >= query.read_until {
                 return Ok(Page { orders, next: after });
+            }
+            // Whether another one matches may take many more requests to find out: the next page will see.
+            if orders.len() == query.page_size {
+                let next = orders.last().map(Position::of);
+                return Ok(Page { orders, next });
             }
         }
     }

@@ -11,5 +11,6 @@ pub fn keywords(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn fold_case(word: &str) -> String {
-    word.nfd().default_case_fold().nfkc().collect()
+    // Compatibility forms may decompose into capitals, so what comes of them is folded too.
+    word.nfd().default_case_fold().nfkd().default_case_fold().nfkc().collect()
 }

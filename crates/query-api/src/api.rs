@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use lambda_boot::with_causes;
 use order_store::OrderStore;
+use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -147,53 +148,56 @@ impl Api {
         parameters.check()?;
         let order_id = order_id.ok_or(ProblemKind::OrderNotFound)?;
 
-        let visible = |view: &order_view::OrderView| {
-            view.details.as_ref().is_some_and(|details| caller.may_see(&details.value.consumer_id))
-        };
+        let visible =
+            |view: &OrderView| view.details.as_ref().is_some_and(|details| caller.may_see(&details.value.consumer_id));
         let view = if let Some(consistency) = consistency {
             consistency.wait_for_order(&self.orders, self.latest_answer(deadline), visible).await?
         } else {
             let view = self.orders.find_order(&order_id).await?;
             view.filter(visible).ok_or(ProblemKind::OrderNotFound)?
         };
-        let order = Order::of(&view).ok_or(ProblemKind::OrderNotFound)?;
-        let response = Response::json(200, JSON, json_text(&order)?);
-        Ok(response.cached_privately(request.header("if-none-match")))
+        let order = json_text(&Order::of(&view).ok_or(ProblemKind::OrderNotFound)?)?;
+        let response = Response::json(200, JSON, order.clone());
+        Ok(response.cached_privately(&order, request.header("if-none-match")))
     }
 
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let query = history::read_query(&mut parameters, &caller, (self.clock)(), self.read_budget);
+        let query = history::read_query(&mut parameters, &caller, (self.clock)());
         let consistency = Consistency::read(request, &mut parameters, None);
         parameters.check()?;
         // A query that could not be read has left a mistake, which the line above has answered.
-        let query = query.ok_or(ProblemKind::Internal)?;
+        let mut query = query.ok_or(ProblemKind::Internal)?;
+        query.read_budget = self.read_budget;
+        query.read_until = self.latest_answer(deadline).into_std();
         if !caller.may_see(&query.consumer_id) {
             return Err(ProblemKind::Forbidden.into());
         }
 
-        let fresh = match consistency {
-            Some(consistency) => {
-                let theirs = |view: &order_view::OrderView| {
-                    view.details.as_ref().is_some_and(|details| details.value.consumer_id == query.consumer_id)
-                };
-                let view = consistency.wait_for_order(&self.orders, self.latest_answer(deadline), theirs).await?;
-                view.summary()
-            }
-            None => None,
+        let theirs = |view: &OrderView| {
+            view.details.as_ref().is_some_and(|details| details.value.consumer_id == query.consumer_id)
         };
+        if let Some(consistency) = &consistency {
+            consistency.wait_for_order(&self.orders, self.latest_answer(deadline), theirs).await?;
+        }
         let mut page = self.orders.find_order_history(&query).await?;
-        if let Some(fresh) = fresh {
-            history::show(fresh, &mut page, &query);
+        if let Some(consistency) = &consistency {
+            // Read after the index, so that it is not the older of the two.
+            let fresh = self.orders.find_order(&consistency.token.order_id).await?.filter(theirs);
+            if let Some(fresh) = fresh.and_then(|view| view.summary()) {
+                history::show(fresh, &mut page, &query);
+            }
         }
 
+        let orders: Vec<_> = page.orders.iter().map(OrderEntry::from).collect();
+        // Not the token: the default `since` in it moves with every request.
+        let shown = format!("{} {:?}", json_text(&orders)?, page.next);
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
         let link = start_key.as_ref().map(|start_key| history::next_link(request.query_string(), start_key));
-        let history = History { orders: page.orders.iter().map(OrderEntry::from).collect(), start_key };
-        let response = Response::json(200, JSON, json_text(&history)?);
+        let response = Response::json(200, JSON, json_text(&History { orders, start_key })?);
         let response = link.into_iter().fold(response, |response, link| response.with("link", link));
-        Ok(response.cached_privately(request.header("if-none-match")))
+        Ok(response.cached_privately(&shown, request.header("if-none-match")))
     }
 
     async fn health(&self, request: &Request) -> Result<Response, Problem> {

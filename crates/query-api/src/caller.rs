@@ -39,10 +39,14 @@ impl Caller {
     }
 }
 
+/// The token's own scopes, in the claim `scope` or, with some issuers, `scp`. `jwt.scopes` is not asked: it may hold what the
+/// route wants instead of what the token has.
 fn has_scope(jwt: &Jwt, scope: &str) -> bool {
-    let required = jwt.scopes.iter().flatten().any(|granted| granted == scope);
-    let granted = jwt.claims.get("scope").and_then(text);
-    required || granted.is_some_and(|granted| granted.split_whitespace().any(|granted| granted == scope))
+    let claims = ["scope", "scp"].into_iter().filter_map(|claim| jwt.claims.get(claim)).filter_map(text);
+    // API Gateway writes a list as `[one another]`.
+    claims
+        .into_iter()
+        .any(|granted| granted.trim_matches(['[', ']']).split([' ', ',']).any(|granted| granted.trim() == scope))
 }
 
 /// API Gateway writes every claim as a text; a number in a test or another gateway is as good.

@@ -24,19 +24,16 @@ pub(crate) const PREFER: &str = "Prefer";
 /// The longest wait.
 pub(crate) const MAX_WAIT: u64 = 10;
 
-/// Between two looks at the item.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Between the first two looks at the item; it doubles from look to look.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Between two looks at the most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
     /// Reads the two headers; `order_id` is the order asked for, if it is one.
     pub(crate) fn read(request: &Request, parameters: &mut Parameters, order_id: Option<&OrderId>) -> Option<Self> {
-        let wait = match request.header("prefer").map(wait).transpose() {
-            Ok(wait) => wait.flatten().unwrap_or_default(),
-            Err(detail) => {
-                parameters.mistake_in("header", PREFER, detail);
-                Duration::ZERO
-            }
-        };
+        let wait = request.header("prefer").and_then(wait).unwrap_or_default();
         match request.header("consistency-token")?.parse::<ConsistencyToken>() {
             Ok(token) if order_id.is_some_and(|order_id| token.order_id != *order_id) => {
                 parameters.mistake_in("header", TOKEN, "is a token of another order than the one asked for");
@@ -59,6 +56,7 @@ impl Consistency {
         acceptable: impl Fn(&OrderView) -> bool,
     ) -> Result<OrderView, Problem> {
         let give_up = no_later_than.min(Instant::now() + self.wait);
+        let mut pause = FIRST_PAUSE;
         loop {
             if let Some(view) = orders.find_order(&self.token.order_id).await?
                 && view.has_seen(self.token.event_type, self.token.event_id)
@@ -70,21 +68,18 @@ impl Consistency {
             if left.is_zero() {
                 return Err(ProblemKind::NotYetSeen.into());
             }
-            sleep(PAUSE.min(left)).await;
+            sleep(pause.min(left)).await;
+            pause = LONGEST_PAUSE.min(2 * pause);
         }
     }
 }
 
-/// `wait` among the preferences (RFC 7240); others are not ours to judge.
-fn wait(prefer: &str) -> Result<Option<Duration>, &'static str> {
-    for preference in prefer.split(',') {
-        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
-        if !name.trim().eq_ignore_ascii_case("wait") {
-            continue;
-        }
-        let value = value.split(';').next().unwrap_or_default().trim().trim_matches('"');
-        let seconds: u64 = value.parse().map_err(|_| "wait must be a whole number of seconds, such as wait=5")?;
-        return Ok(Some(Duration::from_secs(seconds.min(MAX_WAIT))));
-    }
-    Ok(None)
+/// `wait` among the preferences. One that cannot be met, or read, is to be ignored (RFC 7240, 2).
+fn wait(prefer: &str) -> Option<Duration> {
+    let value = prefer.split(',').find_map(|preference| {
+        let (name, value) = preference.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("wait").then_some(value)
+    })?;
+    let seconds: u64 = value.split(';').next()?.trim().trim_matches('"').parse().ok()?;
+    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
 }

@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 use order_events::{ConsumerId, OrderStatus, Timestamp};
 use order_store::{Filter, HistoryQuery, Page, Position};
 use order_view::{OrderSummary, keywords};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caller::Caller;
 use crate::order::OrderEntry;
 use crate::page_token::PageToken;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, pairs};
 
 /// A page of a consumer's orders.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -45,24 +46,23 @@ pub(crate) const DEFAULT_DAYS: u64 = 30;
 pub(crate) const MAX_KEYWORDS: usize = 10;
 
 /// Reads the parameters into a query. What is wrong is noted in `parameters`; then the query is not to be used.
-pub(crate) fn read_query(
-    parameters: &mut Parameters,
-    caller: &Caller,
-    now: SystemTime,
-    read_budget: usize,
-) -> Option<HistoryQuery> {
-    let consumer_id = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text));
+pub(crate) fn read_query(parameters: &mut Parameters, caller: &Caller, now: SystemTime) -> Option<HistoryQuery> {
+    let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text));
     let since = parameters.one(parameter::SINCE, parse_since);
     let status = parameters.one(parameter::STATUS, parse_status);
     let keywords = read_keywords(parameters);
     let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size).unwrap_or(DEFAULT_PAGE_SIZE);
     let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
 
-    let consumer_id = consumer_id.or_else(|| caller.consumer_id.clone());
-    let Some(consumer_id) = consumer_id else {
-        parameters.mistake(parameter::CONSUMER_ID, "is needed: say whose orders you want");
+    let Some(consumer_id) = asked_for.or_else(|| caller.consumer_id.clone()) else {
+        if !parameters.has_mistake(parameter::CONSUMER_ID) {
+            parameters.mistake(parameter::CONSUMER_ID, "is needed: say whose orders you want");
+        }
         return None;
     };
+    if parameters.has_mistakes() {
+        return None;
+    }
     let fixed = token.as_ref().map(|token| token.since);
     let filter = Filter { since: since.or(fixed).unwrap_or_else(|| days_before(now)), status, keywords };
     if token.as_ref().is_some_and(|token| !token.continues(&consumer_id, &filter)) {
@@ -71,7 +71,7 @@ pub(crate) fn read_query(
         return None;
     }
     let after = token.map(|token| token.position);
-    Some(HistoryQuery { consumer_id, filter, page_size, after, read_budget })
+    Some(HistoryQuery { after, ..HistoryQuery::new(consumer_id, filter, page_size) })
 }
 
 const NOT_A_TOKEN: &str = "is not a startKey that this API gave out: take it from the page before";
@@ -121,6 +121,9 @@ fn days_before(now: SystemTime) -> Timestamp {
 }
 
 /// Shows `fresh`, the order as its own item has it, in a page that the index, which lags, has made.
+///
+/// At the edges of a page, orders of the same millisecond have an order that only the index knows: there it is left to the
+/// index.
 pub(crate) fn show(fresh: OrderSummary, page: &mut Page, query: &HistoryQuery) {
     let matches = query.filter.matches(&fresh);
     if let Some(place) = page.orders.iter().position(|order| order.order_id == fresh.order_id) {
@@ -144,11 +147,105 @@ pub(crate) fn show(fresh: OrderSummary, page: &mut Page, query: &HistoryQuery) {
     }
 }
 
-/// The same query string with the next page's `startKey`: relative to the request, it works behind any base path.
+/// The same query with the next page's `startKey`: relative to the request, it works behind any base path.
 pub(crate) fn next_link(query_string: &str, start_key: &str) -> String {
-    let is_start_key = |pair: &&str| pair.split('=').next() == Some(parameter::START_KEY);
-    let mut pairs: Vec<_> = query_string.split('&').filter(|pair| !pair.is_empty() && !is_start_key(pair)).collect();
-    let start_key = format!("{}={start_key}", parameter::START_KEY);
-    pairs.push(&start_key);
+    let asked: Vec<_> = pairs(query_string)
+        .filter_map(|(name, value)| Some((name?, value?)))
+        .filter(|(name, _)| name != parameter::START_KEY)
+        .collect();
+    let next = (parameter::START_KEY.to_owned(), start_key.to_owned());
+    let pairs: Vec<_> = asked
+        .into_iter()
+        .chain([next])
+        .map(|(name, value)| {
+            format!("{}={}", utf8_percent_encode(&name, UNRESERVED), utf8_percent_encode(&value, UNRESERVED))
+        })
+        .collect();
     format!("<?{}>; rel=\"next\"", pairs.join("&"))
+}
+
+/// What need not be encoded (RFC 3986, 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use order_events::OrderId;
+    use order_view::{Effect, OrderView};
+
+    use super::*;
+
+    /// An order made at this second.
+    fn order(second: i64, status: OrderStatus) -> OrderSummary {
+        let created = sample_events::of_type(order_events::EventType::OrderCreated);
+        let mut view = OrderView::empty(created.order_id());
+        view.apply(Effect::of(&created));
+        let mut order = view.summary().unwrap();
+        order.order_id = OrderId::parse(second.to_string()).unwrap();
+        order.details.order_creation_time = at(second);
+        order.status = Some(status);
+        order
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_millis(second * 1_000).unwrap()
+    }
+
+    fn position(second: i64) -> Position {
+        Position::of(&order(second, OrderStatus::Approved))
+    }
+
+    /// Shows a fresh, approved order in a page of at most three.
+    #[track_caller]
+    fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expected: (&[i64], Option<i64>)) {
+        let filter = Filter { since: at(0), status: Some(OrderStatus::Approved), keywords: BTreeSet::new() };
+        let mut query = HistoryQuery::new("7".parse().unwrap(), filter, 3);
+        query.after = after.map(position);
+        let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
+        let mut page = Page { orders, next: next.map(position) };
+        show(order(fresh, OrderStatus::Approved), &mut page, &query);
+        let seconds: Vec<i64> =
+            page.orders.iter().map(|order| order.details.order_creation_time.as_millis() / 1_000).collect();
+        assert_eq!((seconds.as_slice(), page.next), (expected.0, expected.1.map(position)));
+    }
+
+    #[test]
+    fn a_fresh_order_is_put_where_it_belongs() {
+        check(9, &[], None, None, (&[9], None));
+        check(9, &[8, 6], None, None, (&[9, 8, 6], None));
+        check(7, &[8, 6], None, None, (&[8, 7, 6], None));
+        check(5, &[8, 6], None, None, (&[8, 6, 5], None));
+    }
+
+    #[test]
+    fn a_full_page_gives_its_last_order_to_the_next_page() {
+        check(9, &[8, 6, 4], None, Some(4), (&[9, 8, 6], Some(6)));
+        check(5, &[8, 6, 4], None, Some(4), (&[8, 6, 5], Some(5)));
+        check(9, &[8, 6, 4], None, None, (&[9, 8, 6], Some(6)));
+        check(3, &[8, 6, 4], None, None, (&[8, 6, 4], Some(4)));
+    }
+
+    #[test]
+    fn an_order_of_another_page_is_left_to_it() {
+        check(3, &[8, 6, 4], None, Some(4), (&[8, 6, 4], Some(4)));
+        check(9, &[6, 4], Some(7), None, (&[6, 4], None));
+        check(7, &[6, 4], Some(7), None, (&[6, 4], None));
+        check(5, &[6, 4], Some(7), None, (&[6, 5, 4], None));
+    }
+
+    #[test]
+    fn an_order_that_is_there_is_shown_as_it_is_now() {
+        let filter = |status| Filter { since: at(0), status, keywords: BTreeSet::new() };
+        let stale = || Page { orders: vec![order(8, OrderStatus::ApprovalPending)], next: Some(position(8)) };
+        let fresh = order(8, OrderStatus::Approved);
+
+        let mut page = stale();
+        show(fresh.clone(), &mut page, &HistoryQuery::new("7".parse().unwrap(), filter(None), 1));
+        assert_eq!((page.orders, page.next), (vec![fresh.clone()], Some(position(8))));
+
+        let mut page = stale();
+        let pending = filter(Some(OrderStatus::ApprovalPending));
+        show(fresh, &mut page, &HistoryQuery::new("7".parse().unwrap(), pending, 1));
+        assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
+    }
 }

@@ -34,7 +34,7 @@ pub fn document() -> Value {
         "responses": responses(
             "A page of orders",
             &json!({"$ref": "#/components/schemas/OrderHistory"}),
-            &json!({"orders": [entry_example()], "startKey": "AXQ5"}),
+            &json!({"orders": [entry_example()], "startKey": START_KEY_EXAMPLE}),
             &["ETag", "Cache-Control", "Vary", "Link"],
             &queries,
         ),
@@ -63,8 +63,36 @@ pub fn document() -> Value {
             &with_order,
         ),
     });
-    let plain = [InvalidParameters, MethodNotAllowed, Internal, Unavailable];
-    let health = json!({
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "FTGO Order History",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "What did I order, and where is it?",
+            "description": "Times are RFC 3339 in UTC, money is a decimal text. What is not known yet is left out: no member is \
+                            ever `null`. Errors are problem documents (RFC 9457), but for those that API Gateway answers \
+                            itself, such as 401 for a token it does not accept and 429 for too many requests. HEAD and \
+                            OPTIONS work on every resource.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": {
+            "/orders": resource(&history),
+            "/orders/{orderId}": resource(&order),
+            "/health": resource(&health()),
+            "/openapi.json": resource(&this_document()),
+        },
+        "components": {
+            "securitySchemes": {"jwt": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+            "schemas": schemas(),
+            "parameters": shared_parameters(),
+            "headers": headers(),
+        },
+    })
+}
+
+fn health() -> Value {
+    json!({
         "operationId": "health",
         "summary": "Whether the API works",
         "security": [],
@@ -80,41 +108,20 @@ pub fn document() -> Value {
             }),
             &json!({"status": "ok"}),
             &["Cache-Control"],
-            &plain,
+            &[ProblemKind::InvalidParameters, ProblemKind::MethodNotAllowed, ProblemKind::Internal, ProblemKind::Unavailable],
         ),
-    });
-    let this = json!({
+    })
+}
+
+fn this_document() -> Value {
+    json!({
         "operationId": "openapi",
         "summary": "This document",
         "security": [],
         "responses": responses(
             "This document", &json!({"type": "object"}), &json!({"openapi": "3.1.0"}), &["Cache-Control"],
-            &[MethodNotAllowed, Internal],
+            &[ProblemKind::MethodNotAllowed, ProblemKind::Internal],
         ),
-    });
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "FTGO Order History",
-            "version": env!("CARGO_PKG_VERSION"),
-            "summary": "What did I order, and where is it?",
-            "description": "Times are RFC 3339 in UTC, money is a decimal text. What is not known yet is left out: no member is \
-                            ever `null`. Errors are problem documents (RFC 9457). HEAD and OPTIONS work on every resource.",
-            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "paths": {
-            "/orders": resource(&history),
-            "/orders/{orderId}": resource(&order),
-            "/health": resource(&health),
-            "/openapi.json": resource(&this),
-        },
-        "components": {
-            "securitySchemes": {"jwt": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
-            "schemas": schemas(),
-            "parameters": shared_parameters(),
-            "headers": headers(),
-        },
     })
 }
 
@@ -128,16 +135,17 @@ fn resource(get: &Value) -> Value {
             response.remove("content");
         }
     }
-    let options = json!({
+    let mut options = json!({
         "operationId": format!("{}Options", get["operationId"].as_str().unwrap_or_default()),
         "summary": "The methods there are",
         "security": [],
         "parameters": path_parameters(get),
-        "responses": {
-            "204": {"description": "No content", "headers": header_refs(&["Allow"])},
-            "400": problem_response(ProblemKind::InvalidParameters),
-        },
+        "responses": {"204": {"description": "No content", "headers": header_refs(&["Allow"])}},
     });
+    // Only a path with a parameter can be wrong.
+    if options["parameters"] != json!([]) {
+        options["responses"]["400"] = problem_response(ProblemKind::InvalidParameters);
+    }
     json!({"get": get, "head": head, "options": options})
 }
 
@@ -185,14 +193,33 @@ fn problem_response(kind: ProblemKind) -> Value {
     };
     let names: Vec<_> =
         kind.headers().iter().map(|(name, _)| documented_header(name)).chain(["Cache-Control"]).collect();
-    json!({
+    let mut response = json!({
         "description": kind.title(),
         "headers": header_refs(&names),
         "content": {PROBLEM_JSON: {
             "schema": {"$ref": "#/components/schemas/Problem"},
             "example": kind.document("Zr1hOh5PoAMEJ9g=", mistakes),
         }},
-    })
+    });
+    // API Gateway answers these itself before the function is asked, and not as a problem document.
+    let by_gateway = match kind {
+        ProblemKind::Unauthenticated => Some("Unauthorized"),
+        ProblemKind::Internal => Some("Internal Server Error"),
+        ProblemKind::Unavailable => Some("Service Unavailable"),
+        ProblemKind::InvalidParameters
+        | ProblemKind::Forbidden
+        | ProblemKind::OrderNotFound
+        | ProblemKind::RouteNotFound
+        | ProblemKind::MethodNotAllowed
+        | ProblemKind::NotYetSeen => None,
+    };
+    if let Some(message) = by_gateway {
+        response["content"]["application/json"] = json!({
+            "schema": {"$ref": "#/components/schemas/GatewayError"},
+            "example": {"message": message},
+        });
+    }
+    response
 }
 
 fn documented_header(name: &str) -> &'static str {
@@ -211,10 +238,10 @@ fn header_refs(names: &[&str]) -> Value {
 fn headers() -> Value {
     let text = |description: &str, example: &str| json!({"description": description, "schema": {"type": "string"}, "example": example});
     json!({
-        "ETag": text("Names this representation, for If-None-Match.", "\"9b2cf535f27731c974343645a3985328\""),
+        "ETag": text("Names this representation, for If-None-Match.", "W/\"9b2cf535f27731c974343645a3985328\""),
         "Cache-Control": text("Who may keep the answer, and how.", "private, no-cache"),
         "Vary": text("The answer depends on who asks.", "Authorization"),
-        "Link": text("The next page, relative to this one; only while there is one.", "<?consumerId=7&startKey=AXQ5>; rel=\"next\""),
+        "Link": text("The next page, relative to this one; only while there is one.", &format!("<?consumerId=7&startKey={START_KEY_EXAMPLE}>; rel=\"next\"")),
         "Allow": text("The methods there are.", ALLOW),
         "Retry-After": text("Ask again after so many seconds.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
@@ -255,7 +282,7 @@ fn history_parameters() -> Value {
             "style": "form", "explode": true,
             "schema": {
                 "type": "array", "maxItems": MAX_KEYWORDS,
-                "items": {"type": "string", "pattern": "^[A-Za-z0-9]+$", "maxLength": 100},
+                "items": {"type": "string", "minLength": 1},
             },
             "example": ["vindaloo"],
         },
@@ -267,7 +294,10 @@ fn history_parameters() -> Value {
         {
             "name": parameter::START_KEY, "in": "query",
             "description": "The `startKey` of the page before. All other parameters but `pageSize` must be as they were then.",
-            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "minLength": 36, "maxLength": page_token::MAX_LENGTH},
+            "schema": {
+                "type": "string", "pattern": "^[A-Za-z0-9_-]+$",
+                "minLength": page_token::MIN_LENGTH, "maxLength": page_token::MAX_LENGTH,
+            },
         },
         {"$ref": "#/components/parameters/ConsistencyToken"},
         {"$ref": "#/components/parameters/Prefer"},
@@ -280,7 +310,7 @@ fn shared_parameters() -> Value {
         "ConsistencyToken": {
             "name": TOKEN, "in": "header",
             "description": "From a command's response: answer only from a view that has seen its event. Else 412.",
-            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 512},
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 1500},
         },
         "Prefer": {
             "name": PREFER, "in": "header",
@@ -292,7 +322,7 @@ fn shared_parameters() -> Value {
             "name": "If-None-Match", "in": "header",
             "description": "The ETag of what you have: 304 if it still holds.",
             "schema": {"type": "string"},
-            "example": "\"9b2cf535f27731c974343645a3985328\"",
+            "example": "W/\"9b2cf535f27731c974343645a3985328\"",
         },
     })
 }
@@ -308,6 +338,10 @@ fn schemas() -> Value {
     generator.subschema_for::<Document>();
     let mut schemas = Value::Object(generator.take_definitions(true));
     leave_out_null(&mut schemas);
+    schemas["GatewayError"] = json!({
+        "description": "What API Gateway itself answers, before or instead of the function.",
+        "type": "object", "required": ["message"], "properties": {"message": {"type": "string"}},
+    });
     schemas
 }
 
@@ -336,6 +370,9 @@ fn leave_out_null(schema: &mut Value) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
+
+/// A token as it looks; it belongs to no list.
+const START_KEY_EXAMPLE: &str = "Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5";
 
 fn entry_example() -> Value {
     json!({

@@ -18,18 +18,17 @@ impl Parameters {
     /// Reads a query string in which only the names in `known` may stand.
     pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
         let mut parameters = Self { values: BTreeMap::new(), mistakes: Vec::new() };
-        for pair in query_string.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Some(name) = decode(name) else {
+        for (name, value) in pairs(query_string) {
+            let Some(name) = name else {
                 parameters.mistake("query string", "a parameter's name is not valid UTF-8 when decoded");
                 continue;
             };
             if !known.contains(&name.as_str()) {
-                let advice = format!("is not known here; known are: {}", known.join(", "));
-                parameters.mistake(&name, advice);
+                let known = if known.is_empty() { "none" } else { &known.join(", ") };
+                parameters.mistake(&name, format!("is not known here; known are: {known}"));
                 continue;
             }
-            match decode(value) {
+            match value {
                 Some(value) => parameters.values.entry(name).or_default().push(value),
                 None => parameters.mistake(&name, "is not valid UTF-8 when decoded"),
             }
@@ -62,15 +61,37 @@ impl Parameters {
     }
 
     pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) {
-        // A name may be anything a client sends: what comes back of it is bounded.
+        // Whatever a client sends, what comes back of it is bounded.
         let parameter = name.chars().take(64).collect();
-        self.mistakes.push(Mistake { parameter, location, detail: detail.to_string() });
+        let mistake = Mistake { parameter, location, detail: detail.to_string() };
+        if self.mistakes.len() < MAX_MISTAKES && !self.mistakes.contains(&mistake) {
+            self.mistakes.push(mistake);
+        }
+    }
+
+    pub(crate) fn has_mistakes(&self) -> bool {
+        !self.mistakes.is_empty()
+    }
+
+    pub(crate) fn has_mistake(&self, name: &str) -> bool {
+        self.mistakes.iter().any(|mistake| mistake.parameter == name)
     }
 
     /// To be asked when all has been read.
     pub(crate) fn check(self) -> Result<(), Problem> {
         if self.mistakes.is_empty() { Ok(()) } else { Err(Problem::invalid(self.mistakes)) }
     }
+}
+
+/// More than there are parameters to make one in.
+const MAX_MISTAKES: usize = 20;
+
+/// The names and values of a query string, decoded; `None` for what is not UTF-8 then.
+pub(crate) fn pairs(query_string: &str) -> impl Iterator<Item = (Option<String>, Option<String>)> {
+    query_string.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(name), decode(value))
+    })
 }
 
 fn decode(text: &str) -> Option<String> {

@@ -36,6 +36,7 @@ pub(crate) struct Mistake {
     pub(crate) parameter: String,
     /// Where the parameter stands: `query`, `path` or `header`.
     #[serde(rename = "in")]
+    #[schemars(extend("enum" = ["query", "path", "header"]))]
     pub(crate) location: &'static str,
     /// What to change.
     pub(crate) detail: String,
@@ -47,6 +48,7 @@ pub(crate) struct Mistake {
 #[schemars(rename = "Problem")]
 pub(crate) struct Document {
     /// Names the kind of problem; it does not change.
+    #[schemars(extend("enum" = ProblemKind::ALL.iter().map(|kind| kind.uri()).collect::<Vec<_>>()))]
     r#type: String,
     /// The kind of problem in words.
     title: &'static str,
@@ -65,6 +67,22 @@ pub(crate) struct Document {
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl ProblemKind {
+    const ALL: [Self; 9] = [
+        Self::InvalidParameters,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::OrderNotFound,
+        Self::RouteNotFound,
+        Self::MethodNotAllowed,
+        Self::NotYetSeen,
+        Self::Internal,
+        Self::Unavailable,
+    ];
+
+    fn uri(self) -> String {
+        format!("urn:ftgo:order-history:problem:{}", self.parts().0)
+    }
+
     /// Its name, status, title and advice.
     fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
         match self {
@@ -118,9 +136,8 @@ impl ProblemKind {
     }
 
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
-        let (name, status, title, detail) = self.parts();
-        let r#type = format!("urn:ftgo:order-history:problem:{name}");
-        Document { r#type, title, status, detail, request_id: request_id.to_owned(), errors }
+        let (_, status, title, detail) = self.parts();
+        Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors }
     }
 
     /// The headers it comes with.

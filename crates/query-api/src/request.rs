@@ -46,8 +46,6 @@ struct Authorizer {
 #[serde(default)]
 pub(crate) struct Jwt {
     pub(crate) claims: HashMap<String, Value>,
-    /// Only there if the route asks for scopes; else they are in the claim `scope`.
-    pub(crate) scopes: Option<Vec<String>>,
 }
 
 impl Request {

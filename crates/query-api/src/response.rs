@@ -37,13 +37,16 @@ impl Response {
     }
 
     /// For the one who asked, who may keep it but must ask again whether it still holds; 304 if it does.
-    pub(crate) fn cached_privately(self, if_none_match: Option<&str>) -> Self {
-        let digest = Sha256::digest(self.body.as_deref().unwrap_or_default());
+    ///
+    /// `shown` is what the tag stands for. The tag is weak: two bodies that show the same may differ in how they say it.
+    pub(crate) fn cached_privately(self, shown: &str, if_none_match: Option<&str>) -> Self {
+        let digest = Sha256::digest(shown);
         let tag = digest.iter().take(16).fold(String::new(), |tag, byte| format!("{tag}{byte:02x}"));
         let tag = format!("\"{tag}\"");
         let unchanged = if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), &tag)));
         let response = if unchanged { Self { body: None, status_code: 304, ..self } } else { self };
-        response.with("etag", tag).with("cache-control", "private, no-cache").with("vary", "Authorization")
+        let response = response.with("etag", format!("W/{tag}"));
+        response.with("cache-control", "private, no-cache").with("vary", "Authorization")
     }
 }
 

@@ -75,7 +75,7 @@ fn headers() {
     check(json!({"event-aggregate-type": "SECRET"}), "wrong_aggregate", "DeliveryScheduled is published by Delivery");
     check(json!({"event-aggregate-id": ""}), "malformed_header", "must not be empty");
     check(json!({"event-aggregate-id": "SECRET 1"}), "malformed_header", "white space");
-    check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 bytes");
+    check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 characters");
     let no_time = "0000000000000001-0000000000000002";
     check(json!({"ID": no_time}), "no_event_time", "no `DATE` header");
     check(json!({"ID": no_time, "DATE": "SECRET"}), "malformed_header", "header `DATE`: must be an RFC 1123");

@@ -13,6 +13,7 @@ fn words_are_split_and_folded() {
     check("Mom's #1 Fish & Chips!", &["mom's", "1", "fish", "chips"]);
     check("Straße STRASSE", &["strasse", "strasse"]);
     check("ΣΊΣΥΦΟΣ σίσυφος", &["σίσυφοσ", "σίσυφοσ"]);
+    check("\u{1d400}janta", &["ajanta"]);
     check("", &[]);
     check("🍕 – !", &[]);
 }

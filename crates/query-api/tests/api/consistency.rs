@@ -130,7 +130,7 @@ async fn a_token_of_another_order_or_of_nobody_is_400() {
         token(&created("7", 2, 0, "A")),
         "x".to_owned(),
         String::new(),
-        "A".repeat(513),
+        "A".repeat(1_501),
         "MSBPcmRlckNyZWF0ZWQ".to_owned(),
     ] {
         let response = desk.ask(Ask::get("/orders/1").header("consistency-token", bad.as_str())).await;
@@ -143,8 +143,18 @@ async fn a_token_of_another_order_or_of_nobody_is_400() {
 async fn preferences_we_do_not_know_are_none_of_our_business() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "A")]).await;
-    for prefer in ["return=minimal", "", "handling=strict; x=y, foo"] {
+    for prefer in ["return=minimal", "", "handling=strict; x=y, foo", "wait=long", "wait"] {
         let response = world.open().ask(Ask::get("/orders/1").header("prefer", prefer)).await;
         assert_eq!(response.status_code, 200, "{prefer}");
     }
+}
+
+#[tokio::test]
+async fn a_wait_ends_in_time_to_answer() {
+    let world = World::create().await;
+    let ask = Ask::get("/orders/1").header("consistency-token", token(&authorized(1, 0))).header("prefer", "wait=10");
+    let start = Instant::now();
+    let response = world.open().ask_within(ask, Duration::from_secs(2)).await;
+    assert_problem(&response, 412, "not-yet-seen");
+    assert!(start.elapsed() < Duration::from_secs(2), "the function has two seconds, and needs one to answer");
 }

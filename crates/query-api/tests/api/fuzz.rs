@@ -1,5 +1,7 @@
 //! Whatever a client sends: an answer, no panic, never our fault.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -38,12 +40,22 @@ fn page_tokens() {
     let fuzzed = Fuzzed::start();
     let page = fuzzed.runtime.block_on(fuzzed.world.open().json("/orders?consumerId=7&pageSize=1"));
     let good = page["startKey"].as_str().unwrap().to_owned();
+    let intact = good.clone();
     let damaged = (0..good.len(), "[A-Za-z0-9_-]{0,4}").prop_map(move |(at, noise)| {
-        let mut token = good.clone();
+        let mut token = intact.clone();
         token.replace_range(at..(at + noise.len()).min(token.len()), &noise);
         token
     });
-    let tokens = prop_oneof![damaged, "[A-Za-z0-9_=-]{0,500}", "\\PC{0,60}"];
+    // With the right binding, and a place that the forger chose.
+    let bytes = URL_SAFE_NO_PAD.decode(&good).unwrap();
+    let forged =
+        (prop_oneof![any::<i64>(), 0..4_000_000_000_000_i64], "[!-~]{0,300}").prop_map(move |(millis, order_id)| {
+            let mut token = bytes[..17].to_vec();
+            token.extend(millis.to_be_bytes());
+            token.extend(order_id.as_bytes());
+            URL_SAFE_NO_PAD.encode(token)
+        });
+    let tokens = prop_oneof![damaged, forged, "[A-Za-z0-9_=-]{0,500}", "\\PC{0,60}"];
     runner()
         .run(&tokens, |token| {
             let token = percent_encode(token.as_bytes(), NON_ALPHANUMERIC);

@@ -122,6 +122,22 @@ async fn the_link_leads_to_the_next_page() {
 }
 
 #[tokio::test]
+async fn the_link_is_a_link_whatever_was_asked() {
+    let world = World::create().await;
+    let events: Vec<_> = (1..=2).map(|n| created("a>b\"", n, n * 1_000, "Crème")).collect();
+    seed(&world, &events).await;
+    let desk = world.open();
+    let first = desk.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1&start%4Bey=").await;
+    assert_eq!(first.status_code, 400, "an empty startKey is none, however it is written");
+    let first = desk.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1").await;
+    let link = &first.headers["link"];
+    assert!(link.is_ascii(), "{link}");
+    let next = link.strip_prefix('<').and_then(|link| link.strip_suffix(r#">; rel="next""#)).unwrap();
+    assert!(!next.contains(['<', '>', '"', ' ']), "{next}");
+    assert_eq!(ids(&[body(&desk.get(&format!("/orders{next}")).await)]), ["2"]);
+}
+
+#[tokio::test]
 async fn thirty_days_are_shown_unless_asked_and_fixed_by_the_first_page() {
     let world = World::create().await;
     let events = [created("7", 1, DAY, "A"), created("7", 2, 30 * DAY - 1, "A"), created("7", 3, 30 * DAY, "A")];

@@ -114,8 +114,12 @@ impl Ask {
 
 impl Desk {
     pub(crate) async fn ask(&self, ask: Ask) -> Response {
+        self.ask_within(ask, Duration::from_secs(30)).await
+    }
+
+    pub(crate) async fn ask_within(&self, ask: Ask, timeout: Duration) -> Response {
         let request = serde_json::from_value(ask.0).unwrap();
-        self.api.handle(request, self.now + Duration::from_secs(30)).await
+        self.api.handle(request, self.now + timeout).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {
