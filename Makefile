@@ -15,7 +15,7 @@ test: ## Run every test (the first build takes some minutes, the tests about fou
 	exit $${failed:-0}
 
 .PHONY: check
-check: lint deny contract test ## All that CI checks
+check: lint deny template contract test ## All that CI checks
 
 .PHONY: lint
 lint: ## Formatting and clippy, warnings denied
@@ -42,6 +42,14 @@ openapi: ## Make crates/query-api/openapi.json anew from the code
 contract: ## schemathesis, all checks, against the running system
 	cargo build --workspace --bins
 	tests/contract/run
+
+.PHONY: template
+template: ## sam validate, cfn-lint and our own checks of template.yaml
+	tests/template/run
+
+.PHONY: rendered
+rendered: ## Make tests/template/rendered.json anew from template.yaml
+	tests/template/run --render
 
 .PHONY: run
 run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000

@@ -1,0 +1,122 @@
+"""template.yaml as CloudFormation gets it: the loop unrolled, SAM's resources expanded, names and conditions resolved.
+
+Both transforms are AWS's own code, from the package aws-sam-cli.
+"""
+
+import copy
+import logging
+import re
+from pathlib import Path
+
+from boto3 import Session
+from samcli.lib.cfn_language_extensions.sam_integration import expand_language_extensions
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+# The transforms' own notes are of no use here.
+logging.disable(logging.WARNING)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PSEUDO = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": "eu-west-1",
+    "AWS::StackName": "ftgo-order-history",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+
+# What has no default. A parameter that is not given has its default, as in a deployment.
+REQUIRED = {"JwtIssuer": "https://issuer.example", "JwtAudience": "ftgo"}
+
+
+class NoValue:
+    """AWS::NoValue."""
+
+
+class Expanded:
+    """The template with these parameters."""
+
+    def __init__(self, **parameters):
+        source = yaml_parse((ROOT / "template.yaml").read_text())
+        defaults = {name: str(p["Default"]) for name, p in source["Parameters"].items() if "Default" in p}
+        self.parameters = {**PSEUDO, **defaults, **REQUIRED, **parameters}
+        self.lists = {name for name, p in source["Parameters"].items() if p["Type"] == "CommaDelimitedList"}
+        unrolled = expand_language_extensions(source, parameter_values=self.parameters, enabled=True).expanded_template
+        for resource in unrolled["Resources"].values():
+            if resource["Type"] == "AWS::Serverless::Function":
+                # The translator takes no local path; a deployment has uploaded it by now.
+                resource["Properties"]["CodeUri"] = f"s3://bucket/{resource['Properties']['CodeUri']}"
+        session = Session(region_name=PSEUDO["AWS::Region"])
+        translator = Translator(managed_policy_map={}, sam_parser=Parser(), boto_session=session)
+        template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
+        self.conditions = template.get("Conditions", {})
+        self.mappings = template.get("Mappings", {})
+        # Every resource that is made with these parameters, by its logical id.
+        self.resources = {
+            name: self.resolve(resource)
+            for name, resource in template["Resources"].items()
+            if "Condition" not in resource or self.holds(resource["Condition"])
+        }
+
+    def of_type(self, resource_type):
+        """The properties of the resources of a type, by logical id."""
+        return {
+            name: resource.get("Properties", {})
+            for name, resource in self.resources.items()
+            if resource["Type"] == resource_type
+        }
+
+    def resolve(self, value):
+        """What can be known before a deployment. A resource's Ref or attribute stays `<Name>` or `<Name.Attribute>`."""
+        if isinstance(value, list):
+            return [item for item in map(self.resolve, value) if item is not NoValue]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            ((function, argument),) = value.items()
+            if function == "Ref":
+                return self.ref(self.resolve(argument))
+            if function == "Fn::Sub":
+                text, values = (argument, {}) if isinstance(argument, str) else argument
+                values = self.resolve(values)
+                return re.sub(r"\$\{([^}]+)\}", lambda match: values.get(match[1]) or self.ref(match[1]), text)
+            if function == "Fn::GetAtt":
+                return f"<{'.'.join(map(self.resolve, argument))}>"
+            if function == "Fn::If":
+                return self.resolve(argument[1] if self.holds(argument[0]) else argument[2])
+            if function == "Fn::FindInMap":
+                first, second, third = map(self.resolve, argument)
+                return self.mappings[first][second][third]
+            if function == "Fn::Split":
+                return self.resolve(argument[1]).split(argument[0])
+            if function.startswith("Fn::"):
+                raise NotImplementedError(function)
+        resolved = {name: self.resolve(item) for name, item in value.items()}
+        return {name: item for name, item in resolved.items() if item is not NoValue}
+
+    def ref(self, name):
+        if name == "AWS::NoValue":
+            return NoValue
+        if name in self.lists:
+            return self.parameters[name].split(",")
+        return self.parameters.get(name, f"<{name}>")
+
+    def holds(self, condition):
+        """Whether a condition holds, by name or as an expression."""
+        if isinstance(condition, str):
+            return self.holds(self.conditions[condition])
+        ((function, argument),) = condition.items()
+        match function:
+            case "Condition":
+                return self.holds(argument)
+            case "Fn::Equals":
+                return self.resolve(argument[0]) == self.resolve(argument[1])
+            case "Fn::Not":
+                return not self.holds(argument[0])
+            case "Fn::And":
+                return all(map(self.holds, argument))
+            case "Fn::Or":
+                return any(map(self.holds, argument))
+        raise NotImplementedError(function)
