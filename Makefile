@@ -52,7 +52,7 @@ rendered: ## Make tests/template/rendered.json anew from template.yaml
 	tests/template/run --render
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000
+run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on 9324
 	cargo build --workspace --bins
 	target/debug/local
 

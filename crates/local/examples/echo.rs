@@ -1,7 +1,8 @@
-//! A Lambda for the tests of this crate: what it does is in the request's path and body.
+//! A Lambda for the tests of this crate: what it does is in the request's path and body, or, for messages from a queue, up
+//! to whoever listens at `HANDLER`.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::process;
 
 use serde_json::{Value, json};
@@ -20,6 +21,11 @@ fn main() -> io::Result<()> {
         let echo =
             json!({"statusCode": 200, "headers": {"content-type": "application/json"}, "body": event.to_string()});
         let (outcome, answer) = match event["rawPath"].as_str() {
+            None if event["Records"].is_array() => match ask(&event)?.split_once(' ') {
+                Some(("response", answer)) => ("response", answer.to_owned()),
+                Some(("error", answer)) => ("error", answer.to_owned()),
+                _ => process::exit(1),
+            },
             Some("/answer") => ("response", body.to_owned()),
             Some("/error") => ("error", json!({"errorType": "Refused", "errorMessage": "as asked"}).to_string()),
             Some("/exit") => process::exit(1),
@@ -32,6 +38,16 @@ fn main() -> io::Result<()> {
         };
         exchange(&api, "POST", &format!("{request_id}/{outcome}"), &answer)?;
     }
+}
+
+/// Tells the event, and hears what to answer.
+fn ask(event: &Value) -> io::Result<String> {
+    let mut handler = TcpStream::connect(std::env::var("HANDLER").map_err(io::Error::other)?)?;
+    handler.write_all(json!({"process": process::id(), "event": event}).to_string().as_bytes())?;
+    handler.shutdown(Shutdown::Write)?;
+    let mut answer = String::new();
+    handler.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 /// One request to the Runtime API, and all of its response.

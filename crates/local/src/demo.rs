@@ -5,7 +5,8 @@ use order_events::payload::{
     OrderRevision, PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged, RevisedLineItem,
     TicketAccepted,
 };
-use order_events::{Event, Invalid, Payload, Timestamp};
+use order_events::{Event, EventType, Invalid, Payload, Timestamp};
+use serde_json::json;
 
 /// The consumer whom the printed commands ask for.
 pub(crate) const CONSUMER: &str = "1511300065921";
@@ -35,6 +36,21 @@ pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
     let mut third = Telling { order_id: "demo-3", minutes_ago: 3, now, events: &mut events };
     third.created("42", "Ajanta", &[("Gobhi Bhaji", "9.95", 1)], "9.95")?;
     Ok(events)
+}
+
+/// What could happen next to [`ORDER`]: an event's type, and the shortest message that tells it.
+pub(crate) fn next_message(now: Timestamp) -> (EventType, String) {
+    let event_type = EventType::TicketPreparationCompleted;
+    let message = json!({
+        "payload": "{}",
+        "headers": {
+            "ID": format!("{:016x}-{:016x}", now.as_millis(), 0),
+            "event-type": event_type.name(),
+            "event-aggregate-type": event_type.aggregate().name(),
+            "event-aggregate-id": ORDER,
+        },
+    });
+    (event_type, message.to_string())
 }
 
 /// Tells the events of one order, a minute after each other.

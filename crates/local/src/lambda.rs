@@ -147,6 +147,11 @@ impl Function {
         }
     }
 
+    /// Whether the process has not ended.
+    pub async fn is_running(&self) -> bool {
+        matches!(self.process.lock().await.child.try_wait(), Ok(None))
+    }
+
     /// Ends the process, and gives all that it printed.
     pub async fn stop(self) -> io::Result<Vec<String>> {
         let mut process = self.process.into_inner();

@@ -3,4 +3,6 @@
 mod demo;
 pub mod gateway;
 pub mod lambda;
+pub mod mapping;
+pub mod queues;
 pub mod stack;

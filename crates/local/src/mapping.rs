@@ -1,0 +1,202 @@
+//! An event source mapping: what comes into a queue invokes a function, batch by batch.
+//!
+//! It does what Lambda does with an SQS queue and `ReportBatchItemFailures`:
+//! <https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html>.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, mem};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::lambda::{Function, InvokeError, Settings};
+use crate::queues::{Message, MessageAttribute, Queue, QueueError, REGION};
+
+/// How long a queue that cannot be read is left alone.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A queue and the function that its messages invoke. Both the polling and the function's processes end with this value.
+#[derive(Debug)]
+pub struct Mapping {
+    done: watch::Receiver<u64>,
+    _poller: JoinSet<()>,
+}
+
+impl Mapping {
+    /// Starts to poll.
+    ///
+    /// At most `concurrency` (at least one) of the function's processes run at once. One is started when there are
+    /// messages and none is idle, and ends when the queue has long been silent.
+    #[must_use]
+    pub fn start(queue: Queue, function: Settings, concurrency: usize) -> Self {
+        let (counter, done) = watch::channel(0);
+        let source = Source { queue, function, idle: Mutex::default(), done: counter };
+        let mut poller = JoinSet::new();
+        poller.spawn(poll(Arc::new(source), concurrency.max(1)));
+        Self { done, _poller: poller }
+    }
+
+    /// Waits until so many messages have been handled and deleted since the start.
+    pub async fn done(&self, messages: u64) {
+        // The error would be that the poller has ended, which it never does by itself.
+        let _ = self.done.clone().wait_for(|done| *done >= messages).await;
+    }
+}
+
+struct Source {
+    queue: Queue,
+    function: Settings,
+    idle: Mutex<Vec<Function>>,
+    done: watch::Sender<u64>,
+}
+
+/// Why no message of a batch is deleted.
+#[derive(Debug, thiserror::Error)]
+enum BatchError {
+    #[error("the function did not start")]
+    Start(#[source] io::Error),
+    #[error(transparent)]
+    Invoke(#[from] InvokeError),
+    #[error("the function's answer is no batch response")]
+    Answer,
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+}
+
+async fn poll(source: Arc<Source>, concurrency: usize) {
+    let mut batches = JoinSet::new();
+    loop {
+        // What nobody can handle yet stays in the queue: a message that is received and waits may become visible again.
+        while batches.len() >= concurrency {
+            batches.join_next().await;
+        }
+        match source.queue.receive().await {
+            Ok(batch) if batch.is_empty() => source.let_idle_go(),
+            Ok(batch) => {
+                let source = Arc::clone(&source);
+                batches.spawn(async move { source.handle(&batch).await });
+            }
+            Err(error) => {
+                tracing::warn!(queue = source.queue.arn(), error = &error as &dyn std::error::Error, "cannot receive");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        while batches.try_join_next().is_some() {}
+    }
+}
+
+impl Source {
+    /// What fails is not deleted, and so is there again after the queue's visibility timeout.
+    async fn handle(&self, batch: &[Message]) {
+        let queue = self.queue.arn();
+        match self.try_handle(batch).await {
+            Ok(0) => {}
+            Ok(failed) => tracing::warn!(queue, failed, of = batch.len(), "messages will come again"),
+            Err(error) => {
+                let (error, failed) = (&error as &dyn std::error::Error, batch.len());
+                tracing::warn!(queue, error, failed, "a batch will come again");
+            }
+        }
+    }
+
+    /// Gives how many messages failed.
+    async fn try_handle(&self, batch: &[Message]) -> Result<usize, BatchError> {
+        let answer = self.invoke(self.event(batch)).await?;
+        let failed = failures(&answer, batch).ok_or(BatchError::Answer)?;
+        for message in batch.iter().filter(|message| !failed.contains(message.id.as_str())) {
+            self.queue.delete(message).await?;
+            self.done.send_modify(|done| *done += 1);
+        }
+        Ok(failed.len())
+    }
+
+    async fn invoke(&self, event: Value) -> Result<Value, BatchError> {
+        let function = match self.take_idle().await {
+            Some(function) => function,
+            None => Function::start(self.function.clone()).await.map_err(BatchError::Start)?,
+        };
+        let answer = function.invoke(event).await;
+        match answer {
+            Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
+            Err(InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
+        }
+        Ok(answer?)
+    }
+
+    /// A process that ended while it was idle costs no message a receive.
+    async fn take_idle(&self) -> Option<Function> {
+        loop {
+            let function = self.idle().pop()?;
+            if function.is_running().await {
+                return Some(function);
+            }
+        }
+    }
+
+    fn let_idle_go(&self) {
+        drop(mem::take(&mut *self.idle()));
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Function>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn event(&self, batch: &[Message]) -> Value {
+        json!({"Records": batch.iter().map(|message| self.record(message)).collect::<Vec<_>>()})
+    }
+
+    fn record(&self, message: &Message) -> Value {
+        let attributes = message.message_attributes.iter();
+        let mut record = json!({
+            "messageId": message.id,
+            "receiptHandle": message.receipt_handle,
+            "body": message.body,
+            "attributes": message.attributes,
+            "messageAttributes": attributes.map(|(name, value)| (name.clone(), attribute(value))).collect::<Map<_, _>>(),
+            "md5OfBody": message.md5_of_body,
+            "eventSource": "aws:sqs",
+            "eventSourceARN": self.queue.arn(),
+            "awsRegion": REGION,
+        });
+        if let Some(md5) = &message.md5_of_message_attributes {
+            record["md5OfMessageAttributes"] = json!(md5);
+        }
+        record
+    }
+}
+
+fn attribute(attribute: &MessageAttribute) -> Value {
+    let mut value = json!({"stringListValues": [], "binaryListValues": [], "dataType": attribute.data_type});
+    if let Some(text) = &attribute.string_value {
+        value["stringValue"] = json!(text);
+    }
+    if let Some(bytes) = &attribute.binary_value {
+        value["binaryValue"] = json!(BASE64_STANDARD.encode(bytes));
+    }
+    value
+}
+
+/// The ids of the messages that failed, or none if the answer is no batch response, which fails them all. An answer that
+/// says nothing of failures is one of success:
+/// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>.
+fn failures<'a>(answer: &'a Value, batch: &[Message]) -> Option<HashSet<&'a str>> {
+    let items = match answer {
+        Value::Null => &Value::Null,
+        Value::Object(answer) => answer.get("batchItemFailures").unwrap_or(&Value::Null),
+        _ => return None,
+    };
+    match items {
+        Value::Null => Some(HashSet::new()),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.get("itemIdentifier")?.as_str())
+            .map(|id| id.filter(|id| batch.iter().any(|message| message.id == *id)))
+            .collect(),
+        _ => None,
+    }
+}

@@ -1,0 +1,453 @@
+//! Messages over the SQS API to a real function process (`examples/echo.rs`), whose answers this test gives.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+
+use std::collections::BTreeSet;
+use std::env::consts::EXE_SUFFIX;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use local::lambda::Settings;
+use local::mapping::Mapping;
+use local::queues::Queues;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// The shortest that SQS knows, so that what failed comes again soon.
+const VISIBILITY: Duration = Duration::from_secs(1);
+
+/// Longer than anything here takes, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_batch_is_an_event_as_lambda_gives_it() {
+    let source = Source::start().await;
+    let sent = source.send_with_attributes("grüezi").await;
+    let invocation = source.invocation().await;
+    let mut event = invocation.event();
+
+    let record = &mut event["Records"][0];
+    let receipt = record["receiptHandle"].take();
+    let sent_at = record["attributes"]["SentTimestamp"].take();
+    let received_at = record["attributes"]["ApproximateFirstReceiveTimestamp"].take();
+    assert_eq!(
+        event,
+        json!({"Records": [{
+            "messageId": sent["MessageId"],
+            "receiptHandle": null,
+            "body": "grüezi",
+            "attributes": {
+                "ApproximateReceiveCount": "1",
+                "SentTimestamp": null,
+                "SenderId": "000000000000",
+                "ApproximateFirstReceiveTimestamp": null,
+            },
+            "messageAttributes": {
+                "event-type": {
+                    "stringValue": "OrderCreated",
+                    "stringListValues": [],
+                    "binaryListValues": [],
+                    "dataType": "String",
+                },
+                "trace": {
+                    "binaryValue": "/wD+",
+                    "stringListValues": [],
+                    "binaryListValues": [],
+                    "dataType": "Binary",
+                },
+            },
+            "md5OfBody": sent["MD5OfMessageBody"],
+            "md5OfMessageAttributes": sent["MD5OfMessageAttributes"],
+            "eventSource": "aws:sqs",
+            "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:events",
+            "awsRegion": "us-east-1",
+        }]})
+    );
+    assert!(!receipt.as_str().unwrap().is_empty());
+    for time in [sent_at, received_at] {
+        assert!(time.as_str().unwrap().parse::<u64>().unwrap() > 1_700_000_000_000, "{time} is in milliseconds");
+    }
+    invocation.succeed().await;
+    source.done(1).await;
+}
+
+#[tokio::test]
+async fn messages_come_in_batches_of_up_to_ten() {
+    let source = Source::start().await;
+    source.send("first").await;
+    let busy = source.invocation().await;
+    for number in 0..12 {
+        source.send(&number.to_string()).await;
+    }
+    busy.succeed().await;
+
+    let mut bodies = BTreeSet::new();
+    for size in [10, 2] {
+        let invocation = source.invocation().await;
+        assert_eq!(invocation.bodies().len(), size);
+        bodies.extend(invocation.bodies());
+        invocation.succeed().await;
+    }
+    assert_eq!(bodies, (0..12).map(|number| number.to_string()).collect());
+    source.done(13).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn what_failed_comes_again_and_the_rest_does_not() {
+    let source = Source::start().await;
+    source.send("first").await;
+    let busy = source.invocation().await;
+    for body in ["good", "bad", "fine"] {
+        source.send(body).await;
+    }
+    busy.succeed().await;
+
+    let batch = source.invocation().await;
+    assert_eq!(batch.bodies(), ["good", "bad", "fine"]);
+    let bad = batch.id_of("bad");
+    batch.respond(&json!({"batchItemFailures": [{"itemIdentifier": bad}]})).await;
+    source.done(3).await;
+
+    let again = source.invocation().await;
+    assert_eq!((again.bodies(), again.receives()), (vec!["bad".to_owned()], 2));
+    assert_eq!(again.id_of("bad"), bad);
+    again.succeed().await;
+    source.done(4).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_message_that_always_fails_ends_in_the_dead_letter_queue_after_five_receives() {
+    let source = Source::start().await;
+    source.send("poison").await;
+    for receives in 1..=5 {
+        let invocation = source.invocation().await;
+        assert_eq!(invocation.receives(), receives);
+        let poison = invocation.id_of("poison");
+        invocation.respond(&json!({"batchItemFailures": [{"itemIdentifier": poison}]})).await;
+    }
+    let dead = source.receive("events-dlq").await;
+    assert_eq!(dead["Messages"][0]["Body"], "poison");
+    source.assert_is_empty().await;
+
+    source.send("healthy").await;
+    let next = source.invocation().await;
+    assert_eq!(next.bodies(), ["healthy"]);
+    next.succeed().await;
+    source.done(1).await;
+}
+
+#[tokio::test]
+async fn a_function_that_ended_is_started_again_and_nothing_is_lost() {
+    let source = Source::start().await;
+    source.send("a").await;
+    let first = source.invocation().await;
+    let process = first.process();
+    first.exit().await;
+
+    let again = source.invocation().await;
+    assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 2));
+    assert_ne!(again.process(), process);
+    again.succeed().await;
+    source.done(1).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_process_that_was_killed_while_idle_costs_no_receive() {
+    let source = Source::start().await;
+    source.send("a").await;
+    let first = source.invocation().await;
+    let process = first.process();
+    first.succeed().await;
+    source.done(1).await;
+    kill(process).await;
+
+    source.send("b").await;
+    let next = source.invocation().await;
+    assert_eq!((next.bodies(), next.receives()), (vec!["b".to_owned()], 1));
+    assert_ne!(next.process(), process);
+    next.succeed().await;
+    source.done(2).await;
+}
+
+#[tokio::test]
+async fn a_function_that_timed_out_is_replaced_and_its_batch_comes_again() {
+    let source = Source::start_with(Settings { timeout: VISIBILITY, ..settings() }, 1).await;
+    source.send("a").await;
+    let stuck = source.invocation().await;
+    let again = source.invocation().await;
+    assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 2));
+    assert_ne!(again.process(), stuck.process());
+    again.succeed().await;
+    source.done(1).await;
+}
+
+#[tokio::test]
+async fn a_function_that_failed_is_kept_and_its_batch_comes_again() {
+    let source = Source::start().await;
+    source.send("a").await;
+    let first = source.invocation().await;
+    let process = first.process();
+    first.fail().await;
+
+    let again = source.invocation().await;
+    assert_eq!((again.receives(), again.process()), (2, process));
+    again.succeed().await;
+    source.done(1).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_batch_response_deletes_nothing() {
+    let answers = [
+        "not JSON",
+        "",
+        "[]",
+        r#""done""#,
+        r#"{"batchItemFailures": {}}"#,
+        r#"{"batchItemFailures": "ID"}"#,
+        r#"{"batchItemFailures": ["ID"]}"#,
+        r#"{"batchItemFailures": [{"itemIdentifier": null}]}"#,
+        r#"{"batchItemFailures": [{"itemIdentifier": ""}]}"#,
+        r#"{"batchItemFailures": [{"ItemIdentifier": "ID"}]}"#,
+        r#"{"batchItemFailures": [{"itemIdentifier": "of another batch"}]}"#,
+        r#"{"batchItemFailures": [{"itemIdentifier": "ID"}, {"itemIdentifier": "of another batch"}]}"#,
+    ];
+    let mut checks = JoinSet::new();
+    for answer in answers {
+        checks.spawn(async move {
+            let source = Source::start().await;
+            source.send("a").await;
+            let first = source.invocation().await;
+            let answer = answer.replace("ID", &first.id_of("a"));
+            first.answer("response", &answer).await;
+            let again = source.invocation().await;
+            assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 2), "after {answer}");
+            again.succeed().await;
+            source.done(1).await;
+        });
+    }
+    while let Some(checked) = checks.join_next().await {
+        checked.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_names_no_failure_is_one_of_success() {
+    let source = Source::start().await;
+    for (answer, sent) in
+        ["null", "{}", r#"{"batchItemFailures": null}"#, r#"{"batchItemFailures": []}"#].iter().zip(1..)
+    {
+        source.send("a").await;
+        source.invocation().await.answer("response", answer).await;
+        source.done(sent).await;
+    }
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_second_process_is_started_only_when_the_first_is_busy() {
+    let source = Source::start_with(settings(), 2).await;
+    let mut processes = BTreeSet::new();
+    for (body, sent) in ["a", "b"].iter().zip(1..) {
+        source.send(body).await;
+        let invocation = source.invocation().await;
+        processes.insert(invocation.process());
+        invocation.succeed().await;
+        source.done(sent).await;
+    }
+    assert_eq!(processes.len(), 1, "one after the other");
+
+    source.send("c").await;
+    let busy = source.invocation().await;
+    source.send("d").await;
+    let other = source.invocation().await;
+    assert_ne!(busy.process(), other.process(), "at once");
+    busy.succeed().await;
+    other.succeed().await;
+    source.done(4).await;
+}
+
+#[tokio::test]
+async fn a_queue_is_as_its_owner_says() {
+    let source = Source::start().await;
+    let attributes = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["All"]})).await;
+    let attributes = &attributes["Attributes"];
+    assert_eq!(attributes["VisibilityTimeout"], "1");
+    let redrive: Value = serde_json::from_str(attributes["RedrivePolicy"].as_str().unwrap()).unwrap();
+    let dead_letters = "arn:aws:sqs:us-east-1:000000000000:events-dlq";
+    assert_eq!(redrive, json!({"deadLetterTargetArn": dead_letters, "maxReceiveCount": 5}));
+}
+
+/// A queue `events`, its API, and the mapping to a function whose handler is this test. All end with this value.
+struct Source {
+    api: SocketAddr,
+    handler: TcpListener,
+    mapping: Mapping,
+    _server: JoinSet<std::io::Result<()>>,
+}
+
+impl Source {
+    async fn start() -> Self {
+        Self::start_with(settings(), 1).await
+    }
+
+    async fn start_with(mut settings: Settings, concurrency: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let api = listener.local_addr().unwrap();
+        let handler = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        settings.environment.push(("HANDLER".to_owned(), handler.local_addr().unwrap().to_string()));
+        let queues = Queues::new(api);
+        let queue = queues.create("events", VISIBILITY).await.unwrap();
+        let mapping = Mapping::start(queue, settings, concurrency);
+        let mut server = JoinSet::new();
+        server.spawn(async move { queues.serve(listener).await });
+        Self { api, handler, mapping, _server: server }
+    }
+
+    async fn send(&self, body: &str) {
+        self.call("SendMessage", "events", json!({"MessageBody": body})).await;
+    }
+
+    async fn send_with_attributes(&self, body: &str) -> Value {
+        let attributes = json!({
+            "event-type": {"DataType": "String", "StringValue": "OrderCreated"},
+            "trace": {"DataType": "Binary", "BinaryValue": "/wD+"},
+        });
+        self.call("SendMessage", "events", json!({"MessageBody": body, "MessageAttributes": attributes})).await
+    }
+
+    /// What comes into a queue, or nothing after a while.
+    async fn receive(&self, queue: &str) -> Value {
+        self.call("ReceiveMessage", queue, json!({"WaitTimeSeconds": 20})).await
+    }
+
+    /// The function's next invocation.
+    async fn invocation(&self) -> Invocation {
+        let (mut stream, _) = timeout(PATIENCE, self.handler.accept()).await.expect("an invocation comes").unwrap();
+        let mut told = Vec::new();
+        stream.read_to_end(&mut told).await.unwrap();
+        Invocation { told: serde_json::from_slice(&told).unwrap(), stream }
+    }
+
+    async fn done(&self, messages: u64) {
+        timeout(PATIENCE, self.mapping.done(messages)).await.expect("the messages are deleted");
+    }
+
+    /// Neither a message that can be received nor one that will be.
+    async fn assert_is_empty(&self) {
+        let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+        let answer = self.call("GetQueueAttributes", "events", json!({"AttributeNames": names})).await;
+        for name in names {
+            assert_eq!(answer["Attributes"][name], "0", "{name}");
+        }
+    }
+
+    /// One request to the SQS API, in its JSON protocol.
+    async fn call(&self, operation: &str, queue: &str, mut request: Value) -> Value {
+        request["QueueUrl"] = json!(format!("http://{}/000000000000/{queue}", self.api));
+        let request = request.to_string();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/x-amz-json-1.0\r\n\
+             x-amz-target: AmazonSQS.{operation}\r\ncontent-length: {}\r\n\r\n",
+            request.len()
+        );
+        let mut stream = TcpStream::connect(self.api).await.unwrap();
+        stream.write_all((head + &request).as_bytes()).await.unwrap();
+        let mut response = String::new();
+        timeout(PATIENCE, stream.read_to_string(&mut response)).await.expect("an answer comes").unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").expect("a response has a head");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{response}");
+        serde_json::from_str(body).unwrap()
+    }
+}
+
+/// An invocation that waits for its answer.
+struct Invocation {
+    told: Value,
+    stream: TcpStream,
+}
+
+impl Invocation {
+    fn event(&self) -> Value {
+        self.told["event"].clone()
+    }
+
+    fn process(&self) -> u64 {
+        self.told["process"].as_u64().unwrap()
+    }
+
+    fn records(&self) -> &[Value] {
+        self.told["event"]["Records"].as_array().unwrap()
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        self.records().iter().map(|record| record["body"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn id_of(&self, body: &str) -> String {
+        let record = self.records().iter().find(|record| record["body"] == body).expect("it is in this batch");
+        record["messageId"].as_str().unwrap().to_owned()
+    }
+
+    /// How often the only message of this batch has been received.
+    fn receives(&self) -> u32 {
+        assert_eq!(self.records().len(), 1);
+        self.records()[0]["attributes"]["ApproximateReceiveCount"].as_str().unwrap().parse().unwrap()
+    }
+
+    async fn succeed(self) {
+        self.respond(&json!({"batchItemFailures": []})).await;
+    }
+
+    async fn respond(self, answer: &Value) {
+        self.answer("response", &answer.to_string()).await;
+    }
+
+    async fn fail(self) {
+        self.answer("error", r#"{"errorType": "Refused", "errorMessage": "as asked"}"#).await;
+    }
+
+    async fn exit(self) {
+        self.answer("exit", "").await;
+    }
+
+    async fn answer(mut self, outcome: &str, answer: &str) {
+        self.stream.write_all(format!("{outcome} {answer}").as_bytes()).await.unwrap();
+        self.stream.shutdown().await.unwrap();
+    }
+}
+
+/// Kills a process, and waits until it has ended: whoever started it can then know.
+async fn kill(process: u64) {
+    let process = process.to_string();
+    assert!(Command::new("kill").args(["-9", &process]).status().await.unwrap().success());
+    let ended = async {
+        loop {
+            let state = Command::new("ps").args(["-o", "stat=", "-p", &process]).output().await.unwrap().stdout;
+            if state.is_empty() || state.starts_with(b"Z") {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, ended).await.expect("a killed process ends");
+}
+
+/// The echo function. Cargo builds examples for `cargo test`, beside the tests.
+fn settings() -> Settings {
+    let test = std::env::current_exe().unwrap();
+    let binary: PathBuf = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
+    assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
+    Settings {
+        name: "echo".to_owned(),
+        handler: "bootstrap".to_owned(),
+        binary,
+        environment: Vec::new(),
+        timeout: Duration::from_secs(30),
+    }
+}
