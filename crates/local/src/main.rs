@@ -7,11 +7,15 @@ use lambda_boot::with_causes;
 use local::stack::{Authorization, Config, Stack, StartError, commands_to_try};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::prelude::*;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     // What a function failed at is told as it happens; standard output is for what to do next.
-    tracing_subscriber::fmt().with_max_level(LevelFilter::WARN).with_writer(std::io::stderr).init();
+    let ours = Targets::new().with_target("local", LevelFilter::WARN);
+    tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(ours).init();
     // A signal drops the system: the engine's thread and the functions' processes end with it.
     let ended = tokio::select! {
         ended = run() => ended,

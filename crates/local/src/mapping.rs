@@ -125,7 +125,7 @@ impl Source {
             Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
             Err(InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
         }
-        Ok(answer?)
+        Ok(answer.map_err(shortened)?)
     }
 
     /// A process that ended while it was idle costs no message a receive.
@@ -167,6 +167,17 @@ impl Source {
             record["md5OfMessageAttributes"] = json!(md5);
         }
         record
+    }
+}
+
+/// A process may have printed thousands of lines; the last ones say why it ended.
+fn shortened(error: InvokeError) -> InvokeError {
+    match error {
+        InvokeError::Exited { log } => {
+            let lines: Vec<&str> = log.lines().collect();
+            InvokeError::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
+        }
+        other @ (InvokeError::Function(_) | InvokeError::TimedOut(_)) => other,
     }
 }
 

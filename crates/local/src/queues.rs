@@ -37,7 +37,7 @@ const LONGEST_WAIT: i32 = 20;
 
 /// The longest that a queue keeps a message:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
-const FOURTEEN_DAYS: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const FOURTEEN_DAYS: Duration = Duration::from_hours(14 * 24);
 
 /// All queues. They are in memory, and end with the last clone of this value.
 #[derive(Debug, Clone)]

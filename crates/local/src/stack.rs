@@ -34,7 +34,7 @@ const EVENT_CONCURRENCY: usize = 2;
 const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long the demo may take. It takes about a second; a message that had to come again takes longer.
-const DEMO_TIMEOUT: Duration = Duration::from_secs(60);
+const DEMO_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Where things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
