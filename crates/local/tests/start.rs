@@ -25,7 +25,7 @@ fn a_setting_that_is_no_number_is_said() {
 
 #[track_caller]
 fn check(variable: &str, value: &str, expected: &str) {
-    let data = std::env::temp_dir().join(format!("local-start-{}", std::process::id()));
+    let data = std::env::temp_dir().join(format!("local-start-{}-{variable}-{value}", std::process::id()));
     let ended = Command::new(env!("CARGO_BIN_EXE_local"))
         .envs([("HTTP_PORT", "0"), ("DYNAMODB_PORT", "0"), ("SQS_PORT", "0"), ("DEMO", "0")])
         .env("DATA_DIR", &data)
