@@ -35,7 +35,7 @@ pub const MAX_RECEIVE_COUNT: u32 = 5;
 const BATCH: i32 = 10;
 const LONGEST_WAIT: i32 = 20;
 
-/// The longest that a queue keeps a message:
+/// The longest that a queue can keep a message, for dead letters; the others keep theirs for four days, as is usual:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
 const FOURTEEN_DAYS: Duration = Duration::from_hours(14 * 24);
 
@@ -113,10 +113,10 @@ impl Queues {
     /// What is received and not deleted is there again after `visibility_timeout`, which counts in whole seconds.
     pub async fn create(&self, name: &str, visibility_timeout: Duration) -> Result<Queue, QueueError> {
         let retention = ("MessageRetentionPeriod", FOURTEEN_DAYS.as_secs().to_string());
-        let dead_letters = self.create_queue(&format!("{name}-dlq"), [retention.clone()]).await?;
+        let dead_letters = self.create_queue(&format!("{name}-dlq"), [retention]).await?;
         let redrive = json!({"deadLetterTargetArn": dead_letters.arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
         let visibility = ("VisibilityTimeout", visibility_timeout.as_secs().to_string());
-        self.create_queue(name, [retention, visibility, ("RedrivePolicy", redrive.to_string())]).await
+        self.create_queue(name, [visibility, ("RedrivePolicy", redrive.to_string())]).await
     }
 
     /// Serves the SQS API, in its JSON protocol and without a look at signatures, until this future is dropped.
