@@ -11,8 +11,8 @@ use serde_json::json;
 /// The consumer whom the printed commands ask for.
 pub(crate) const CONSUMER: &str = "1511300065921";
 
-/// An order under way.
-pub(crate) const ORDER: &str = "demo-1";
+/// An order under way; the examples of the API's document ask for it.
+pub(crate) const ORDER: &str = "99";
 
 /// The events of the demo, in no particular order: the view does not care.
 pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
@@ -20,20 +20,20 @@ pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
     let mut first = Telling { order_id: ORDER, minutes_ago: 40, now, events: &mut events };
     first.created(CONSUMER, "Ajanta", &[("Chicken Vindaloo", "12.34", 2), ("Garlic Naan", "3.50", 1)], "28.18")?;
     first.paid(2_818)?;
-    first.tell("demo-1", Payload::OrderAuthorized(Nothing {}))?;
-    first.tell("demo-1", Payload::TicketCreated(Nothing {}))?;
+    first.tell(ORDER, Payload::OrderAuthorized(Nothing {}))?;
+    first.tell(ORDER, Payload::TicketCreated(Nothing {}))?;
     let ready_by = first.minutes_from_now(5)?;
-    first.tell("demo-1", Payload::TicketAccepted(TicketAccepted { ready_by }))?;
+    first.tell(ORDER, Payload::TicketAccepted(TicketAccepted { ready_by }))?;
     first.revised(3, "40.52")?;
-    first.tell("demo-1", Payload::TicketPreparationStarted(Nothing {}))?;
+    first.tell(ORDER, Payload::TicketPreparationStarted(Nothing {}))?;
     first.delivery()?;
 
-    let mut second = Telling { order_id: "demo-2", minutes_ago: 24 * 60, now, events: &mut events };
+    let mut second = Telling { order_id: "100", minutes_ago: 24 * 60, now, events: &mut events };
     second.created(CONSUMER, "Zur Goldenen Krone", &[("Crème brûlée", "6.50", 1)], "6.50")?;
     second.refused(650)?;
-    second.tell("demo-2", Payload::OrderRejected(Nothing {}))?;
+    second.tell("100", Payload::OrderRejected(Nothing {}))?;
 
-    let mut third = Telling { order_id: "demo-3", minutes_ago: 3, now, events: &mut events };
+    let mut third = Telling { order_id: "101", minutes_ago: 3, now, events: &mut events };
     third.created("42", "Ajanta", &[("Gobhi Bhaji", "9.95", 1)], "9.95")?;
     Ok(events)
 }

@@ -83,6 +83,9 @@ pub enum StartError {
     /// A variable is not what it should be.
     #[error("environment variable {0} must be a number of seconds, from 1 to 43200")]
     NoSeconds(&'static str),
+    /// A variable is not what it should be.
+    #[error("environment variable AUTHORIZATION must be off (also if it is not set) or jwt")]
+    NoAuthorization,
     /// Files or processes.
     #[error("cannot {what}")]
     Io {
@@ -126,7 +129,8 @@ impl Config {
             demo: std::env::var("DEMO").as_deref() != Ok("0"),
             authorization: match std::env::var("AUTHORIZATION").as_deref() {
                 Ok("jwt") => Authorization::Unverified,
-                _ => Authorization::Off,
+                Ok("off") | Err(_) => Authorization::Off,
+                Ok(_) => return Err(StartError::NoAuthorization),
             },
         })
     }
