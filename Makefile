@@ -14,6 +14,11 @@ test: ## Run every test (the first build takes some minutes, the tests about fou
 	awk '/^test result:/ { passed += $$4; failed += $$6 } END { printf "\n%d passed, %d failed\n", passed, failed }' target/test.log; \
 	exit $${failed:-0}
 
+.PHONY: storm
+storm: ## 20,000 events through the local system, shuffled, some twice or malformed, while functions are killed
+	cargo build --workspace --bins
+	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
+
 .PHONY: check
 check: lint deny template contract test ## All that CI checks
 
@@ -48,7 +53,7 @@ template: ## sam validate, cfn-lint and our own checks of template.yaml
 	tests/template/run
 
 .PHONY: rendered
-rendered: ## Make tests/template/rendered.json anew from template.yaml
+rendered: ## Make crates/local/template.json anew from template.yaml
 	tests/template/run --render
 
 .PHONY: run

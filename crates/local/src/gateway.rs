@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -28,7 +28,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use crate::lambda::{Function, InvokeError, PAYLOAD_LIMIT, Settings};
+use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
+use crate::pool::Pool;
+use crate::route::{Matched, Route};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 
@@ -38,47 +40,49 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 /// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended or timed
 /// out. It also ends, unlike in Lambda, with a client that does not wait for its answer.
 ///
-/// `authorizer` gives the event's `requestContext.authorizer` from the request's headers, such as
-/// `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}`; with none, the function sees a request that no authorizer
-/// has looked at. This gateway checks no token and refuses nobody.
+/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from the request's headers, such as
+/// `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}`; with none, and on routes without
+/// authorization, the function sees a request that no authorizer has looked at. This gateway checks no token and refuses
+/// nobody.
 pub async fn serve(
     listener: TcpListener,
     function: Settings,
     concurrency: usize,
+    routes: Vec<Route>,
     authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
 ) -> io::Result<()> {
-    // One is started before it is needed, so that a binary that is not there is found here.
-    let first = Function::start(function.clone()).await?;
+    let function = Pool::new(function);
+    function.warm_up().await?;
     let gateway = Gateway {
+        routes,
         authorizer: Box::new(authorizer),
         port: listener.local_addr()?.port(),
         function,
         places: Semaphore::new(concurrency.max(1)),
-        idle: Mutex::new(vec![first]),
     };
-    let routes = Router::new().fallback(handle).with_state(Arc::new(gateway));
-    axum::serve(listener, routes.into_make_service_with_connect_info::<SocketAddr>()).await
+    let service = Router::new().fallback(handle).with_state(Arc::new(gateway));
+    axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await
 }
 
 type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
 
 struct Gateway {
+    routes: Vec<Route>,
     authorizer: Box<Authorizer>,
     port: u16,
-    function: Settings,
+    function: Pool,
     places: Semaphore,
-    idle: Mutex<Vec<Function>>,
 }
 
 /// Why the client gets the gateway's answer and not the function's.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
+    #[error("no route matches the request")]
+    NoRoute,
     #[error("the request's body could not be read")]
     BrokenBody(#[source] axum::Error),
     #[error("the request's body has more than {PAYLOAD_LIMIT} bytes")]
     LargeBody,
-    #[error("the function did not start")]
-    Start(#[source] io::Error),
     #[error(transparent)]
     Invoke(#[from] InvokeError),
     #[error("the function's answer has a status code but is no response")]
@@ -98,7 +102,10 @@ async fn handle(
 ) -> Response {
     let request_id = Uuid::new_v4().to_string();
     let mut response = gateway.respond(&request_id, client, request).await.unwrap_or_else(|failure| {
-        tracing::error!(request_id, error = &failure as &dyn std::error::Error, "the gateway answers for the function");
+        if !matches!(failure, Failure::NoRoute) {
+            let error = &failure as &dyn std::error::Error;
+            tracing::error!(request_id, error, "the gateway answers for the function");
+        }
         failure.into_response()
     });
     if let Ok(request_id) = HeaderValue::try_from(request_id) {
@@ -115,31 +122,14 @@ impl Gateway {
         if body.len() > PAYLOAD_LIMIT {
             return Err(Failure::LargeBody);
         }
-        let answer = self.invoke(self.event(request_id, client, &head, &body)).await?;
-        response(&head.method, answer)
-    }
-
-    async fn invoke(&self, event: Value) -> Result<Value, Failure> {
+        let route = Route::find(&self.routes, &head.method, head.uri.path()).ok_or(Failure::NoRoute)?;
+        let event = self.event(request_id, client, &head, &body, &route);
         // The error would be that the semaphore is closed, which it never is.
         let _place = self.places.acquire().await;
-        let idle = self.idle().pop();
-        let function = match idle {
-            Some(function) => function,
-            None => Function::start(self.function.clone()).await.map_err(Failure::Start)?,
-        };
-        let answer = function.invoke(event).await;
-        match answer {
-            Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
-            Err(InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
-        }
-        Ok(answer?)
+        response(&head.method, self.function.invoke(event).await?)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Function>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &Bytes) -> Value {
+    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &Bytes, route: &Matched<'_>) -> Value {
         // API Gateway decodes the path of an HTTP API, in spite of `rawPath`'s name, but not the query string:
         // https://github.com/aws/aws-lambda-dotnet/pull/1901.
         let path = percent_decode_str(head.uri.path()).decode_utf8_lossy();
@@ -152,16 +142,17 @@ impl Gateway {
         let now = OffsetDateTime::now_utc();
         without_nulls(json!({
             "version": "2.0",
-            "routeKey": "$default",
+            "routeKey": route.key,
             "rawPath": path,
             "rawQueryString": query,
             "cookies": cookies(&head.headers),
             "headers": self.headers(&head.headers, client),
             "queryStringParameters": parameters(query),
+            "pathParameters": (!route.parameters.is_empty()).then_some(&route.parameters),
             "requestContext": without_nulls(json!({
                 "accountId": "000000000000",
                 "apiId": "local",
-                "authorizer": (self.authorizer)(&head.headers),
+                "authorizer": route.is_authorized.then(|| (self.authorizer)(&head.headers)).flatten(),
                 "domainName": "localhost",
                 "domainPrefix": "localhost",
                 "http": {
@@ -172,7 +163,7 @@ impl Gateway {
                     "userAgent": user_agent,
                 },
                 "requestId": request_id,
-                "routeKey": "$default",
+                "routeKey": route.key,
                 "stage": "$default",
                 "time": common_log_time(now),
                 "timeEpoch": now.unix_timestamp_nanos() / 1_000_000,
@@ -278,11 +269,11 @@ fn response(method: &Method, answer: Value) -> Result<Response, Failure> {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let (status, message) = match self {
+            Self::NoRoute => (StatusCode::NOT_FOUND, "Not Found"),
             Self::BrokenBody(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
             Self::LargeBody => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
             Self::Invoke(InvokeError::TimedOut(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-            Self::Invoke(InvokeError::Function(_) | InvokeError::Exited { .. })
-            | Self::Start(_)
+            Self::Invoke(InvokeError::NotStarted(_) | InvokeError::Function(_) | InvokeError::Exited { .. })
             | Self::Answer(_)
             | Self::Http(_)
             | Self::Interim(_)

@@ -1,7 +1,8 @@
 //! A Lambda function: its binary as a process, behind the Runtime API.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +38,26 @@ pub struct Settings {
     pub environment: Vec<(String, String)>,
     /// The function's timeout.
     pub timeout: Duration,
+    /// The function's memory, in megabytes. It is told to the function, but nothing holds it to that.
+    pub memory_size: u32,
+    /// Where all that its processes print is kept, if anywhere.
+    pub log_file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// A function with nothing in its environment, half a minute and 256 MB.
+    #[must_use]
+    pub fn new(name: &str, handler: &str, binary: PathBuf) -> Self {
+        Self {
+            name: name.to_owned(),
+            handler: handler.to_owned(),
+            binary,
+            environment: Vec::new(),
+            timeout: Duration::from_secs(30),
+            memory_size: 256,
+            log_file: None,
+        }
+    }
 }
 
 /// A running function. Its process ends when this value is dropped.
@@ -44,7 +65,7 @@ pub struct Settings {
 pub struct Function {
     invocations: mpsc::UnboundedSender<Invocation>,
     process: AsyncMutex<Process>,
-    log: Arc<Mutex<VecDeque<String>>>,
+    log: Arc<Mutex<Log>>,
     timeout: Duration,
     /// The Runtime API; it ends with this value.
     _api: JoinSet<()>,
@@ -57,9 +78,19 @@ struct Process {
     readers: JoinSet<()>,
 }
 
+/// What a process printed: its last lines, and all of them if there is a file.
+#[derive(Debug)]
+struct Log {
+    lines: VecDeque<String>,
+    file: Option<File>,
+}
+
 /// Why an invocation gave no response.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum InvokeError {
+    /// There was no process to invoke.
+    #[error("the function did not start")]
+    NotStarted(#[source] io::Error),
     /// The function said that it failed: an object with `errorType` and `errorMessage`.
     #[error("the function failed: {0}")]
     Function(Value),
@@ -74,7 +105,8 @@ pub enum InvokeError {
     TimedOut(Duration),
 }
 
-type Answer = Result<Value, InvokeError>;
+/// What came of an invocation.
+pub type Answer = Result<Value, InvokeError>;
 
 #[derive(Debug)]
 struct Invocation {
@@ -96,12 +128,13 @@ impl Function {
             let _ = axum::serve(listener, routes).await;
         });
 
+        let file = settings.log_file.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
         let mut child = Command::new(&settings.binary)
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("AWS_LAMBDA_RUNTIME_API", api.to_string())
             .env("AWS_LAMBDA_FUNCTION_NAME", &settings.name)
-            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", settings.memory_size.to_string())
             .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
             .env("_HANDLER", &settings.handler)
             .envs(settings.environment)
@@ -110,7 +143,7 @@ impl Function {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let log = Arc::default();
+        let log = Arc::new(Mutex::new(Log { lines: VecDeque::new(), file }));
         let mut readers = JoinSet::new();
         if let Some(stdout) = child.stdout.take() {
             readers.spawn(keep_lines(stdout, Arc::clone(&log)));
@@ -162,23 +195,32 @@ impl Function {
 
 impl Process {
     /// All that a process that has ended printed, line by line.
-    async fn last_words(&mut self, log: &Mutex<VecDeque<String>>) -> Vec<String> {
+    async fn last_words(&mut self, log: &Mutex<Log>) -> Vec<String> {
         while self.readers.join_next().await.is_some() {}
-        log.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        log.lock().unwrap_or_else(PoisonError::into_inner).lines.drain(..).collect()
     }
 }
 
 /// A process may run for long; its last lines are the ones that say why it ended.
 const KEPT_LINES: usize = 10_000;
 
-async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<VecDeque<String>>>) {
+async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        if log.len() == KEPT_LINES {
-            log.pop_front();
+        log.lock().unwrap_or_else(PoisonError::into_inner).keep(line);
+    }
+}
+
+impl Log {
+    fn keep(&mut self, line: String) {
+        if let Some(file) = &mut self.file {
+            // In one write, for the function's other processes write there too. A full disk must not stop the function.
+            let _ = file.write_all(format!("{line}\n").as_bytes());
         }
-        log.push_back(line);
+        if self.lines.len() == KEPT_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line);
     }
 }
 

@@ -1,15 +1,19 @@
-//! `make run`: the system on this machine, until Ctrl-C.
+//! `make run`: the system on this machine, until Ctrl-C. `local invoke FUNCTION FILE`: one invocation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lambda_boot::with_causes;
-use local::stack::{Authorization, Config, Stack, StartError, commands_to_try};
+use local::invoke::{Invoked, invoke};
+use local::stack::{Authorization, Config, Stack};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
+
+const USAGE: &str =
+    "usage: local, or local invoke FUNCTION FILE, as in local invoke OrderCreated events/OrderCreated.json";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -24,7 +28,7 @@ async fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", with_causes(&error));
+            eprintln!("error: {}", with_causes(&*error));
             ExitCode::FAILURE
         }
     }
@@ -41,17 +45,40 @@ async fn asked_to_stop() {
     }
 }
 
-async fn run() -> Result<(), StartError> {
+type Error = Box<dyn std::error::Error>;
+
+async fn run() -> Result<(), Error> {
     // The functions' binaries are built beside this one.
     let here = std::env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)).unwrap_or_default();
     let config = Config::from_env(here)?;
-    let (port, sqs_port, authorization) = (config.http_port, config.sqs_port, config.authorization);
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => serve(config).await,
+        ["invoke", function, file] => invoke_with(&config, function, Path::new(file)).await,
+        _ => Err(USAGE.into()),
+    }
+}
+
+async fn serve(config: Config) -> Result<(), Error> {
+    let authorization = config.authorization;
     let stack = Stack::start(config).await?;
-    println!("ready http://127.0.0.1:{port}");
+    println!("ready {}", stack.http_url());
+    println!("{}", stack.places());
     match authorization {
         Authorization::Off => println!("authorization is off: everybody sees everything. Try:"),
         Authorization::Unverified => println!("bearer tokens count, but their signatures are not checked. Try:"),
     }
-    println!("{}", commands_to_try(port, sqs_port));
-    stack.serve().await
+    println!("{}", stack.commands_to_try());
+    Ok(stack.serve().await?)
+}
+
+async fn invoke_with(config: &Config, function: &str, file: &Path) -> Result<(), Error> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let event = serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", file.display()))?;
+    let Invoked { answer, log } = invoke(config, function, event).await?;
+    for line in log {
+        eprintln!("{line}");
+    }
+    println!("{answer}");
+    Ok(())
 }

@@ -4,9 +4,8 @@
 //! <https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html>.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use std::{io, mem};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -14,7 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::lambda::{Function, InvokeError, Settings};
+use crate::lambda::{InvokeError, Settings};
+use crate::pool::Pool;
 use crate::queues::{Message, MessageAttribute, Queue, QueueError, REGION};
 
 /// How long a queue that cannot be read is left alone.
@@ -30,12 +30,12 @@ pub struct Mapping {
 impl Mapping {
     /// Starts to poll.
     ///
-    /// At most `concurrency` (at least one) of the function's processes run at once. One is started when there are
-    /// messages and none is idle, and ends when the queue has long been silent.
+    /// At most `concurrency` (at least one) of the function's processes run at once, with up to `batch_size` messages each.
+    /// One is started when there are messages and none is idle, and ends when the queue has long been silent.
     #[must_use]
-    pub fn start(queue: Queue, function: Settings, concurrency: usize) -> Self {
+    pub fn start(queue: Queue, function: Settings, batch_size: i32, concurrency: usize) -> Self {
         let (counter, done) = watch::channel(0);
-        let source = Source { queue, function, idle: Mutex::default(), done: counter };
+        let source = Source { queue, function: Pool::new(function), batch_size, done: counter };
         let mut poller = JoinSet::new();
         poller.spawn(poll(Arc::new(source), concurrency.max(1)));
         Self { done, _poller: poller }
@@ -50,16 +50,14 @@ impl Mapping {
 
 struct Source {
     queue: Queue,
-    function: Settings,
-    idle: Mutex<Vec<Function>>,
+    function: Pool,
+    batch_size: i32,
     done: watch::Sender<u64>,
 }
 
 /// Why no message of a batch is deleted.
 #[derive(Debug, thiserror::Error)]
 enum BatchError {
-    #[error("the function did not start")]
-    Start(#[source] io::Error),
     #[error(transparent)]
     Invoke(#[from] InvokeError),
     #[error("the function's answer is no batch response")]
@@ -75,8 +73,8 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
         while batches.len() >= concurrency {
             batches.join_next().await;
         }
-        match source.queue.receive().await {
-            Ok(batch) if batch.is_empty() => source.let_idle_go(),
+        match source.queue.receive(source.batch_size).await {
+            Ok(batch) if batch.is_empty() => source.function.let_idle_go(),
             Ok(batch) => {
                 let source = Arc::clone(&source);
                 batches.spawn(async move { source.handle(&batch).await });
@@ -106,44 +104,13 @@ impl Source {
 
     /// Gives how many messages failed.
     async fn try_handle(&self, batch: &[Message]) -> Result<usize, BatchError> {
-        let answer = self.invoke(self.event(batch)).await?;
+        let answer = self.function.invoke(self.event(batch)).await.map_err(shortened)?;
         let failed = failures(&answer, batch).ok_or(BatchError::Answer)?;
         for message in batch.iter().filter(|message| !failed.contains(message.id.as_str())) {
             self.queue.delete(message).await?;
             self.done.send_modify(|done| *done += 1);
         }
         Ok(failed.len())
-    }
-
-    async fn invoke(&self, event: Value) -> Result<Value, BatchError> {
-        let function = match self.take_idle().await {
-            Some(function) => function,
-            None => Function::start(self.function.clone()).await.map_err(BatchError::Start)?,
-        };
-        let answer = function.invoke(event).await;
-        match answer {
-            Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
-            Err(InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
-        }
-        Ok(answer.map_err(shortened)?)
-    }
-
-    /// A process that ended while it was idle costs no message a receive.
-    async fn take_idle(&self) -> Option<Function> {
-        loop {
-            let function = self.idle().pop()?;
-            if function.is_running().await {
-                return Some(function);
-            }
-        }
-    }
-
-    fn let_idle_go(&self) {
-        drop(mem::take(&mut *self.idle()));
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Function>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn event(&self, batch: &[Message]) -> Value {
@@ -177,7 +144,7 @@ fn shortened(error: InvokeError) -> InvokeError {
             let lines: Vec<&str> = log.lines().collect();
             InvokeError::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
         }
-        other @ (InvokeError::Function(_) | InvokeError::TimedOut(_)) => other,
+        other @ (InvokeError::NotStarted(_) | InvokeError::Function(_) | InvokeError::TimedOut(_)) => other,
     }
 }
 

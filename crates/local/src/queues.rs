@@ -2,24 +2,27 @@
 //!
 //! The engine is rustack, which is young: no other module knows it, so that another can take its place.
 
-use std::collections::BTreeMap;
+mod move_task;
+
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustack_sqs_core::config::SqsConfig;
-use rustack_sqs_core::handler::RustackSqsHandler;
 use rustack_sqs_core::provider::RustackSqs;
 use rustack_sqs_http::service::{SqsHttpConfig, SqsHttpService};
 use rustack_sqs_model::error::SqsError;
 use rustack_sqs_model::input::{CreateQueueInput, DeleteMessageInput, ReceiveMessageInput, SendMessageInput};
 use rustack_sqs_model::types;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+
+use self::move_task::Api;
 
 /// The region of all that is local.
 pub const REGION: &str = "us-east-1";
@@ -27,17 +30,35 @@ pub const REGION: &str = "us-east-1";
 /// The account of all that is local.
 pub const ACCOUNT: &str = "000000000000";
 
-/// How often a message is received before it goes to the dead-letter queue.
-pub const MAX_RECEIVE_COUNT: u32 = 5;
-
 /// The most messages that one receive gives, and its longest wait:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html>.
-const BATCH: i32 = 10;
+const LARGEST_BATCH: i32 = 10;
 const LONGEST_WAIT: i32 = 20;
 
-/// The longest that a queue can keep a message, for dead letters; the others keep theirs for four days, as is usual:
-/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
-const FOURTEEN_DAYS: Duration = Duration::from_hours(14 * 24);
+/// What SQS needs to know of a queue. Times are in seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// The queue's name.
+    pub name: String,
+    /// When a message that was received and not deleted is there again.
+    pub visibility_timeout: u64,
+    /// How long a message is kept.
+    pub message_retention_period: u64,
+    /// Where a message goes that was received too often, and how often that is.
+    #[serde(flatten)]
+    pub redrive: Option<Redrive>,
+}
+
+/// Where a message goes that was received too often.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Redrive {
+    /// The name of the queue for it.
+    pub dead_letter_queue: String,
+    /// How often it may be received before.
+    pub max_receive_count: u32,
+}
 
 /// All queues. They are in memory, and end with the last clone of this value.
 #[derive(Debug, Clone)]
@@ -108,22 +129,29 @@ impl Queues {
         Self { engine: Arc::new(RustackSqs::new(config)) }
     }
 
-    /// Creates a queue, and the dead-letter queue `<name>-dlq` that a message goes to after [`MAX_RECEIVE_COUNT`] receives.
-    ///
-    /// What is received and not deleted is there again after `visibility_timeout`, which counts in whole seconds.
-    pub async fn create(&self, name: &str, visibility_timeout: Duration) -> Result<Queue, QueueError> {
-        let retention = ("MessageRetentionPeriod", FOURTEEN_DAYS.as_secs().to_string());
-        let dead_letters = self.create_queue(&format!("{name}-dlq"), [retention]).await?;
-        let redrive = json!({"deadLetterTargetArn": dead_letters.arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
-        let visibility = ("VisibilityTimeout", visibility_timeout.as_secs().to_string());
-        self.create_queue(name, [visibility, ("RedrivePolicy", redrive.to_string())]).await
+    /// Creates a queue. The one for its dead letters must be there.
+    pub async fn create(&self, settings: &Settings) -> Result<Queue, QueueError> {
+        let mut attributes = HashMap::from([
+            ("VisibilityTimeout".to_owned(), settings.visibility_timeout.to_string()),
+            ("MessageRetentionPeriod".to_owned(), settings.message_retention_period.to_string()),
+        ]);
+        if let Some(Redrive { dead_letter_queue, max_receive_count }) = &settings.redrive {
+            let policy = json!({"deadLetterTargetArn": arn(dead_letter_queue), "maxReceiveCount": max_receive_count});
+            attributes.insert("RedrivePolicy".to_owned(), policy.to_string());
+        }
+        let queue_name = settings.name.clone();
+        let created = self
+            .engine
+            .create_queue(CreateQueueInput { queue_name, attributes, ..CreateQueueInput::default() })
+            .await?;
+        let (engine, url) = (Arc::clone(&self.engine), created.queue_url.unwrap_or_default());
+        Ok(Queue { engine, url, arn: arn(&settings.name) })
     }
 
     /// Serves the SQS API, in its JSON protocol and without a look at signatures, until this future is dropped.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
-        let handler = Arc::new(RustackSqsHandler::new(Arc::clone(&self.engine)));
         let config = SqsHttpConfig { region: REGION.to_owned(), ..SqsHttpConfig::default() };
-        let service = SqsHttpService::new(handler, config);
+        let service = SqsHttpService::new(Arc::new(Api::new(Arc::clone(&self.engine))), config);
         let mut connections = JoinSet::new();
         loop {
             let (stream, _) = listener.accept().await?;
@@ -135,21 +163,10 @@ impl Queues {
             while connections.try_join_next().is_some() {}
         }
     }
+}
 
-    async fn create_queue(
-        &self,
-        name: &str,
-        attributes: impl IntoIterator<Item = (&str, String)>,
-    ) -> Result<Queue, QueueError> {
-        let input = CreateQueueInput {
-            queue_name: name.to_owned(),
-            attributes: attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            ..CreateQueueInput::default()
-        };
-        let created = self.engine.create_queue(input).await?;
-        let (engine, url) = (Arc::clone(&self.engine), created.queue_url.unwrap_or_default());
-        Ok(Queue { engine, url, arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}") })
-    }
+fn arn(queue: &str) -> String {
+    format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}")
 }
 
 impl Queue {
@@ -172,12 +189,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Up to ten messages. Waits for the first one, but not forever: none are no error.
-    pub async fn receive(&self) -> Result<Vec<Message>, QueueError> {
+    /// Up to `most` messages, and no more than ten. Waits for the first one, but not forever: none are no error.
+    pub async fn receive(&self, most: i32) -> Result<Vec<Message>, QueueError> {
         let all = || vec!["All".to_owned()];
         let input = ReceiveMessageInput {
             queue_url: self.url.clone(),
-            max_number_of_messages: Some(BATCH),
+            max_number_of_messages: Some(most.min(LARGEST_BATCH)),
             wait_time_seconds: Some(LONGEST_WAIT),
             message_system_attribute_names: all(),
             message_attribute_names: all(),

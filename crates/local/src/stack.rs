@@ -15,23 +15,18 @@ use tokio::net::TcpListener;
 
 use crate::lambda::Settings;
 use crate::mapping::Mapping;
-use crate::queues::{ACCOUNT, Queue, QueueError, Queues, REGION};
+use crate::queues::{self, Queue, QueueError, Queues, REGION};
+use crate::template::{Function, Projection, Template};
 use crate::{demo, gateway};
 
 const ORDERS: &str = "ftgo-order-history";
 const RECORDS: &str = "ftgo-order-history-idempotency";
 
-/// The binary that serves every event type.
-const EVENT_HANDLER: &str = "event-handler";
-
 /// How many requests the HTTP API serves at once.
 const HTTP_CONCURRENCY: usize = 4;
 
-/// How many batches of one event type are handled at once.
+/// How many batches of one event type are handled at once. Lambda would handle more, but has more cores.
 const EVENT_CONCURRENCY: usize = 2;
-
-/// How long the HTTP API waits for its function.
-const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long the demo may take. It takes about a second; a message that had to come again takes longer.
 const DEMO_TIMEOUT: Duration = Duration::from_mins(1);
@@ -94,6 +89,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// What the template says cannot be read.
+    #[error("cannot read the template")]
+    Template(#[from] serde_json::Error),
     /// A table could not be created or read.
     #[error("cannot set up the tables")]
     Tables(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -158,9 +156,9 @@ fn seconds(variable: &'static str, default: u64) -> Result<Duration, StartError>
 pub struct Stack {
     sources: Vec<Source>,
     queues: Queues,
-    sqs: TcpListener,
+    sqs: Port,
     engine: Engine,
-    http: TcpListener,
+    http: Port,
     config: Config,
 }
 
@@ -172,25 +170,23 @@ struct Source {
     mapping: Mapping,
 }
 
+/// A port that is open, and where it is.
+#[derive(Debug)]
+struct Port {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
 impl Stack {
     /// Starts the engine, sets up tables and queues, and publishes the demo for an empty store.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let http = bind(config.http_port, "the HTTP port", "HTTP_PORT").await?;
-        let sqs = bind(config.sqs_port, "the SQS port", "SQS_PORT").await?;
-        let dir = &config.data_dir;
-        let file = dir.join("dynamodb.sqlite");
-        let engine = std::fs::create_dir_all(dir)
-            .and_then(|()| Engine::open(&file, loopback(config.dynamodb_port)))
-            .map_err(|error| not_opened(error, &file.display().to_string(), config.dynamodb_port, "DYNAMODB_PORT"))?;
-        let address =
-            sqs.local_addr().map_err(|error| not_opened(error, "the SQS port", config.sqs_port, "SQS_PORT"))?;
-        let queues = Queues::new(address);
-        // Its processes start with the first messages; that it is there is found out now.
-        let handler = config.binaries.join(EVENT_HANDLER);
-        std::fs::metadata(&handler)
-            .map_err(|source| StartError::Io { what: format!("find {}", handler.display()), source })?;
+        let http = Port::open(config.http_port, "HTTP_PORT").await?;
+        let sqs = Port::open(config.sqs_port, "SQS_PORT").await?;
+        let engine = config.open_engine(config.dynamodb_port)?;
+        let is_new = create_tables(&engine).await?;
+        config.clear_logs()?;
+        let queues = Queues::new(sqs.address);
         let mut stack = Self { sources: Vec::new(), queues, sqs, engine, http, config };
-        let is_new = stack.create_tables().await?;
         for &event_type in EventType::ALL {
             let source = stack.create_source(event_type).await?;
             stack.sources.push(source);
@@ -203,32 +199,59 @@ impl Stack {
 
     /// Serves the HTTP API and the SQS API until this future is dropped.
     pub async fn serve(self) -> Result<(), StartError> {
-        let query_api = self.function("query-api", "bootstrap", "query-api", HTTP_TIMEOUT);
-        let http = gateway::serve(self.http, query_api, HTTP_CONCURRENCY, unverified_claims);
-        let sqs = self.queues.serve(self.sqs);
+        let template = Template::read()?;
+        let mut query_api = self.config.function(&template.http.query_api, &self.engine.endpoint())?;
+        query_api.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
+        let routes = template.http.routes;
+        let http = gateway::serve(self.http.listener, query_api, HTTP_CONCURRENCY, routes, unverified_claims);
+        let sqs = self.queues.serve(self.sqs.listener);
         tokio::select! {
             served = http => served.map_err(|source| StartError::Io { what: "serve HTTP".to_owned(), source }),
             served = sqs => served.map_err(|source| StartError::Io { what: "serve SQS".to_owned(), source }),
         }
     }
 
-    async fn create_tables(&self) -> Result<bool, StartError> {
-        let client = self.engine.client();
-        let created = order_store::table::create_if_missing(&client, ORDERS)
-            .await
-            .map_err(|error| StartError::Tables(error.into()))?;
-        idempotency::create_table(&client, RECORDS).await.map_err(|error| StartError::Tables(error.into()))?;
-        Ok(created)
+    /// Where the HTTP API is.
+    #[must_use]
+    pub fn http_url(&self) -> String {
+        self.http.url()
+    }
+
+    /// What else is where, in one line.
+    #[must_use]
+    pub fn places(&self) -> String {
+        let (dynamodb, sqs, logs) = (self.engine.endpoint(), self.sqs.url(), self.config.logs());
+        format!("DynamoDB at {dynamodb}, SQS at {sqs}, the functions' logs in {}", logs.display())
+    }
+
+    /// What to try first: an order, an event for it, a consumer's history.
+    #[must_use]
+    pub fn commands_to_try(&self) -> String {
+        let (order, consumer) = (demo::ORDER, demo::CONSUMER);
+        let (event_type, message) = demo::next_message(now());
+        let (http, sqs) = (self.http.url(), self.sqs.url());
+        let queue = self.sources.iter().find(|source| source.event_type == event_type);
+        let queue_url = queue.map(|source| source.queue.url()).unwrap_or_default();
+        format!(
+            "  curl {http}/orders/{order}\n  \
+               aws sqs send-message --no-sign-request --region {REGION} --endpoint-url {sqs} \\\n    \
+                 --queue-url {queue_url} \\\n    \
+                 --message-body '{message}'\n  \
+               curl '{http}/orders?consumerId={consumer}'"
+        )
     }
 
     async fn create_source(&self, event_type: EventType) -> Result<Source, StartError> {
-        let name = format!("{ORDERS}-{event_type}");
+        let Projection { queue, dead_letter_queue, handler, batch_size } = Projection::of(event_type)?;
+        self.queues.create(&dead_letter_queue).await?;
         let visibility_timeout = self.config.visibility_timeout;
-        let queue = self.queues.create(&name, visibility_timeout).await?;
+        let queue = queues::Settings { visibility_timeout: visibility_timeout.as_secs(), ..queue };
+        let queue = self.queues.create(&queue).await?;
+        let mut function = self.config.function(&handler, &self.engine.endpoint())?;
         // A function that was killed has claimed its events for as long as it might have run. When they come again, that
         // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
-        let function = self.function(&name, event_type.name(), EVENT_HANDLER, visibility_timeout / 2);
-        let mapping = Mapping::start(queue.clone(), function, EVENT_CONCURRENCY);
+        function.timeout = function.timeout.min(visibility_timeout / 2);
+        let mapping = Mapping::start(queue.clone(), function, batch_size, EVENT_CONCURRENCY);
         Ok(Source { event_type, queue, mapping })
     }
 
@@ -252,40 +275,75 @@ impl Stack {
         let in_time = tokio::time::timeout(DEMO_TIMEOUT, projected).await;
         in_time.map_err(|_| failed(&format!("it took longer than {DEMO_TIMEOUT:?}")))
     }
+}
 
-    fn function(&self, name: &str, handler: &str, binary: &str, timeout: Duration) -> Settings {
-        let environment = [
-            ("ORDER_HISTORY_TABLE", ORDERS.to_owned()),
-            ("IDEMPOTENCY_TABLE", RECORDS.to_owned()),
-            ("AUTHORIZATION", self.config.authorization.name().to_owned()),
-            ("AWS_ENDPOINT_URL_DYNAMODB", self.engine.endpoint()),
-            ("AWS_REGION", REGION.to_owned()),
-            ("AWS_ACCESS_KEY_ID", "local".to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
+/// Creates the tables that are not there; says whether the orders' was one of them.
+pub(crate) async fn create_tables(engine: &Engine) -> Result<bool, StartError> {
+    let client = engine.client();
+    let created = order_store::table::create_if_missing(&client, ORDERS)
+        .await
+        .map_err(|error| StartError::Tables(error.into()))?;
+    idempotency::create_table(&client, RECORDS).await.map_err(|error| StartError::Tables(error.into()))?;
+    Ok(created)
+}
+
+impl Config {
+    /// Opens the engine on the data that is kept, at a port.
+    pub(crate) fn open_engine(&self, port: u16) -> Result<Engine, StartError> {
+        let file = self.data_dir.join("dynamodb.sqlite");
+        let opened = std::fs::create_dir_all(&self.data_dir).and_then(|()| Engine::open(&file, loopback(port)));
+        opened.map_err(|error| not_opened(error, &file.display().to_string(), port, "DYNAMODB_PORT"))
+    }
+
+    /// A function as the template has it, with a DynamoDB that is at `dynamodb`.
+    pub(crate) fn function(&self, function: &Function, dynamodb: &str) -> Result<Settings, StartError> {
+        let binary = self.binaries.join(function.binary());
+        // Its processes start with the first events; that it is there is found out now.
+        std::fs::metadata(&binary)
+            .map_err(|source| StartError::Io { what: format!("find {}", binary.display()), source })?;
+        let ours = [
+            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+            ("AWS_REGION", REGION),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
         ];
-        Settings {
-            name: name.to_owned(),
-            handler: handler.to_owned(),
-            binary: self.config.binaries.join(binary),
-            environment: environment.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-            timeout,
-        }
+        let ours = ours.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(Settings {
+            name: function.name.clone(),
+            handler: function.handler.clone(),
+            binary,
+            environment: function.environment.clone().into_iter().chain(ours).collect(),
+            timeout: function.timeout(),
+            memory_size: function.memory_size,
+            log_file: Some(self.logs().join(format!("{}.log", function.name))),
+        })
+    }
+
+    /// The logs are those of this run, and of what is invoked beside it.
+    fn clear_logs(&self) -> Result<(), StartError> {
+        let logs = self.logs();
+        let cleared = match std::fs::remove_dir_all(&logs) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => std::fs::create_dir_all(&logs),
+        };
+        cleared.map_err(|source| StartError::Io { what: format!("clear {}", logs.display()), source })
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.data_dir.join("logs")
     }
 }
 
-/// What to try first: an order, an event for it, a consumer's history.
-#[must_use]
-pub fn commands_to_try(http_port: u16, sqs_port: u16) -> String {
-    let (order, consumer) = (demo::ORDER, demo::CONSUMER);
-    let (event_type, message) = demo::next_message(now());
-    let (http, sqs) = (format!("http://127.0.0.1:{http_port}"), format!("http://127.0.0.1:{sqs_port}"));
-    format!(
-        "  curl {http}/orders/{order}\n  \
-           aws sqs send-message --no-sign-request --region {REGION} --endpoint-url {sqs} \\\n    \
-             --queue-url {sqs}/{ACCOUNT}/{ORDERS}-{event_type} \\\n    \
-             --message-body '{message}'\n  \
-           curl '{http}/orders?consumerId={consumer}'"
-    )
+impl Port {
+    async fn open(port: u16, variable: &'static str) -> Result<Self, StartError> {
+        let opened = TcpListener::bind(loopback(port)).await;
+        let opened = opened.and_then(|listener| Ok(Self { address: listener.local_addr()?, listener }));
+        opened.map_err(|error| not_opened(error, &format!("port {port}"), port, variable))
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
 }
 
 /// The claims of a bearer token, as API Gateway's JWT authorizer hands them over after it has checked the token.
@@ -299,10 +357,6 @@ fn unverified_claims(headers: &HeaderMap) -> Option<Value> {
 fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.as_millis().try_into().ok().and_then(Timestamp::from_millis).unwrap_or(Timestamp::EPOCH)
-}
-
-async fn bind(port: u16, what: &str, variable: &'static str) -> Result<TcpListener, StartError> {
-    TcpListener::bind(loopback(port)).await.map_err(|error| not_opened(error, what, port, variable))
 }
 
 fn not_opened(source: io::Error, what: &str, port: u16, variable: &'static str) -> StartError {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use local::gateway;
 use local::lambda::{PAYLOAD_LIMIT, Settings};
+use local::route::Route;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -39,7 +40,7 @@ async fn a_request_is_an_event_of_format_2() {
         event,
         json!({
             "version": "2.0",
-            "routeKey": "$default",
+            "routeKey": "ANY /orders/{orderId}",
             "rawPath": "/orders/café +1",
             "rawQueryString": "status=APPROVED&keywords=a%20b&keywords=c+d&flag",
             "cookies": ["a=1", "b=2", "c=3"],
@@ -54,6 +55,7 @@ async fn a_request_is_an_event_of_format_2() {
                 "x-forwarded-proto": "http",
             },
             "queryStringParameters": {"status": "APPROVED", "keywords": "a b,c d", "flag": ""},
+            "pathParameters": {"orderId": "café +1"},
             "requestContext": {
                 "accountId": "000000000000",
                 "apiId": "local",
@@ -67,7 +69,7 @@ async fn a_request_is_an_event_of_format_2() {
                     "userAgent": "a-test",
                 },
                 "requestId": null,
-                "routeKey": "$default",
+                "routeKey": "ANY /orders/{orderId}",
                 "stage": "$default",
                 "time": null,
                 "timeEpoch": null,
@@ -115,6 +117,9 @@ async fn the_authorizers_value_is_in_the_request_context() {
     assert_eq!(event["requestContext"]["authorizer"], expected);
     let event = gateway.send("GET", "/", b"").await.json();
     assert_eq!(event["requestContext"].get("authorizer"), None, "nobody vouched for this one");
+    let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ok\r\nconnection: close\r\n\r\n";
+    let event = exchange(gateway.address, request.as_bytes()).await.json();
+    assert_eq!(event["requestContext"].get("authorizer"), None, "this route asks for nobody");
 }
 
 #[tokio::test]
@@ -273,8 +278,20 @@ async fn a_request_waits_for_an_idle_process() {
 async fn a_binary_that_is_not_there_is_found_at_the_start() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let settings = Settings { binary: PathBuf::from("/nowhere/bootstrap"), ..settings() };
-    let error = gateway::serve(listener, settings, 1, |_| None).await.unwrap_err();
+    let error = gateway::serve(listener, settings, 1, routes(), |_| None).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn what_no_route_matches_is_not_found() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let only = vec![Route { key: "GET /orders".to_owned(), authorization: "NONE".to_owned() }];
+    let _server = JoinSet::from_iter([gateway::serve(listener, settings(), 1, only, |_| None)]);
+    assert_eq!(send(address, "GET", "/orders", b"").await.status, 200);
+    for (method, path) in [("POST", "/orders"), ("GET", "/orders/99"), ("GET", "/")] {
+        send(address, method, path, b"").await.assert_is_the_gateways(404, "Not Found", path);
+    }
 }
 
 /// A gateway with the echo function; both end with this value.
@@ -296,7 +313,7 @@ impl Gateway {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut server = JoinSet::new();
-        server.spawn(gateway::serve(listener, settings, concurrency, authorizer));
+        server.spawn(gateway::serve(listener, settings, concurrency, routes(), authorizer));
         Self { address, _server: server }
     }
 
@@ -333,18 +350,19 @@ async fn processes(requests: &mut JoinSet<Response>) -> BTreeSet<u64> {
     processes
 }
 
+/// One that the template has, and all others.
+fn routes() -> Vec<Route> {
+    [("ANY /orders/{orderId}", "JWT"), ("ANY /health", "NONE"), ("$default", "JWT")]
+        .map(|(key, authorization)| Route { key: key.to_owned(), authorization: authorization.to_owned() })
+        .to_vec()
+}
+
 /// The echo function. Cargo builds examples for `cargo test`, beside the tests.
 fn settings() -> Settings {
     let test = std::env::current_exe().unwrap();
     let binary = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
     assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
-    Settings {
-        name: "echo".to_owned(),
-        handler: "bootstrap".to_owned(),
-        binary,
-        environment: Vec::new(),
-        timeout: Duration::from_secs(30),
-    }
+    Settings::new("echo", "bootstrap", binary)
 }
 
 async fn send(gateway: SocketAddr, method: &str, target: &str, body: &[u8]) -> Response {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use local::lambda::Settings;
 use local::mapping::Mapping;
-use local::queues::Queues;
+use local::queues::{self, Queues, Redrive};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -275,11 +275,40 @@ async fn a_second_process_is_started_only_when_the_first_is_busy() {
 }
 
 #[tokio::test]
+async fn dead_letters_are_brought_back_to_the_queue_they_came_from() {
+    let source = Source::start(SOON).await;
+    let sent = source.send_with_attributes("a").await;
+    for _ in 0..5 {
+        source.invocation().await.fail().await;
+    }
+    let task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
+    // It is there when it would have been received for the sixth time.
+    let moved = async {
+        loop {
+            source.call("StartMessageMoveTask", "", task.clone()).await;
+            let tasks = source.call("ListMessageMoveTasks", "", task.clone()).await;
+            if tasks["Results"][0]["ApproximateNumberOfMessagesMoved"] == 1 {
+                return tasks["Results"][0]["Status"].clone();
+            }
+        }
+    };
+    assert_eq!(timeout(PATIENCE, moved).await.expect("it dies"), "COMPLETED");
+    let again = source.invocation().await;
+    assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 1));
+    let record = &again.records()[0];
+    assert_eq!(record["md5OfMessageAttributes"], sent["MD5OfMessageAttributes"], "its attributes came with it");
+    again.succeed().await;
+    source.done(1).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
 async fn a_queue_is_as_its_owner_says() {
     let source = Source::start(PATIENCE).await;
     let attributes = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["All"]})).await;
     let attributes = &attributes["Attributes"];
     assert_eq!(attributes["VisibilityTimeout"], "60");
+    assert_eq!(attributes["MessageRetentionPeriod"], "345600");
     let redrive: Value = serde_json::from_str(attributes["RedrivePolicy"].as_str().unwrap()).unwrap();
     let dead_letters = "arn:aws:sqs:us-east-1:000000000000:events-dlq";
     assert_eq!(redrive, json!({"deadLetterTargetArn": dead_letters, "maxReceiveCount": 5}));
@@ -304,8 +333,22 @@ impl Source {
         let handler = TcpListener::bind("127.0.0.1:0").await.unwrap();
         settings.environment.push(("HANDLER".to_owned(), handler.local_addr().unwrap().to_string()));
         let queues = Queues::new(api);
-        let queue = queues.create("events", visibility_timeout).await.unwrap();
-        let mapping = Mapping::start(queue, settings, concurrency);
+        let dead_letters = queues::Settings {
+            name: "events-dlq".to_owned(),
+            visibility_timeout: PATIENCE.as_secs(),
+            message_retention_period: 1_209_600,
+            redrive: None,
+        };
+        queues.create(&dead_letters).await.unwrap();
+        let redrive = Redrive { dead_letter_queue: dead_letters.name, max_receive_count: 5 };
+        let events = queues::Settings {
+            name: "events".to_owned(),
+            visibility_timeout: visibility_timeout.as_secs(),
+            message_retention_period: 345_600,
+            redrive: Some(redrive),
+        };
+        let queue = queues.create(&events).await.unwrap();
+        let mapping = Mapping::start(queue, settings, 10, concurrency);
         let mut server = JoinSet::new();
         server.spawn(async move { queues.serve(listener).await });
         Self { api, handler, mapping, _server: server }
@@ -444,11 +487,5 @@ fn settings() -> Settings {
     let test = std::env::current_exe().unwrap();
     let binary: PathBuf = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
     assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
-    Settings {
-        name: "echo".to_owned(),
-        handler: "bootstrap".to_owned(),
-        binary,
-        environment: Vec::new(),
-        timeout: Duration::from_secs(30),
-    }
+    Settings::new("echo", "bootstrap", binary)
 }

@@ -1,9 +1,8 @@
 //! What `template.yaml` says and what the code does are the same. `make rendered` renders the template to JSON.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-use std::collections::BTreeSet;
-
 use embedded_dynamodb::Engine;
+use local::template::{Projection, Template};
 use order_events::EventType;
 use serde_json::{Value, json};
 
@@ -11,7 +10,7 @@ const ORDERS: &str = "ftgo-order-history";
 const RECORDS: &str = "ftgo-order-history-idempotency";
 
 fn rendered() -> Value {
-    serde_json::from_str(include_str!("../../../tests/template/rendered.json")).unwrap()
+    serde_json::from_str(include_str!("../template.json")).unwrap()
 }
 
 fn table(name: &str) -> Value {
@@ -77,16 +76,22 @@ async fn the_tables_are_those_that_the_code_creates() {
 }
 
 #[test]
-fn there_is_a_function_a_queue_and_a_dead_letter_queue_for_every_event_type() {
-    let rendered = rendered();
-    let names = |list: &str, member: &str| -> BTreeSet<String> {
-        let all = rendered[list].as_array().unwrap().iter();
-        all.map(|one| one[member].as_str().unwrap().to_owned()).collect()
-    };
-    let types = || EventType::ALL.iter();
-    let handlers = types().map(ToString::to_string).chain(["bootstrap".to_owned()]).collect();
-    assert_eq!(names("functions", "handler"), handlers);
-    let queues =
-        types().flat_map(|event_type| [format!("{ORDERS}-{event_type}"), format!("{ORDERS}-{event_type}-dlq")]);
-    assert_eq!(names("queues", "name"), queues.collect());
+fn every_event_type_has_a_queue_and_a_handler_of_its_name() {
+    for &event_type in EventType::ALL {
+        let projection = Projection::of(event_type).unwrap();
+        assert_eq!(projection.handler.handler, event_type.name());
+        assert_eq!(projection.queue.name, format!("{ORDERS}-{event_type}"));
+        assert_eq!(projection.queue.redrive.unwrap().dead_letter_queue, projection.dead_letter_queue.name);
+        assert_eq!(projection.handler.environment["ORDER_HISTORY_TABLE"], ORDERS);
+        assert_eq!(projection.handler.environment["IDEMPOTENCY_TABLE"], RECORDS);
+    }
+}
+
+#[test]
+fn the_http_api_is_read() {
+    let http = Template::read().unwrap().http;
+    assert_eq!(http.query_api.binary(), "query-api");
+    assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDERS);
+    let route = http.routes.iter().find(|route| route.key == "ANY /orders/{orderId}").unwrap();
+    assert_eq!(route.authorization, "JWT");
 }

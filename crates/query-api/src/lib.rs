@@ -15,5 +15,6 @@ mod response;
 
 pub use api::{Api, Clock};
 pub use config::{Authorization, Config, ConfigError};
+pub use order::Order;
 pub use request::Request;
 pub use response::Response;

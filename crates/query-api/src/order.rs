@@ -45,7 +45,7 @@ pub(crate) struct OrderEntry {
 /// All that is known of an order. What is not known yet is left out.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Order {
+pub struct Order {
     #[serde(flatten)]
     entry: OrderEntry,
     /// Where it should be delivered.
@@ -214,7 +214,8 @@ impl From<&OrderSummary> for OrderEntry {
 
 impl Order {
     /// The order, if its `OrderCreated` has come.
-    pub(crate) fn of(view: &OrderView) -> Option<Self> {
+    #[must_use]
+    pub fn of(view: &OrderView) -> Option<Self> {
         let summary = view.summary()?;
         let mut entry = OrderEntry::from(&summary);
         if let Some(location) = &view.location {

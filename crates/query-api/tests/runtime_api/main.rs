@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use embedded_dynamodb::Engine;
 use local::lambda::{Function, InvokeError, Settings};
@@ -23,13 +22,8 @@ async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
         ("AWS_SECRET_ACCESS_KEY", "local"),
     ];
     let environment = aws.iter().chain(variables).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let settings = Settings {
-        name: "query-api".to_owned(),
-        handler: "bootstrap".to_owned(),
-        binary: PathBuf::from(env!("CARGO_BIN_EXE_query-api")),
-        environment: environment.collect(),
-        timeout: Duration::from_secs(30),
-    };
+    let mut settings = Settings::new("query-api", "bootstrap", PathBuf::from(env!("CARGO_BIN_EXE_query-api")));
+    settings.environment = environment.collect();
     Function::start(settings).await.unwrap()
 }
 

@@ -1,0 +1,118 @@
+//! The routes of an HTTP API, by API Gateway's rules:
+//! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html>.
+
+use std::collections::BTreeMap;
+
+use axum::http::Method;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+
+/// A route as the template has it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Route {
+    /// Such as `ANY /orders/{orderId}`, or `$default` for what no other route matches.
+    pub key: String,
+    /// Such as `JWT`, or `NONE`.
+    pub authorization: String,
+}
+
+/// What a route makes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Matched<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) is_authorized: bool,
+    /// The parts of the path that the route leaves open, by their names, decoded.
+    pub(crate) parameters: BTreeMap<String, String>,
+}
+
+impl Route {
+    /// The most specific route that matches a request: one that names the method is before one for any.
+    pub(crate) fn find<'a>(routes: &'a [Self], method: &Method, path: &str) -> Option<Matched<'a>> {
+        let matching = routes.iter().filter_map(|route| {
+            let (specificity, parameters) = route.matches(method, path)?;
+            let matched = Matched { key: &route.key, is_authorized: route.authorization != "NONE", parameters };
+            Some((specificity, matched))
+        });
+        matching.max_by_key(|(specificity, _)| *specificity).map(|(_, matched)| matched)
+    }
+
+    /// How specific the match is, and what the path's parameters are.
+    fn matches(&self, method: &Method, path: &str) -> Option<(Specificity, BTreeMap<String, String>)> {
+        let Some((of_method, of_path)) = self.key.split_once(' ') else {
+            return (self.key == "$default").then(Default::default);
+        };
+        let names_method = of_method == method.as_str();
+        if !names_method && of_method != "ANY" {
+            return None;
+        }
+        let (pattern, segments): (Vec<_>, Vec<_>) = (of_path.split('/').collect(), path.split('/').collect());
+        if pattern.len() != segments.len() {
+            return None;
+        }
+        let mut parameters = BTreeMap::new();
+        for (pattern, segment) in pattern.iter().zip(segments) {
+            match pattern.strip_prefix('{').and_then(|pattern| pattern.strip_suffix('}')) {
+                Some(name) if !segment.is_empty() => {
+                    let value = percent_decode_str(segment).decode_utf8_lossy().into_owned();
+                    parameters.insert(name.to_owned(), value);
+                }
+                None if *pattern == segment => {}
+                _ => return None,
+            }
+        }
+        let fixed = pattern.len() - parameters.len();
+        Some((Specificity { fixed, names_method }, parameters))
+    }
+}
+
+/// Of two routes that match, the greater wins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Specificity {
+    /// How many parts of the path are given. `$default` gives none, and every path begins with an empty one.
+    fixed: usize,
+    names_method: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_specific_route_wins() {
+        check("GET", "/orders", "ANY /orders", &[]);
+        check("OPTIONS", "/orders", "OPTIONS /orders", &[]);
+        check("GET", "/orders/99", "ANY /orders/{orderId}", &[("orderId", "99")]);
+        check("OPTIONS", "/orders/99", "OPTIONS /orders/{orderId}", &[("orderId", "99")]);
+        check("GET", "/orders/count", "GET /orders/count", &[]);
+        check("POST", "/orders/count", "ANY /orders/{orderId}", &[("orderId", "count")]);
+        check("GET", "/orders/a%2Fb%20c", "ANY /orders/{orderId}", &[("orderId", "a/b c")]);
+    }
+
+    #[test]
+    fn what_no_route_matches_is_for_the_default() {
+        for path in ["/", "/order", "/orders/", "/orders/99/lines", "/Orders"] {
+            check("GET", path, "$default", &[]);
+            assert_eq!(Route::find(&routes()[1..], &Method::GET, path), None, "{path}");
+        }
+    }
+
+    fn routes() -> Vec<Route> {
+        let keys = [
+            "$default",
+            "ANY /orders",
+            "ANY /orders/{orderId}",
+            "OPTIONS /orders",
+            "OPTIONS /orders/{orderId}",
+            "GET /orders/count",
+        ];
+        keys.map(|key| Route { key: key.to_owned(), authorization: "NONE".to_owned() }).to_vec()
+    }
+
+    #[track_caller]
+    fn check(method: &str, path: &str, key: &str, parameters: &[(&str, &str)]) {
+        let routes = routes();
+        let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let expected = Matched { key, is_authorized: false, parameters };
+        assert_eq!(Route::find(&routes, &method.parse().unwrap(), path), Some(expected), "{method} {path}");
+    }
+}
