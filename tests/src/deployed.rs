@@ -1,0 +1,178 @@
+//! The system that `make e2e` has deployed from `template.yaml`, and says where it is by environment variables.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use order_events::EventType;
+use percent_encoding::percent_decode_str;
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde_json::{Value, json};
+
+use crate::aws::{Aws, element};
+use crate::order::Told;
+use crate::system::{Place, System};
+
+const IAM: (&str, &str) = ("iam", "2010-05-08");
+const SNS: (&str, &str) = ("sns", "2010-03-31");
+const CLOUDFORMATION: (&str, &str) = ("cloudformation", "2010-05-15");
+
+/// The policy that says what a function may do, as the template calls it.
+const POLICY: &str = "project";
+
+/// What is particular to a deployment.
+#[derive(Debug)]
+pub struct Deployed {
+    topic_arn: String,
+    stack: String,
+    issuer: Issuer,
+}
+
+/// Who issues tokens.
+#[derive(Debug)]
+pub struct Issuer {
+    /// As in the claim `iss`.
+    pub name: String,
+    /// Whom its tokens are for, as in the claim `aud`.
+    pub audience: String,
+    key_id: String,
+    key: RsaKeyPair,
+}
+
+/// The system that the environment names, with queues whose messages come again soon.
+pub async fn connect() -> System<Deployed> {
+    let aws = Aws::new(
+        &variable("AWS_ENDPOINT_URL"),
+        &variable("AWS_REGION"),
+        &variable("AWS_ACCESS_KEY_ID"),
+        &variable("AWS_SECRET_ACCESS_KEY"),
+    );
+    let issuer = Issuer {
+        name: variable("E2E_ISSUER"),
+        audience: variable("E2E_AUDIENCE"),
+        key_id: variable("E2E_KEY_ID"),
+        key: RsaKeyPair::from_pkcs8(&std::fs::read(variable("E2E_SIGNING_KEY")).unwrap()).unwrap(),
+    };
+    let prefix = variable("E2E_PREFIX");
+    let place = Deployed { topic_arn: variable("E2E_TOPIC_ARN"), stack: variable("E2E_STACK"), issuer };
+    let name = json!({"QueueName": format!("{prefix}-{}", EventType::OrderCreated)});
+    let url = aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned();
+    let queues = url.strip_suffix(EventType::OrderCreated.name()).unwrap().to_owned();
+    let system = System::new(place, aws, variable("E2E_API_URL"), queues);
+    for &event_type in EventType::ALL {
+        let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "1"}});
+        system.aws.sqs("SetQueueAttributes", &attributes).await;
+    }
+    system
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: make e2e sets it"))
+}
+
+impl System<Deployed> {
+    /// Who issues the tokens that the API takes.
+    pub fn issuer(&self) -> &Issuer {
+        &self.place.issuer
+    }
+
+    async fn role(&self, event_type: EventType) -> String {
+        let resource = format!("Role{event_type}");
+        let parameters = [("StackName", self.place.stack.as_str()), ("LogicalResourceId", &resource)];
+        let found = self.query(CLOUDFORMATION, "DescribeStackResource", &parameters).await;
+        element(&found, "PhysicalResourceId").to_owned()
+    }
+
+    async fn policy(&self, role: &str) -> Value {
+        let found = self.query(IAM, "GetRolePolicy", &[("RoleName", role), ("PolicyName", POLICY)]).await;
+        let document = percent_decode_str(element(&found, "PolicyDocument")).decode_utf8().unwrap();
+        serde_json::from_str(&document).unwrap()
+    }
+
+    async fn set_policy(&self, role: &str, policy: &Value) {
+        let document = policy.to_string();
+        let parameters = [("RoleName", role), ("PolicyName", POLICY), ("PolicyDocument", &document)];
+        self.query(IAM, "PutRolePolicy", &parameters).await;
+    }
+
+    async fn query(&self, service: (&str, &str), action: &str, parameters: &[(&str, &str)]) -> String {
+        let (name, version) = service;
+        self.aws.query(name, version, action, parameters).await
+    }
+}
+
+impl Issuer {
+    /// A token that is good for so long, or was.
+    #[must_use]
+    pub fn sign(&self, claims: &Value, expires: SystemTime) -> String {
+        let mut claims = claims.clone();
+        let defaults = [("iss", json!(self.name)), ("aud", json!(self.audience)), ("exp", json!(seconds(expires)))];
+        for (claim, value) in defaults {
+            if claims.get(claim).is_none() {
+                claims[claim] = value;
+            }
+        }
+        let header = json!({"alg": "RS256", "typ": "JWT", "kid": self.key_id});
+        let signed = [header, claims].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+        let mut signature = vec![0; self.key.public().modulus_len()];
+        self.key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).unwrap();
+        format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+impl Place for Deployed {
+    /// By the topic, which finds their queues.
+    async fn publish(system: &System<Self>, told: &[Told]) {
+        for told in told {
+            let parameters = [
+                ("TopicArn", system.place.topic_arn.as_str()),
+                ("Message", &told.body),
+                ("MessageAttributes.entry.1.Name", "event-type"),
+                ("MessageAttributes.entry.1.Value.DataType", "String"),
+                ("MessageAttributes.entry.1.Value.StringValue", &told.type_name),
+            ];
+            system.query(SNS, "Publish", &parameters).await;
+        }
+    }
+
+    fn token(&self, claims: &Value) -> String {
+        self.issuer.sign(claims, SystemTime::now() + Duration::from_mins(10))
+    }
+
+    /// Takes from its role the permission to update orders.
+    async fn break_down(system: &System<Self>, event_type: EventType) {
+        let role = system.role(event_type).await;
+        let mut policy = system.policy(&role).await;
+        let statements = policy["Statement"].as_array_mut().unwrap();
+        let allowed = statements.len();
+        statements.retain(|statement| statement["Sid"] != "UpdateTheOrder");
+        assert_eq!(statements.len(), allowed - 1, "there was such a permission");
+        system.set_policy(&role, &policy).await;
+    }
+
+    /// Gives it back, as another function's role has it.
+    async fn mend(system: &System<Self>, event_type: EventType) {
+        let (role, sound) = (system.role(event_type).await, system.role(EventType::OrderCreated).await);
+        let (mut policy, sound) = (system.policy(&role).await, system.policy(&sound).await);
+        let statements = sound["Statement"].as_array().unwrap();
+        let permission = statements.iter().find(|statement| statement["Sid"] == "UpdateTheOrder").unwrap();
+        policy["Statement"].as_array_mut().unwrap().push(permission.clone());
+        system.set_policy(&role, &policy).await;
+    }
+
+    /// By hand: the emulator has no `StartMessageMoveTask`.
+    async fn redrive(system: &System<Self>, event_type: EventType) {
+        let queue = system.dead_letter_queue(event_type);
+        let received = system.aws.sqs("ReceiveMessage", &json!({"QueueUrl": queue, "WaitTimeSeconds": 1})).await;
+        for message in received["Messages"].as_array().into_iter().flatten() {
+            system.send(event_type, &[message["Body"].as_str().unwrap().to_owned()]).await;
+            let handle = json!({"QueueUrl": queue, "ReceiptHandle": message["ReceiptHandle"]});
+            system.aws.sqs("DeleteMessage", &handle).await;
+        }
+    }
+}

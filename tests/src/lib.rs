@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+// This crate is made of tests: what cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
+
+pub mod aws;
+pub mod deployed;
+pub mod local;
+pub mod order;
+pub mod scenario;
+pub mod storm;
+pub mod system;

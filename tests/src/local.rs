@@ -1,0 +1,188 @@
+//! The system of `make run`, in a process of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_smithy_http_client::Builder as HttpClientBuilder;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use order_events::EventType;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use uuid::Uuid;
+
+use crate::aws::Aws;
+use crate::order::Told;
+use crate::system::{Place, System, eventually};
+
+const RECORDS: &str = "ftgo-order-history-idempotency";
+
+/// The process of `make run` and its data, which go with this value.
+#[derive(Debug)]
+pub struct Local {
+    process: Child,
+    data: DataDir,
+    dynamodb: String,
+    /// Kept, because a process whose output nobody reads may not write.
+    _output: Lines<BufReader<ChildStdout>>,
+}
+
+/// A folder that is removed with this value.
+#[derive(Debug)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    /// A folder that is not there yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("end-to-end-{}", Uuid::new_v4())))
+    }
+}
+
+impl Default for DataDir {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for DataDir {
+    fn drop(&mut self) {
+        // It is not there if the start failed.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Starts an empty system whose messages come again soon.
+pub async fn start() -> System<Local> {
+    start_on(DataDir::new(), 4).await
+}
+
+/// Starts a system on these data, with a visibility timeout in seconds. It heeds tokens, as in production.
+pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
+    fs::create_dir_all(&data.0).unwrap();
+    let mut process = Command::new(binary())
+        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "DEMO"].map(|variable| (variable, "0")))
+        .env("DATA_DIR", &data.0)
+        .env("AUTHORIZATION", "jwt")
+        .env("VISIBILITY_TIMEOUT", visibility_timeout.to_string())
+        .stdout(Stdio::piped())
+        .stderr(fs::File::options().create(true).append(true).open(data.0.join("stderr.log")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
+    let errors = || fs::read_to_string(data.0.join("stderr.log")).unwrap();
+    let ready = output.next_line().await.unwrap().unwrap_or_else(|| panic!("it does not start: {}", errors()));
+    let api = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{ready} is not ready")).to_owned();
+    let places = output.next_line().await.unwrap().expect("it says what is where");
+    let place = |service: &str| {
+        let (_, rest) =
+            places.split_once(&format!("{service} at ")).unwrap_or_else(|| panic!("no {service} in {places}"));
+        rest.split_once(',').unwrap().0.to_owned()
+    };
+    let (dynamodb, sqs) = (place("DynamoDB"), place("SQS"));
+    let queues = format!("{sqs}/000000000000/ftgo-order-history-");
+    let local = Local { process, data, dynamodb, _output: output };
+    System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues)
+}
+
+/// `cargo test --workspace` builds it, beside the tests.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.ancestors().nth(2).unwrap().join("local");
+    assert!(binary.exists(), "run `cargo build --workspace --bins`: there is no {}", binary.display());
+    binary
+}
+
+impl System<Local> {
+    /// Stops it as Ctrl-C does, and gives its data once nothing of it runs.
+    pub async fn stop(mut self) -> DataDir {
+        let functions = self.functions().await;
+        assert!(!functions.is_empty(), "a system that runs has functions");
+        let process = self.place.process.id().expect("it runs").to_string();
+        kill("-INT", &process).await;
+        assert!(self.place.process.wait().await.unwrap().success(), "it ends as asked");
+        eventually("its functions to end", async || {
+            let output = Command::new("ps").args(["-o", "pid=", "-p", &functions.join(",")]).output().await.unwrap();
+            output.stdout.is_empty().then_some(())
+        })
+        .await;
+        std::mem::take(&mut self.place.data)
+    }
+
+    /// The processes of its functions.
+    pub async fn functions(&self) -> Vec<String> {
+        let process = self.place.process.id().expect("it runs").to_string();
+        let output = Command::new("pgrep").args(["-P", &process]).output().await.expect("pgrep, of procps, is there");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Where its functions' logs are.
+    #[must_use]
+    pub fn log(&self, event_type: EventType) -> String {
+        let file = Path::new("logs").join(format!("ftgo-order-history-{event_type}.log"));
+        fs::read_to_string(self.place.data.0.join(file)).unwrap_or_default()
+    }
+
+    fn tables(&self) -> Client {
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .endpoint_url(&self.place.dynamodb)
+            .region(Region::from_static("us-east-1"))
+            .credentials_provider(Credentials::new("local", "local", None, None, "end-to-end"))
+            .http_client(HttpClientBuilder::new().build_http());
+        Client::from_conf(config.build())
+    }
+}
+
+/// Sends a signal to a process, which may have ended by now.
+pub async fn kill(signal: &str, process: &str) {
+    let _ = Command::new("kill").args([signal, process]).stderr(Stdio::null()).status().await;
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        // Not killed outright: it must take its functions along.
+        if let Some(process) = self.process.id() {
+            let _ = std::process::Command::new("kill").args(["-TERM", &process.to_string()]).status();
+            while matches!(self.process.try_wait(), Ok(None)) {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+impl Place for Local {
+    /// There is no topic here: each event goes to the queue that the topic would hand it to.
+    async fn publish(system: &System<Self>, told: &[Told]) {
+        for &event_type in EventType::ALL {
+            let of_type = told.iter().filter(|told| told.event.event_type() == event_type);
+            let bodies: Vec<_> = of_type.map(|told| told.body.clone()).collect();
+            system.send(event_type, &bodies).await;
+        }
+    }
+
+    /// Nobody checks a signature here.
+    fn token(&self, claims: &Value) -> String {
+        let parts =
+            [json!({"alg": "none"}), claims.clone()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part.to_string()));
+        format!("{}.", parts.join("."))
+    }
+
+    /// Without the records' table no function can work.
+    async fn break_down(system: &System<Self>, _: EventType) {
+        system.tables().delete_table().table_name(RECORDS).send().await.unwrap();
+    }
+
+    async fn mend(system: &System<Self>, _: EventType) {
+        idempotency::create_table(&system.tables(), RECORDS).await.unwrap();
+    }
+
+    async fn redrive(system: &System<Self>, event_type: EventType) {
+        let source = format!("arn:aws:sqs:us-east-1:000000000000:ftgo-order-history-{event_type}-dlq");
+        system.aws.sqs("StartMessageMoveTask", &json!({"SourceArn": source})).await;
+    }
+}

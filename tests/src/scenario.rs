@@ -1,0 +1,182 @@
+//! What the system promises, seen from outside. Each runs on every system; [`scenarios!`](crate::scenarios) makes them tests.
+
+use order_events::EventType;
+use serde_json::{Value, json};
+
+use crate::order::{Order, Told, consumer};
+use crate::system::{Answer, Place, System, eventually, list};
+
+/// Makes every scenario a test on the system that `$start` starts.
+#[macro_export]
+macro_rules! scenarios {
+    ($start:path) => {
+        $crate::scenarios! {
+            $start:
+            an_order_is_what_its_events_say_in_any_order_and_however_often,
+            an_order_is_not_there_before_it_is_created,
+            a_history_has_every_order_once_and_the_newest_first,
+            a_client_sees_what_it_has_just_done,
+            a_consumer_sees_their_own_orders_and_no_others,
+            a_bad_message_holds_up_nobody_and_is_kept_as_it_came,
+            what_failed_is_projected_after_it_was_redriven,
+        }
+    };
+    ($start:path: $($scenario:ident),* $(,)?) => {
+        $(#[tokio::test] async fn $scenario() { $crate::scenario::$scenario(&$start().await).await; })*
+    };
+}
+
+/// All 27 events, the last first, each twice.
+pub async fn an_order_is_what_its_events_say_in_any_order_and_however_often(system: &System<impl Place>) {
+    let order = Order::new(&consumer(), 5);
+    let backwards: Vec<_> = order.story.iter().rev().cloned().collect();
+    system.publish(&backwards).await;
+    system.publish(&order.story).await;
+    assert_is_shown(system, &order, &order.story).await;
+}
+
+/// An order that has been delivered and never made shows up when it is made, with all that happened to it.
+pub async fn an_order_is_not_there_before_it_is_created(system: &System<impl Place>) {
+    let order = Order::new(&consumer(), 5);
+    let (created, rest): (Vec<_>, Vec<_>) =
+        order.story.iter().cloned().partition(|told| told.event.event_type() == EventType::OrderCreated);
+    system.publish(&rest).await;
+    let stored = async || (system.waiting_in_all().await == 0).then_some(());
+    eventually("the queues to be empty", stored).await;
+    assert_eq!(find(system, &order).await.status, 404);
+
+    system.publish(&created).await;
+    assert_is_shown(system, &order, &order.story).await;
+}
+
+/// Two pages and a half, walked by their start keys; then filtered.
+pub async fn a_history_has_every_order_once_and_the_newest_first(system: &System<impl Place>) {
+    let consumer = consumer();
+    let orders: Vec<_> = (0..25).map(|minutes_ago| Order::new(&consumer, minutes_ago)).collect();
+    let mut told: Vec<_> = orders.iter().map(|order| order.event(EventType::OrderCreated).clone()).collect();
+    told.push(orders[7].event(EventType::OrderCancelled).clone());
+    system.publish(&told).await;
+    for order in &orders {
+        eventually("the order", async || (find(system, order).await.status == 200).then_some(())).await;
+    }
+
+    let token = system.consumer_token(&consumer);
+    let mut shown = Vec::new();
+    let mut start_key = None::<String>;
+    loop {
+        let mut parameters = vec![("pageSize", "10")];
+        parameters.extend(start_key.as_deref().map(|start_key| ("startKey", start_key)));
+        let page = system.get_as(&token, &list(&parameters)).await;
+        assert_eq!(page.status, 200, "{page:?}");
+        shown.extend(ids(&page));
+        match page.body["startKey"].as_str() {
+            Some(next) => start_key = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(shown, orders.iter().map(|order| order.id.to_string()).collect::<Vec<_>>());
+
+    let cancelled = async || {
+        let page = system.get_as(&token, &list(&[("status", "CANCELLED"), ("keywords", "VINDALOO")])).await;
+        (ids(&page) == [orders[7].id.to_string()]).then_some(())
+    };
+    eventually("the only cancelled order", cancelled).await;
+}
+
+/// A query that waits for the event that a command's response has named.
+pub async fn a_client_sees_what_it_has_just_done(system: &System<impl Place>) {
+    let order = Order::new(&consumer(), 1);
+    let bearer = format!("Bearer {}", system.consumer_token(&order.consumer_id));
+    let consistency_token = order.token(EventType::OrderAuthorized);
+    let headers = [("authorization", bearer.as_str()), ("consistency-token", &consistency_token)];
+    let path = format!("/orders/{}", order.id);
+    assert_eq!(system.get(&path, &headers).await.status, 412);
+
+    let told = [EventType::OrderCreated, EventType::OrderAuthorized].map(|event_type| order.event(event_type).clone());
+    system.publish(&told).await;
+    let patient = [headers[0], headers[1], ("prefer", "wait=10")];
+    let seen = async || {
+        let answer = system.get(&path, &patient).await;
+        (answer.status != 412).then_some(answer)
+    };
+    let seen = eventually("the authorized order", seen).await;
+    assert_eq!((seen.status.as_u16(), seen.body), (200, order.as_told(&told)));
+    let page = system.get("/orders", &patient).await;
+    assert_eq!(ids(&page), [order.id.to_string()]);
+}
+
+/// Another consumer, and somebody without a token.
+pub async fn a_consumer_sees_their_own_orders_and_no_others(system: &System<impl Place>) {
+    let order = Order::new(&consumer(), 5);
+    let created = [order.event(EventType::OrderCreated).clone()];
+    system.publish(&created).await;
+    assert_is_shown(system, &order, &created).await;
+    let (one, all) = (format!("/orders/{}", order.id), list(&[("consumerId", &order.consumer_id)]));
+
+    let theirs = system.consumer_token(&order.consumer_id);
+    assert_eq!(system.get_as(&theirs, &one).await.body, order.as_told(&created));
+    assert_eq!(ids(&system.get_as(&theirs, &all).await), [order.id.to_string()]);
+
+    let anothers = system.consumer_token(&consumer());
+    assert_eq!(system.get_as(&anothers, &one).await.status, 404);
+    assert_eq!(system.get_as(&anothers, &all).await.status, 403);
+    assert!(ids(&system.get_as(&anothers, "/orders").await).is_empty());
+
+    for path in [&one, &all] {
+        assert_eq!(system.get(path, &[]).await.status, 401);
+    }
+}
+
+/// Messages that no try can project, among good ones.
+pub async fn a_bad_message_holds_up_nobody_and_is_kept_as_it_came(system: &System<impl Place>) {
+    let event_type = EventType::TicketAccepted;
+    let order = Order::new(&consumer(), 5);
+    let wrong_type = order.event(EventType::TicketCreated).body.clone();
+    let mut bad = vec!["{".to_owned(), json!({"payload": "{}", "headers": {}}).to_string(), wrong_type];
+    system.send(event_type, &bad).await;
+    let told = [order.event(EventType::OrderCreated).clone(), order.event(event_type).clone()];
+    system.publish(&told).await;
+    assert_is_shown(system, &order, &told).await;
+
+    let mut dead = system.dead_letters(event_type, bad.len()).await;
+    dead.sort();
+    bad.sort();
+    assert_eq!(dead, bad);
+    let empty = async || (system.waiting(event_type).await == 0).then_some(());
+    eventually("nothing to be left in the queue", empty).await;
+}
+
+/// Events that came while their function could not work.
+pub async fn what_failed_is_projected_after_it_was_redriven(system: &System<impl Place>) {
+    let event_type = EventType::DeliveryDelivered;
+    let order = Order::new(&consumer(), 5);
+    let created = [order.event(EventType::OrderCreated).clone()];
+    system.publish(&created).await;
+    assert_is_shown(system, &order, &created).await;
+
+    Place::break_down(system, event_type).await;
+    let delivered = order.event(event_type).clone();
+    system.publish(std::slice::from_ref(&delivered)).await;
+    system.dead_letters(event_type, 1).await;
+    assert_eq!(find(system, &order).await.body, order.as_told(&created), "it has not been projected");
+
+    Place::mend(system, event_type).await;
+    system.redrive(event_type).await;
+    assert_is_shown(system, &order, &[created[0].clone(), delivered]).await;
+}
+
+async fn find(system: &System<impl Place>, order: &Order) -> Answer {
+    system.get_as(&system.reader_token(), &format!("/orders/{}", order.id)).await
+}
+
+/// Waits until the API shows an order as these events tell it.
+async fn assert_is_shown(system: &System<impl Place>, order: &Order, told: &[Told]) {
+    let expected = order.as_told(told);
+    let shown = async || (find(system, order).await.body == expected).then_some(());
+    eventually(&format!("the order to be {expected}"), shown).await;
+}
+
+fn ids(page: &Answer) -> Vec<String> {
+    let orders = page.body["orders"].as_array().unwrap_or_else(|| panic!("{page:?} is no page"));
+    orders.iter().map(|order: &Value| order["orderId"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,171 @@
+//! A storm: many events, shuffled, some twice, some malformed, while functions are killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
+use order_events::EventType;
+use serde_json::{Value, json};
+use tokio::time::{Instant, interval};
+
+use crate::local::{DataDir, Local, kill, start_on};
+use crate::order::{Order, Told, consumer};
+use crate::system::{System, within};
+
+/// How long the queues may take to be empty.
+const LONGEST: Duration = Duration::from_mins(15);
+
+/// How large a storm is, and which.
+#[derive(Debug, Clone)]
+pub struct Storm {
+    /// How many orders; each has some thirteen events of its own.
+    pub orders: usize,
+    /// Which events come twice.
+    pub duplicated_percent: u64,
+    /// How many malformed messages come, for a hundred events.
+    pub malformed_percent: usize,
+    /// Which storm.
+    pub seed: u64,
+}
+
+impl Default for Storm {
+    fn default() -> Self {
+        Self { orders: 1_500, duplicated_percent: 20, malformed_percent: 1, seed: 1 }
+    }
+}
+
+/// What is sent, by the queue it is sent to.
+type Messages = BTreeMap<EventType, Vec<String>>;
+
+/// Lets a storm pass over a system, and looks whether everything is as it should be.
+pub async fn weather(storm: &Storm) {
+    let mut dice = Dice(storm.seed);
+    let orders: Vec<_> = (0..storm.orders).map(|number| selection(number, &mut dice)).collect();
+    let events: Vec<&Told> = orders.iter().flat_map(|order| &order.story).collect();
+    let malformed = malformed(events.len() * storm.malformed_percent / 100);
+    let mut messages: Vec<(EventType, String)> = Vec::new();
+    for told in &events {
+        let times = if dice.roll(100) < storm.duplicated_percent { 2 } else { 1 };
+        messages.extend((0..times).map(|_| (told.event.event_type(), told.body.clone())));
+    }
+    messages.extend(by_queue(&malformed));
+    dice.shuffle(&mut messages);
+    let (sent, distinct, bad) = (messages.len(), events.len(), malformed.values().map(Vec::len).sum::<usize>());
+    println!("storm {}: {sent} messages, {distinct} events of {} orders, {bad} malformed", storm.seed, orders.len());
+
+    let system = start_on(DataDir::new(), 10).await;
+    let began = Instant::now();
+    let mut queues = Messages::new();
+    for (event_type, body) in messages {
+        queues.entry(event_type).or_default().push(body);
+    }
+    let passed = async {
+        join_all(queues.iter().map(|(event_type, bodies)| system.send(*event_type, bodies))).await;
+        within(LONGEST, "the queues to be empty", async || {
+            let left = system.waiting_in_all().await;
+            if left > 0 {
+                println!("{:4} s: {left} messages left", began.elapsed().as_secs());
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            (left == 0).then_some(())
+        })
+        .await;
+    };
+    let mut killed = 0;
+    tokio::select! {
+        () = passed => {}
+        () = kill_functions(&system, &mut dice, &mut killed) => {}
+    }
+    println!("{:4} s: the queues are empty, {killed} functions were killed", began.elapsed().as_secs());
+    assert!(killed > 0, "a storm kills");
+    assert_is_whole(&system, &orders, &malformed).await;
+    println!("{:4} s: every order is as its events say, every malformed message is kept", began.elapsed().as_secs());
+}
+
+/// An order of which only some events happen: that it is created, and twelve or thirteen others.
+fn selection(number: usize, dice: &mut Dice) -> Order {
+    let mut order = Order::new(&consumer(), 60);
+    let mut others = order.story.split_off(1);
+    dice.shuffle(&mut others);
+    others.truncate(if number.is_multiple_of(3) { 13 } else { 12 });
+    order.story.extend(others);
+    order
+}
+
+/// Messages that no try can project, for every queue in turn.
+fn malformed(number: usize) -> Messages {
+    let mut messages = Messages::new();
+    for (number, &event_type) in (0..number).zip(EventType::ALL.iter().cycle()) {
+        messages.entry(event_type).or_default().push(bad_message(event_type, number));
+    }
+    messages
+}
+
+fn bad_message(event_type: EventType, number: usize) -> String {
+    let headers = |id: &str, event_type: &str| json!({"ID": id, "event-type": event_type, "event-aggregate-type": "Order", "event-aggregate-id": "1"});
+    let message = |headers: Value| json!({"payload": "{}", "headers": headers, "number": number}).to_string();
+    match number % 4 {
+        0 => format!("{{ {number}"),
+        1 => message(json!({})),
+        2 => message(headers(&number.to_string(), event_type.name())),
+        _ => message(headers("0000019ca9450a07-0242ac1200080001", "OrderForgotten")),
+    }
+}
+
+fn by_queue(messages: &Messages) -> impl Iterator<Item = (EventType, String)> {
+    messages.iter().flat_map(|(event_type, bodies)| bodies.iter().map(|body| (*event_type, body.clone())))
+}
+
+/// Kills a function every second, for as long as it is let.
+async fn kill_functions(system: &System<Local>, dice: &mut Dice, killed: &mut usize) {
+    let mut seconds = interval(Duration::from_secs(1));
+    loop {
+        seconds.tick().await;
+        let functions = system.functions().await;
+        if !functions.is_empty() {
+            let chosen = dice.roll(functions.len() as u64);
+            kill("-KILL", &functions[usize::try_from(chosen).unwrap()]).await;
+            *killed += 1;
+        }
+    }
+}
+
+async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &Messages) {
+    let token = system.reader_token();
+    let find = |order: &Order| {
+        let (path, expected) = (format!("/orders/{}", order.id), order.as_told(&order.story));
+        let token = &token;
+        async move { (system.get_as(token, &path).await.body, expected) }
+    };
+    let found: Vec<_> = stream::iter(orders).map(find).buffer_unordered(4).collect().await;
+    assert_eq!(found.len(), orders.len());
+    for (shown, expected) in found {
+        assert_eq!(shown, expected);
+    }
+    for &event_type in EventType::ALL {
+        let expected: BTreeSet<_> = malformed.get(&event_type).into_iter().flatten().cloned().collect();
+        let dead: BTreeSet<_> = system.dead_letters(event_type, expected.len()).await.into_iter().collect();
+        assert_eq!(dead, expected, "the dead letters of {event_type}");
+    }
+}
+
+/// Chance that can be repeated (`SplitMix64`).
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`.
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for place in (1..items.len()).rev() {
+            let other = self.roll(place as u64 + 1);
+            items.swap(place, usize::try_from(other).unwrap());
+        }
+    }
+}

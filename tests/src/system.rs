@@ -1,0 +1,194 @@
+//! The system from outside, wherever it runs.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use order_events::EventType;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::aws::Aws;
+use crate::order::Told;
+
+/// For all waiting: longer than anything here takes, even on a busy machine.
+pub const PATIENCE: Duration = Duration::from_mins(3);
+
+/// The most messages that one request sends or receives:
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>.
+const BATCH: usize = 10;
+
+/// A running system.
+#[derive(Debug)]
+pub struct System<Place> {
+    /// What is particular to where it runs.
+    pub place: Place,
+    /// The services around it.
+    pub aws: Aws,
+    /// Where the HTTP API is.
+    pub api: String,
+    /// The URL of a type's queue, without the type's name.
+    pub queues: String,
+    http: reqwest::Client,
+}
+
+/// Where a system runs.
+#[allow(async_fn_in_trait)] // The futures are awaited where they are made.
+pub trait Place: Sized {
+    /// Publishes events as their services do.
+    async fn publish(system: &System<Self>, told: &[Told]);
+
+    /// A bearer token with these claims, which the API takes for good.
+    fn token(&self, claims: &Value) -> String;
+
+    /// Takes from the function of this type something that it needs.
+    async fn break_down(system: &System<Self>, event_type: EventType);
+
+    /// Gives it back.
+    async fn mend(system: &System<Self>, event_type: EventType);
+
+    /// Moves those dead letters of a type that can be received now to its queue.
+    async fn redrive(system: &System<Self>, event_type: EventType);
+}
+
+/// What came back from the HTTP API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The body, which is always JSON.
+    pub body: Value,
+}
+
+impl<P: Place> System<P> {
+    /// A system whose API is at `api`.
+    pub fn new(place: P, aws: Aws, api: String, queues: String) -> Self {
+        Self { place, aws, api, queues, http: reqwest::Client::new() }
+    }
+
+    /// Publishes events as their services do.
+    pub async fn publish(&self, told: &[Told]) {
+        P::publish(self, told).await;
+    }
+
+    /// A bearer token of a consumer.
+    pub fn consumer_token(&self, consumer_id: &str) -> String {
+        self.place.token(&json!({"sub": consumer_id}))
+    }
+
+    /// A bearer token of somebody who may see all orders.
+    pub fn reader_token(&self) -> String {
+        self.place.token(&json!({"sub": "support", "scope": "orders:read-any"}))
+    }
+
+    /// Asks the API.
+    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.http.get(format!("{}{path}", self.api));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = request.send().await.expect("the API answers");
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {status} is not JSON: {text}"));
+        Answer { status, body }
+    }
+
+    /// Asks the API in somebody's name.
+    pub async fn get_as(&self, token: &str, path: &str) -> Answer {
+        self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    /// Sends messages to a type's queue, whatever they say.
+    pub async fn send(&self, event_type: EventType, bodies: &[String]) {
+        let send = |batch: &[String]| {
+            let entries = batch.iter().enumerate();
+            let entries = entries.map(|(id, body)| json!({"Id": id.to_string(), "MessageBody": body}));
+            json!({"QueueUrl": self.queue(event_type), "Entries": entries.collect::<Vec<_>>()})
+        };
+        for batch in bodies.chunks(BATCH) {
+            let sent = self.aws.sqs("SendMessageBatch", &send(batch)).await;
+            assert_eq!(sent["Successful"].as_array().unwrap().len(), batch.len(), "{sent}");
+        }
+    }
+
+    /// How many messages a type's queue holds, whether or not they can be received just now.
+    pub async fn waiting(&self, event_type: EventType) -> u64 {
+        self.depth(&self.queue(event_type)).await
+    }
+
+    /// How many messages all queues hold.
+    pub async fn waiting_in_all(&self) -> u64 {
+        join_all(EventType::ALL.iter().map(|event_type| self.waiting(*event_type))).await.iter().sum()
+    }
+
+    /// Waits until a type has so many dead letters, and gives their bodies. They are there again a little later.
+    pub async fn dead_letters(&self, event_type: EventType, number: usize) -> Vec<String> {
+        let queue = self.dead_letter_queue(event_type);
+        let arrived = async || (self.depth(&queue).await == number as u64).then_some(());
+        eventually(&format!("{number} dead letters of {event_type}"), arrived).await;
+        let request =
+            json!({"QueueUrl": queue, "MaxNumberOfMessages": BATCH, "VisibilityTimeout": 1, "WaitTimeSeconds": 1});
+        let mut bodies = HashMap::new();
+        let all = async || {
+            let received = self.aws.sqs("ReceiveMessage", &request).await;
+            for message in received["Messages"].as_array().into_iter().flatten() {
+                let text = |member: &str| message[member].as_str().unwrap().to_owned();
+                bodies.insert(text("MessageId"), text("Body"));
+            }
+            (bodies.len() >= number).then(|| bodies.values().cloned().collect())
+        };
+        eventually(&format!("to receive {number} dead letters of {event_type}"), all).await
+    }
+
+    /// Brings a type's dead letters back to its queue.
+    pub async fn redrive(&self, event_type: EventType) {
+        let empty = async || {
+            P::redrive(self, event_type).await;
+            (self.depth(&self.dead_letter_queue(event_type)).await == 0).then_some(())
+        };
+        eventually(&format!("{event_type}'s dead letters to be moved"), empty).await;
+    }
+
+    /// The URL of a type's queue.
+    pub fn queue(&self, event_type: EventType) -> String {
+        format!("{}{event_type}", self.queues)
+    }
+
+    /// The URL of the queue for a type's dead letters.
+    pub fn dead_letter_queue(&self, event_type: EventType) -> String {
+        self.queue(event_type) + "-dlq"
+    }
+
+    async fn depth(&self, queue: &str) -> u64 {
+        let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+        let request = json!({"QueueUrl": queue, "AttributeNames": names});
+        let answer = self.aws.sqs("GetQueueAttributes", &request).await;
+        names.iter().map(|name| answer["Attributes"][name].as_str().unwrap().parse::<u64>().unwrap()).sum()
+    }
+}
+
+/// Looks again and again until there is something.
+///
+/// A system can only be asked from outside whether it is there yet.
+pub async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, look).await
+}
+
+/// Looks again and again for so long.
+pub async fn within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + patience;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited {patience:?} for {what}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// The path of a list, with these parameters.
+#[must_use]
+pub fn list(parameters: &[(&str, &str)]) -> String {
+    format!("/orders?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish())
+}
