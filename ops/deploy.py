@@ -20,15 +20,15 @@ known = TEMPLATE["Parameters"]
 if unknown := [name for name in given if name not in known]:
     sys.exit(f"template.yaml has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
 missing = [name for name, parameter in known.items() if "Default" not in parameter and name not in given]
-try:
-    # A stack that is there keeps what is not given.
-    if missing and stage.stack() is None:
-        sys.exit(
-            f"{stage.stack_name} is not deployed yet and needs {' and '.join(missing)}. Put them into samconfig.toml, or:\n"
-            f'  make deploy STAGE={stage.name} PARAMETERS="{" ".join(f"{name}=…" for name in missing)}"'
-        )
-except (BotoCoreError, ClientError) as error:
-    sys.exit(f"deploy: {error}")
+if missing:
+    needs = f"{stage.stack_name} needs {' and '.join(missing)}"
+    how = f'make deploy STAGE={stage.name} PARAMETERS="{" ".join(f"{name}=…" for name in missing)}", or put them into samconfig.toml'
+    try:
+        # A stack that is there keeps what is not given.
+        if stage.stack() is None:
+            sys.exit(f"{needs}: {how}")
+    except (BotoCoreError, ClientError) as error:
+        sys.exit(f"{needs}, unless it is there already ({error}): {how}")
 
 if subprocess.run([ROOT / "ops/build", architecture]).returncode != 0:
     sys.exit("the build failed")

@@ -2,7 +2,7 @@
 standard error.
 
 Where a Docker engine answers, `sam local invoke` runs it in AWS's own image; elsewhere the Runtime API host of `make run` does.
-Either way it works on the tables of a running `make run`, or else on empty ones that are gone afterwards.
+Either way it works on the tables of a running `make run`, or on those that the last one left.
 """
 
 import contextlib
@@ -13,7 +13,6 @@ import socket
 import socketserver
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -52,17 +51,16 @@ def dynamodb():
     if listens(port):
         yield port
         return
-    with tempfile.TemporaryDirectory() as data:
-        ports = {name: str(free_port()) for name in ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"]}
-        environment = os.environ | ports | {"DEMO": "0", "DATA_DIR": data}
-        local = subprocess.Popen([ROOT / "target/debug/local"], env=environment, stdout=subprocess.PIPE, text=True)
-        try:
-            if not any(line.startswith("ready") for line in local.stdout):
-                sys.exit("the local system did not start")
-            yield int(ports["DYNAMODB_PORT"])
-        finally:
-            local.terminate()
-            local.wait()
+    ports = {name: str(free_port()) for name in ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"]}
+    environment = os.environ | ports | {"DEMO": "0"}
+    local = subprocess.Popen([ROOT / "target/debug/local"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        if not any(line.startswith("ready") for line in local.stdout):
+            sys.exit("the local system did not start")
+        yield int(ports["DYNAMODB_PORT"])
+    finally:
+        local.terminate()
+        local.wait()
 
 
 def listens(port):
@@ -83,10 +81,8 @@ def reachable_from_a_container(port):
     Docker Desktop has a name for it. On Linux a container reaches the host, but not its loopback, so we listen for it.
     """
     gateway = docker("network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}")
-    try:
-        server = socketserver.ThreadingTCPServer((gateway, 0), Relay)
-    except OSError:
-        # The gateway is not on this machine but inside Docker Desktop's.
+    server = relay_at(gateway)
+    if server is None:
         yield f"http://host.docker.internal:{port}"
         return
     with server:
@@ -95,6 +91,14 @@ def reachable_from_a_container(port):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://{gateway}:{server.server_address[1]}"
         server.shutdown()
+
+
+def relay_at(address):
+    """Listens there, if that is an address of this machine."""
+    if address:
+        with contextlib.suppress(OSError):
+            return socketserver.ThreadingTCPServer((address, 0), Relay)
+    return None
 
 
 class Relay(socketserver.BaseRequestHandler):

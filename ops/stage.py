@@ -9,6 +9,10 @@ import boto3
 from botocore.exceptions import ClientError
 from samcli.yamlhelper import yaml_parse
 
+# Python's SDK looks at the one name of this variable only, others at the other.
+if "AWS_REGION" in os.environ:
+    os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
+
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = yaml_parse((ROOT / "template.yaml").read_text())
 
