@@ -24,8 +24,8 @@ def main():
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
         sys.exit(f"EVENT={event}: there is no such file; events/ has samples" if event else "say what with, as EVENT=events/….json")
-    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--bins"], cwd=ROOT, check=True)
-    if not docker("info"):
+    subprocess.run(["cargo", "build", "--workspace", "--bins"], cwd=ROOT, check=True)
+    if not docker("version", "--format", "{{.Server.Version}}"):
         os.execv(ROOT / "target/debug/local", ["local", "invoke", name, event])
     architecture = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")
     subprocess.run([ROOT / "ops/build", architecture], stdout=sys.stderr, check=True)
@@ -41,7 +41,8 @@ def docker(*arguments):
     """What Docker says, or nothing if there is no Docker or no engine behind it."""
     if shutil.which("docker") is None:
         return ""
-    return subprocess.run(["docker", *arguments], capture_output=True, text=True).stdout.strip()
+    asked = subprocess.run(["docker", *arguments], capture_output=True, text=True)
+    return asked.stdout.strip() if asked.returncode == 0 else ""
 
 
 @contextlib.contextmanager
