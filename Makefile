@@ -15,7 +15,7 @@ test: ## Run every test (the first build takes some minutes, the tests about fou
 	exit $${failed:-0}
 
 .PHONY: check
-check: lint deny template contract test ## All that CI checks
+check: lint deny template contract test e2e ## All that CI checks
 
 .PHONY: lint
 lint: ## Formatting and clippy, warnings denied
