@@ -20,7 +20,7 @@ storm: ## 20,000 events through the local system, shuffled, some twice or malfor
 	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
-check: lint deny template contract test ## All that CI checks
+check: lint deny template contract test e2e ## All that CI checks
 
 .PHONY: lint
 lint: ## Formatting and clippy, warnings denied
@@ -61,9 +61,39 @@ run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on
 	cargo build --workspace --bins
 	target/debug/local
 
+# What the binaries are built for. A Lambda on arm64 costs a fifth less.
+export ARCH ?= arm64
+# What is operated on: development, staging or production; where it says so, also local, a running `make run`.
+export STAGE ?= development
+export PARAMETERS FN EVENT
+
 .PHONY: build
-build: ## The Lambda binaries, optimised: target/release/{event-handler,query-api}
-	cargo build --release --bin event-handler --bin query-api
+build: ## The Lambda binaries, for arm64 or ARCH=x86_64: target/lambda/{event-handler,query-api}
+	@ops/build $(ARCH)
+
+.PHONY: deploy
+deploy: ## Build and deploy to AWS, with STAGE=… and PARAMETERS="JwtIssuer=… JwtAudience=…"
+	@"$$(ops/venv sam)/python" ops/deploy.py
+
+.PHONY: invoke
+invoke: ## Run a function once, FN=OrderCreated EVENT=events/OrderCreated.json
+	@"$$(ops/venv sam)/python" ops/invoke.py
+
+.PHONY: logs
+logs: ## Follow a function's log, FN=OrderCreated or FN=query-api (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/operate.py logs
+
+.PHONY: dlq
+dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/operate.py dlq
+
+.PHONY: redrive
+redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/operate.py redrive
+
+.PHONY: e2e
+e2e: ## The system as it is deployed, on an emulator of AWS
+	tests/e2e/run
 
 .PHONY: cargo-deny
 cargo-deny:

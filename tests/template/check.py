@@ -5,6 +5,9 @@ import re
 import tomllib
 import unittest
 
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 from template import ROOT, Expanded
 
 # CloudFormation takes 500. Below that there must be room for types to come.
@@ -224,6 +227,29 @@ class Template(unittest.TestCase):
             with self.subTest(name):
                 self.assertIn("requestId", json.loads(stage["AccessLogSettings"]["Format"]))
 
+    def test_dynamodb_is_at_awss_own_endpoint_unless_told(self):
+        there = Expanded(DynamoDbEndpoint="https://dynamodb.example")
+        for stack, endpoint in [(DEVELOPMENT, None), (there, "https://dynamodb.example")]:
+            for name, function in properties(stack, "AWS::Lambda::Function"):
+                with self.subTest(name):
+                    self.assertEqual(endpoint, function["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB"))
+
+    def test_sam_local_runs_every_function_on_the_tables_of_make_run(self):
+        endpoint = "http://host.docker.internal:8000"
+        tables = [table["TableName"] for table in DEVELOPMENT.of_type("AWS::DynamoDB::Table").values()]
+        sam = sam_local(DynamoDbEndpoint=endpoint, Architecture="x86_64")
+        for name, function in properties(DEVELOPMENT, "AWS::Lambda::Function"):
+            with self.subTest(name):
+                config = sam.get_invoke_config(sam.get_function(function["FunctionName"]))
+                self.assertEqual(("provided.al2023", "x86_64"), (config.runtime, config.architecture))
+                self.assertEqual(function["Handler"], config.handler)
+                self.assertEqual(str(ROOT / function["Code"]["S3Key"]).rstrip("/"), config.code_abs_path)
+                variables = config.env_vars.resolve()
+                self.assertEqual(endpoint, variables["AWS_ENDPOINT_URL_DYNAMODB"])
+                wanted = [variables[v] for v in ["ORDER_HISTORY_TABLE", "IDEMPOTENCY_TABLE"] if v in variables]
+                self.assertEqual(tables[: len(wanted)], wanted)
+                self.assertTrue(wanted)
+
     def test_samconfig_sets_parameters_that_there_are(self):
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())
         stages = {name: stage for name, stage in config.items() if isinstance(stage, dict)}
@@ -233,6 +259,19 @@ class Template(unittest.TestCase):
                 parameter, value = assignment.split("=", 1)
                 with self.subTest(f"{name} {parameter}"):
                     self.assertIn(parameter, DEVELOPMENT.parameters)
+
+
+def sam_local(**parameters):
+    """What `sam local invoke` runs functions with, as samconfig.toml says."""
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())["default"]["local_invoke"]["parameters"]
+    stacks, _ = SamLocalStackProvider.get_stacks(
+        str(ROOT / "template.yaml"),
+        parameter_overrides=parameters,
+        language_extensions_enabled=config["language_extensions"],
+    )
+    variables = json.loads((ROOT / config["env_vars"]).read_text())
+    functions = SamFunctionProvider(stacks)
+    return LocalLambdaRunner(None, functions, str(ROOT), str(ROOT), aws_region="eu-west-1", env_vars_values=variables)
 
 
 def delivered(name):
@@ -248,4 +287,5 @@ def delivered(name):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    # SAM's own code calls what it deprecates.
+    unittest.main(warnings="ignore")
