@@ -35,14 +35,6 @@ deny: cargo-deny ## Bans, licences and sources of the dependencies
 advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
 	cargo deny --workspace check advisories
 
-.PHONY: snapshots
-snapshots: ## Accept the rendered expressions as they are now; review the diff
-	INSTA_UPDATE=always cargo test --workspace --test store expressions
-
-.PHONY: openapi
-openapi: ## Make crates/query-api/openapi.json anew from the code
-	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
-
 .PHONY: contract
 contract: ## schemathesis, all checks, against the running system
 	cargo build --workspace --bins
@@ -52,9 +44,12 @@ contract: ## schemathesis, all checks, against the running system
 template: ## sam validate, cfn-lint and our own checks of template.yaml
 	tests/template/run
 
-.PHONY: rendered
-rendered: ## Make crates/local/template.json anew from template.yaml
+.PHONY: generated
+generated: ## Make anew what is made from code and template: expressions' snapshots, openapi.json, template.json
 	tests/template/run --render
+	INSTA_UPDATE=always cargo test --workspace --test store expressions
+	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
+	git status --short
 
 .PHONY: run
 run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on 9324

@@ -1,4 +1,4 @@
-//! Requests to AWS's services. SQS, SNS, IAM and CloudFormation are asked for a handful of things here: their SDKs would
+//! Requests to AWS's services. SQS, SNS, IAM and `CloudFormation` are asked for a handful of things here: their SDKs would
 //! take longer to build than these tests to run.
 
 use std::time::SystemTime;

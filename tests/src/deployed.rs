@@ -73,6 +73,7 @@ fn variable(name: &str) -> String {
 
 impl System<Deployed> {
     /// Who issues the tokens that the API takes.
+    #[must_use]
     pub fn issuer(&self) -> &Issuer {
         &self.place.issuer
     }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use order_events::{ConsistencyToken, Event, EventType, Message, OrderId};
 use order_view::fold;
-use sample_events::sample;
+use sample_events::story_messages;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -39,8 +39,8 @@ impl Order {
         let id = Uuid::new_v4().to_string();
         let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let created = now - minutes_ago * 60_000;
-        let messages = sample("story");
-        let story = messages.as_array().unwrap().iter().zip(0..);
+        let messages = story_messages();
+        let story = messages.iter().zip(0..);
         let story =
             story.map(|(message, second)| told_of(&id, consumer_id, created + second * 1_000, message)).collect();
         Self { id: id.parse().unwrap(), consumer_id: consumer_id.to_owned(), story }

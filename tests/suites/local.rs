@@ -1,4 +1,5 @@
 //! The scenarios on the system of `make run`, and what only it has: a restart, and a storm.
+#![allow(clippy::expect_used)] // A test that cannot go on should stop there.
 
 use end_to_end::local::{start, start_on};
 use end_to_end::order::{Order, consumer};

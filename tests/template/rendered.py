@@ -102,7 +102,7 @@ if __name__ == "__main__":
     text = json.dumps(render(Expanded()), indent=2) + "\n"
     if sys.argv[1:] == ["--check"]:
         if not FILE.exists() or FILE.read_text() != text:
-            sys.exit(f"{FILE.name} is not what template.yaml says: tests/template/run --render makes it anew")
+            sys.exit(f"{FILE.name} is not what template.yaml says: make generated makes it anew")
         print(f"{FILE.name} is what template.yaml says")
     else:
         FILE.write_text(text)

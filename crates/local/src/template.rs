@@ -1,4 +1,4 @@
-//! What `template.yaml` says of queues, functions and routes. `make rendered` renders it to `template.json`.
+//! What `template.yaml` says of queues, functions and routes. `make generated` renders it to `template.json`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What `template.yaml` says and what the code does are the same. `make rendered` renders the template to JSON.
+//! What `template.yaml` says and what the code does are the same. `make generated` renders the template to JSON.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use embedded_dynamodb::Engine;

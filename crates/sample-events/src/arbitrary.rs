@@ -2,7 +2,7 @@
 
 use order_events::{Event, EventType};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Up to `most` events of order 99 with distinct ids, in no order.
 pub fn arbitrary(most: usize) -> impl Strategy<Value = Vec<Event>> {
@@ -31,8 +31,17 @@ fn event(id: usize, event_type: EventType, instance: u8, salt: u16) -> Event {
     crate::read(&message.to_string())
 }
 
-/// One object with every field any type wants; the others ignore what is not theirs.
+/// The sample's, in which every field that we know how to vary is varied.
 fn payload(event_type: EventType, salt: u16) -> Value {
+    let sample = crate::message_of_type(event_type);
+    let mut payload: Map<String, Value> = serde_json::from_str(sample["payload"].as_str().unwrap()).unwrap();
+    let Value::Object(varied) = varied(event_type, salt) else { unreachable!("it is written as an object") };
+    payload.extend(varied);
+    Value::Object(payload)
+}
+
+/// One object with every field any type wants; the others ignore what is not theirs.
+fn varied(event_type: EventType, salt: u16) -> Value {
     let revision = json!({
         "deliveryInformation": salt.is_multiple_of(2).then(|| json!({
             "deliveryTime": "2026-03-01T13:00:00",

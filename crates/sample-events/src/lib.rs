@@ -4,6 +4,7 @@
 
 mod arbitrary;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use order_events::{Event, EventType, Message, OrderId};
@@ -22,7 +23,23 @@ pub fn sample(name: &str) -> Value {
 /// The whole life of order 99: every event type, two revisions, two deliveries; in order.
 #[must_use]
 pub fn story() -> Vec<Event> {
-    sample("story").as_array().unwrap().iter().map(|message| read(&message.to_string())).collect()
+    story_messages().iter().map(|message| read(&message.to_string())).collect()
+}
+
+/// The messages of the [`story`]. A type that the story does not tell has its own sample, at the end.
+#[must_use]
+pub fn story_messages() -> Vec<Value> {
+    let Value::Array(mut messages) = sample("story") else { panic!("the story is an array") };
+    let told: HashSet<_> = messages.iter().map(|message| read(&message.to_string()).event_type()).collect();
+    let untold = EventType::ALL.iter().filter(|event_type| !told.contains(event_type));
+    messages.extend(untold.map(|event_type| message_of_type(*event_type)));
+    messages
+}
+
+/// The message in the sample of this type.
+pub(crate) fn message_of_type(event_type: EventType) -> Value {
+    let sample = sample(event_type.name());
+    serde_json::from_str(sample["Records"][0]["body"].as_str().unwrap()).unwrap()
 }
 
 /// The last event of this type in the story.

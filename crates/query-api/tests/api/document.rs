@@ -13,7 +13,7 @@ fn the_committed_document_is_what_the_code_says() {
         std::fs::write(path, &made).unwrap();
     }
     let committed = std::fs::read_to_string(path).unwrap();
-    assert!(committed == made, "openapi.json is out of date: run `make openapi` and commit it");
+    assert!(committed == made, "openapi.json is out of date: run `make generated` and commit it");
 }
 
 #[tokio::test]
