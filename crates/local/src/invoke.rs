@@ -5,20 +5,20 @@ use std::net::{Ipv4Addr, TcpStream};
 use order_events::EventType;
 use serde_json::Value;
 
-use crate::lambda::{Function, InvokeError};
+use crate::lambda::{Answer, Function};
 use crate::stack::{Config, StartError, create_tables};
 use crate::template::{self, Projection, Template};
 
 /// What came of an invocation.
 #[derive(Debug)]
 pub struct Invoked {
-    /// What the function answered.
-    pub answer: Value,
+    /// What the function answered, or why it did not.
+    pub answer: Answer,
     /// What it printed.
     pub log: Vec<String>,
 }
 
-/// Why there is no answer.
+/// Why it was not invoked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such function.
@@ -30,9 +30,6 @@ pub enum Error {
     /// What it needs is not there.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It did not answer.
-    #[error(transparent)]
-    Invoke(#[from] InvokeError),
 }
 
 /// Invokes a function, which is called by its event type or `query-api`, with an event.
@@ -52,8 +49,9 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
     let mut settings = config.function(&function, &dynamodb)?;
     // It is given with the answer.
     settings.log_file = None;
-    let function = Function::start(settings).await.map_err(InvokeError::NotStarted)?;
-    let answer = function.invoke(event).await?;
+    let what = format!("start {}", settings.binary.display());
+    let function = Function::start(settings).await.map_err(|source| StartError::Io { what, source })?;
+    let answer = function.invoke(event).await;
     // A process that cannot be stopped has ended, and has said what it had to say.
     let log = function.stop().await.unwrap_or_default();
     Ok(Invoked { answer, log })

@@ -79,6 +79,6 @@ async fn invoke_with(config: &Config, function: &str, file: &Path) -> Result<(),
     for line in log {
         eprintln!("{line}");
     }
-    println!("{answer}");
+    println!("{}", answer?);
     Ok(())
 }
