@@ -26,13 +26,14 @@ pub fn story() -> Vec<Event> {
     story_messages().iter().map(|message| read(&message.to_string())).collect()
 }
 
-/// The messages of the [`story`]. A type that the story does not tell has its own sample, at the end.
+/// The messages of the [`story`]. A type that `story.json` does not tell comes in with its own sample.
 #[must_use]
 pub fn story_messages() -> Vec<Value> {
     let Value::Array(mut messages) = sample("story") else { panic!("the story is an array") };
     let told: HashSet<_> = messages.iter().map(|message| read(&message.to_string()).event_type()).collect();
     let untold = EventType::ALL.iter().filter(|event_type| !told.contains(event_type));
     messages.extend(untold.map(|event_type| message_of_type(*event_type)));
+    messages.sort_by_key(|message| read(&message.to_string()).id);
     messages
 }
 
