@@ -48,7 +48,7 @@ def dlq(stage):
         print(f"message  {message['MessageId']}")
         print(f"sent     {sent.isoformat(timespec='milliseconds')}, receive count {attributes['ApproximateReceiveCount']}")
         print(f"event    {event(message['Body'])}")
-        print(f"why      {reasons.get(message['MessageId'], 'no log line names it: the function did not get as far, or never got it')}")
+        print(f"why      {reasons.get(message['MessageId'], 'the function has not said: it crashed, or never got it')}")
         print(f"body     {message['Body'] if message['Body'].isprintable() else json.dumps(message['Body'])}")
 
 
