@@ -22,7 +22,8 @@ if unknown := [name for name in given if name not in known]:
 missing = [name for name, parameter in known.items() if "Default" not in parameter and name not in given]
 if missing:
     needs = f"{stage.stack_name} needs {' and '.join(missing)}"
-    how = f'make deploy STAGE={stage.name} PARAMETERS="{" ".join(f"{name}=…" for name in missing)}", or put them into samconfig.toml'
+    given_so = " ".join(f"{name}=…" for name in missing)
+    how = f'make deploy STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
     try:
         # A stack that is there keeps what is not given.
         if stage.stack() is None:

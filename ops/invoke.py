@@ -23,7 +23,7 @@ def main():
     name = chosen_function([*EVENT_TYPES, "query-api"])
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
-        sys.exit(f"EVENT={event}: there is no such file; events/ has samples" if event else "say what with, as EVENT=events/….json")
+        sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json")
     subprocess.run(["cargo", "build", "--workspace", "--bins"], cwd=ROOT, check=True)
     if not docker("version", "--format", "{{.Server.Version}}"):
         os.execv(ROOT / "target/debug/local", ["local", "invoke", name, event])

@@ -1,8 +1,10 @@
 """`make logs`, `make dlq` and `make redrive`: look after the function $FN of $STAGE."""
 
+import contextlib
 import datetime
 import json
 import os
+import signal
 import sys
 import time
 
@@ -17,6 +19,8 @@ MOST_SHOWN = 1000
 
 
 def main(command):
+    # Ends quietly when its reader does, as in `make dlq | head`.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     commands = {"logs": logs, "dlq": dlq, "redrive": redrive}
     try:
         commands[command](stage(os.environ.get("STAGE", "development")))
@@ -44,7 +48,7 @@ def dlq(stage):
         print(f"message  {message['MessageId']}")
         print(f"sent     {sent.isoformat(timespec='milliseconds')}, receive count {attributes['ApproximateReceiveCount']}")
         print(f"event    {event(message['Body'])}")
-        print(f"why      {reasons.get(message['MessageId'], 'no log line names it: the function did not get as far, or never got it')}")
+        print(f"why      {reasons.get(message['MessageId'], 'the function has not said: it crashed, or never got it')}")
         print(f"body     {message['Body'] if message['Body'].isprintable() else json.dumps(message['Body'])}")
 
 
@@ -92,18 +96,12 @@ def look(sqs, url):
 def why(stage, function, messages):
     """What the function last said of each message, by the message's id."""
     reasons = {}
-    # CloudWatch takes a pattern of 1024 characters, which is room for some twenty ids.
-    # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
-    for start in range(0, len(messages), 20):
-        some = messages[start : start + 20]
-        since = int(some[0]["Attributes"]["SentTimestamp"])
-        for line in stage.lines_about(function, [message["MessageId"] for message in some], since):
-            try:
+    if messages:
+        for line in stage.failures(function, int(messages[0]["Attributes"]["SentTimestamp"])):
+            with contextlib.suppress(ValueError):
                 said = json.loads(line)
-            except ValueError:
-                continue
-            if "error" in said:
-                reasons[said.get("message_id")] = f"{said.get('reason')}: {said['error']}"
+                if "message_id" in said and "error" in said:
+                    reasons[said["message_id"]] = f"{said['reason']}: {said['error']}"
     return reasons
 
 

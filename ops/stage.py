@@ -52,18 +52,13 @@ class Stage:
     def sqs(self):
         return boto3.client("sqs")
 
-    def lines_about(self, function, message_ids, since):
-        """The log lines since then, in milliseconds, that name any of these messages, the oldest first."""
-        pages = (
-            boto3.client("logs")
-            .get_paginator("filter_log_events")
-            .paginate(
-                logGroupName=f"/aws/lambda/{function}",
-                startTime=since,
-                # A line that has any of these.
-                filterPattern=" ".join(f'?"{message_id}"' for message_id in message_ids),
-            )
-        )
+    def failures(self, function, since):
+        """What a function logged of its failures since then, in milliseconds, the oldest line first."""
+        # Those with a reason, whatever it is.
+        # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-json-log-events.html
+        pattern = "{ $.reason = * }"
+        pages = boto3.client("logs").get_paginator("filter_log_events")
+        pages = pages.paginate(logGroupName=f"/aws/lambda/{function}", startTime=since, filterPattern=pattern)
         events = [event for page in pages for event in page["events"]]
         return [event["message"] for event in sorted(events, key=lambda event: event["timestamp"])]
 
@@ -90,10 +85,9 @@ class Local:
             aws_secret_access_key="local",
         )
 
-    def lines_about(self, function, message_ids, since):
+    def failures(self, function, since):
         log = self.log(function)
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        return [line for line in lines if any(message_id in line for message_id in message_ids)]
+        return log.read_text(errors="replace").splitlines() if log.exists() else []
 
     def follow(self, function):
         log = self.log(function)
