@@ -6,11 +6,11 @@ use crate::event::{EventType, UnknownEventType};
 
 /// Why a message can never be applied, however often it is tried.
 ///
-/// The texts go to logs and dead-letter tools, so they name fields and reasons and never a value.
+/// The texts, with their sources', go to logs and dead-letter tools, so they name fields and reasons and never a value.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
     /// The body, or what an envelope holds, is not JSON of the right shape.
-    #[error("the message: {0}")]
+    #[error("the message cannot be read")]
     Body(#[source] JsonFault),
     /// It is JSON, but not a message we know.
     #[error(
@@ -24,7 +24,7 @@ pub enum Malformed {
     #[error("header `{0}` is missing")]
     HeaderMissing(&'static str),
     /// A header is there but cannot be what it should be.
-    #[error("header `{header}`: {source}")]
+    #[error("header `{header}` is not valid")]
     Header {
         /// Which header.
         header: &'static str,
@@ -32,7 +32,7 @@ pub enum Malformed {
         source: Invalid,
     },
     /// The event's type is not one of ours.
-    #[error("header `event-type`: {0}")]
+    #[error("header `event-type` is not valid")]
     Type(#[from] UnknownEventType),
     /// The aggregate cannot have published this event.
     #[error(
@@ -47,7 +47,7 @@ pub enum Malformed {
     #[error("`payload` is missing")]
     PayloadMissing,
     /// The payload is not what this event type carries.
-    #[error("payload of {event_type}: {fault}")]
+    #[error("the payload is not one of {event_type}")]
     Payload {
         /// The event's type.
         event_type: EventType,
