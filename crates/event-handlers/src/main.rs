@@ -6,6 +6,11 @@ use std::time::SystemTime;
 use event_handlers::{Config, Projector};
 use lambda_boot::{Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use mimalloc::MiMalloc;
+
+/// The SDK allocates hundreds of times for each request.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {

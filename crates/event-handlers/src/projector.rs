@@ -18,8 +18,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::report::Report;
 use crate::{BatchFailed, Config, Failure};
 
-/// How many events of a batch are under way at once. More would only wait for the same core and connections.
-const CONCURRENCY: usize = 32;
+/// How many events of a batch are under way at once: all ten of a usual one. More would only wait for the same core, and each
+/// may open a connection, whose TLS handshake takes most of a millisecond of CPU.
+const CONCURRENCY: usize = 10;
 
 /// Kept back from the invocation's time when projecting: to complete the records and answer.
 const TO_COMPLETE: Duration = Duration::from_secs(1);

@@ -31,7 +31,7 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
 
 #[track_caller]
 fn check(variables: &[(&str, &str)], expected: Result<(), &str>) {
-    let variables = HashMap::<_, _>::from_iter(variables.iter().copied());
+    let variables = variables.iter().copied().collect::<HashMap<_, _>>();
     let environment = Environment::from_fn(|name| variables.get(name).map(ToString::to_string));
     let outcome = dynamodb(&environment).map(|_| ()).map_err(|error| with_causes(&error));
     match (outcome, expected) {
@@ -47,11 +47,18 @@ fn a_region_is_all_it_needs() {
     check(&[], Err("AWS_REGION is not set: set it to"));
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
+        .collect()
+}
+
 #[test]
 fn our_own_roots_are_amazons() {
     let roots = CertificateDer::pem_file_iter(amazon_roots()).unwrap();
-    let fingerprints: Vec<String> =
-        roots.map(|root| Sha256::digest(root.unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()).collect();
+    let fingerprints: Vec<_> = roots.map(|root| hex(&Sha256::digest(root.unwrap()))).collect();
     assert_eq!(fingerprints, FINGERPRINTS);
 }
 

@@ -5,8 +5,13 @@ use std::time::SystemTime;
 
 use lambda_boot::{Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use mimalloc::MiMalloc;
 use order_store::OrderStore;
 use query_api::{Api, Config};
+
+/// The SDK allocates hundreds of times for each request.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
