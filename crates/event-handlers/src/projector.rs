@@ -18,8 +18,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::report::Report;
 use crate::{BatchFailed, Config, Failure};
 
-/// How many events of a batch are under way at once. More would only wait for the same core and connections.
-const CONCURRENCY: usize = 32;
+/// How many events of a batch are under way at once: all ten of a usual one. More would only wait for the same core, and each
+/// may open a connection, whose TLS handshake takes most of a millisecond of CPU.
+const CONCURRENCY: usize = 10;
 
 /// Kept back from the invocation's time when projecting: to complete the records and answer.
 const TO_COMPLETE: Duration = Duration::from_secs(1);
@@ -56,12 +57,6 @@ struct Delivery {
 
 impl Projector {
     /// A projector on the tables that `config` names.
-    pub async fn connect(config: &Config) -> Self {
-        let client = order_store::client::connect().await;
-        Self::new(config, &client, Arc::new(SystemTime::now))
-    }
-
-    /// A projector over a given client and clock.
     #[must_use]
     pub fn new(config: &Config, client: &Client, clock: Clock) -> Self {
         let time = Arc::clone(&clock);
