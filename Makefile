@@ -58,7 +58,14 @@ run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on
 
 .PHONY: build
 build: ## The Lambda binaries, optimised: target/release/{event-handler,query-api}
-	cargo build --release --bin event-handler --bin query-api
+	cargo build --release -p event-handlers -p query-api
+
+# The floor is built together with the Lambdas: it has the same features of the same dependencies.
+.PHONY: bench
+bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (ten minutes; keep the machine quiet)
+	cargo build --release -p event-handlers -p query-api -p floor
+	cargo build --release -p bench
+	target/release/bench
 
 .PHONY: cargo-deny
 cargo-deny:
