@@ -11,6 +11,7 @@ use axum::Router;
 use axum::extract::rejection::StringRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
@@ -237,7 +238,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(request_id, invocation.answer);
-    Ok((headers, invocation.payload.to_string()))
+    Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 
 type Body = Result<String, StringRejection>;
