@@ -65,7 +65,8 @@ impl Fleet {
         let (began, cpu) = (Instant::now(), self.cpu()?);
         for (event_type, batch) in batches {
             count += batch["Records"].as_array().map_or(0, Vec::len);
-            let answer = self.function(event_type)?.invoke(batch).await.map_err(|error| format!("{}: {error}", self.name))?;
+            let answer =
+                self.function(event_type)?.invoke(batch).await.map_err(|error| format!("{}: {error}", self.name))?;
             if answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty()) {
                 return Err(format!("{} did not project all of a batch of {event_type}: {answer}", self.name).into());
             }

@@ -38,8 +38,10 @@ async fn run() -> Result<bool> {
     let began = Instant::now();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let rounds = std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let results = measure(&std::env::var("BENCH_BINARIES").map_or_else(|_| root.join("target/release"), PathBuf::from), rounds).await?;
-    report::write(&results, &root.join("docs/benchmarks"))?;
+    let results =
+        measure(&std::env::var("BENCH_BINARIES").map_or_else(|_| root.join("target/release"), PathBuf::from), rounds)
+            .await?;
+    report::write(&results, &root)?;
     eprintln!("docs/benchmarks written, after {:.0?}", began.elapsed());
     let limits = limits(&results);
     for limit in &limits {
@@ -58,7 +60,6 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let bench = Bench { contenders: &contenders, binaries: &binaries, rounds };
     let projections = bench.project(&mut dynamodb, &mut messages).await?;
-    let cold_starts = cold_start::start_all(&contenders, &binaries, &dynamodb, &mut messages, rounds).await?;
 
     eprintln!("ageing items");
     let revisions = [EventType::OrderRevisionProposed, EventType::OrderRevised];
@@ -72,6 +73,9 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let consumer = growth::consumer_of(1_000);
     let order_id = query::order_of(&consumer, 500);
     let answered = query::ask_all(&binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
+
+    // Last: it wants nothing of what the others left.
+    let cold_starts = cold_start::start_all(&contenders, &binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, batch };

@@ -47,8 +47,11 @@ impl Messages {
     /// The next event of an order, as its service publishes it.
     pub fn message(&mut self, event_type: EventType, order_id: &str) -> Result<String> {
         self.now += 1;
-        let (_, sample) =
-            self.samples.iter().rfind(|(of, _)| *of == event_type).ok_or_else(|| format!("no {event_type} in the story"))?;
+        let (_, sample) = self
+            .samples
+            .iter()
+            .rfind(|(of, _)| *of == event_type)
+            .ok_or_else(|| format!("no {event_type} in the story"))?;
         let mut message = sample.clone();
         message["headers"]["ID"] = format!("{:016x}-{:016x}", self.now, 0x0242_ac12_0008_0001_u64).into();
         let mut payload: Value = serde_json::from_str(message["payload"].as_str().unwrap_or_default())?;

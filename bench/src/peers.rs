@@ -54,9 +54,10 @@ fn sources(peer: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(peer)
 }
 
-/// Where a peer is set up.
-fn home(peer: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench").join(peer)
+/// Where a peer, or what else a run needs, is set up.
+#[must_use]
+pub fn home(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench").join(name)
 }
 
 /// Installs a peer's dependencies, unless those of the same list are installed.
@@ -84,8 +85,13 @@ fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
 /// The libraries that count, with their versions, as the list of dependencies has them.
 fn pinned(list: &Path) -> Result<String> {
     let list = fs::read_to_string(list)?;
-    let lines = list.lines().filter(|line| ["powertools", "boto3", "client-dynamodb", "awslambdaric"].iter().any(|name| line.contains(name) && !line.contains("description")));
-    let plain = lines.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], "").trim().to_owned());
+    let lines = list.lines().filter(|line| {
+        ["powertools", "boto3", "client-dynamodb", "awslambdaric"]
+            .iter()
+            .any(|name| line.contains(name) && !line.contains("description"))
+    });
+    let plain =
+        lines.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], "").trim().to_owned());
     Ok(plain.collect::<Vec<_>>().join(", "))
 }
 

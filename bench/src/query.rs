@@ -76,7 +76,13 @@ pub async fn ask_all(
             on_engine.add(&engine.ask(&request, REQUESTS).await?);
         }
         let peak_memory = engine.peak_memory()?;
-        answered.push(Answered { question: question.to_owned(), stub: on_stub, engine: on_engine, per_request, peak_memory });
+        answered.push(Answered {
+            question: question.to_owned(),
+            stub: on_stub,
+            engine: on_engine,
+            per_request,
+            peak_memory,
+        });
     }
     Ok(answered)
 }

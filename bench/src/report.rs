@@ -14,14 +14,16 @@ use crate::results::Results;
 use crate::statistics::{Rounds, Spread};
 use crate::svg::{Bar, Chart, Line, bars, lines, number};
 
-/// Writes it all into a directory.
-pub fn write(results: &Results, directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory)?;
+/// Writes it all into `docs/benchmarks`, and the headline into the README, below this root.
+pub fn write(results: &Results, root: &Path) -> Result<()> {
+    let (directory, readme) = (root.join("docs/benchmarks"), root.join("README.md"));
+    fs::create_dir_all(&directory)?;
     fs::write(directory.join("results.json"), serde_json::to_string_pretty(results)? + "\n")?;
     for (name, picture) in pictures(results) {
         fs::write(directory.join(name), picture)?;
     }
     let prices = Prices::read()?;
+    fs::write(&readme, between_marks(&fs::read_to_string(&readme)?, &headline(results, &prices))?)?;
     let sections = [
         head(results),
         ratios(results),
@@ -33,6 +35,36 @@ pub fn write(results: &Results, directory: &Path) -> Result<()> {
         promises(&limits(results)),
     ];
     Ok(fs::write(directory.join("README.md"), sections.join("\n"))?)
+}
+
+const BEGIN: &str = "<!-- Made by `make bench`. -->\n";
+const END: &str = "<!-- Until here. -->\n";
+
+/// The document with what stands between the marks made new.
+fn between_marks(document: &str, new: &str) -> Result<String> {
+    let (before, rest) = document.split_once(BEGIN).ok_or("the README has no mark where the headline begins")?;
+    let (_, after) = rest.split_once(END).ok_or("the README has no mark where the headline ends")?;
+    Ok([before, BEGIN, new, END, after].concat())
+}
+
+fn headline(results: &Results, prices: &Prices) -> String {
+    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | a million events on AWS |
+|---|---|---|---|---|
+"
+    .to_owned();
+    for cold in &results.cold_starts {
+        let Some(projection) = results.projection(&cold.name) else { continue };
+        let _ = writeln!(
+            table,
+            "| {} | {} µs | {} ms | {} MB | ${:.2} |",
+            cold.name,
+            number(projection.stub.cpu_micros.median()),
+            number(cold.to_answer.wall.median()),
+            number(mib(projection.peak_memory)),
+            prices.events(projection).sum(),
+        );
+    }
+    table
 }
 
 fn head(results: &Results) -> String {
@@ -193,10 +225,13 @@ not change with age.
 |---|---|---|---|---|
 "
     .to_owned();
-    let bytes = |point: &Point| number(point.item_bytes.and_then(|bytes| u32::try_from(bytes).ok()).map_or(f64::NAN, f64::from));
+    let bytes = |point: &Point| {
+        number(point.item_bytes.and_then(|bytes| u32::try_from(bytes).ok()).map_or(f64::NAN, f64::from))
+    };
     let units = |point: &Point| number(point.each.written.orders + point.each.written.records);
     let shown = [1, 2, 3, 4, 5, 10, 20, 30, 40];
-    for (revised, moving) in growth.revised.iter().zip(&growth.moving).filter(|(point, _)| shown.contains(&point.size)) {
+    for (revised, moving) in growth.revised.iter().zip(&growth.moving).filter(|(point, _)| shown.contains(&point.size))
+    {
         let (size, [a, b, c, d]) = (revised.size, [bytes(revised), units(revised), bytes(moving), units(moving)]);
         let _ = writeln!(section, "| {size} | {a} | {b} | {c} | {d} |");
     }
@@ -211,7 +246,12 @@ orders gets half a page, for less.
 ";
     for point in &growth.history {
         let (requests, units) = (number(point.each.all_requests()), number(point.each.read.sum()));
-        let _ = writeln!(section, "| {} | {} | {requests} | {units} |", number(point.size.into()), spread(point.cpu_micros.spread()));
+        let _ = writeln!(
+            section,
+            "| {} | {} | {requests} | {units} |",
+            number(point.size.into()),
+            spread(point.cpu_micros.spread())
+        );
     }
     section += "
 **As a batch grows.** What an invocation costs is shared by its events, and so is the request that completes up to 25 records.
@@ -223,7 +263,12 @@ orders gets half a page, for less.
 ";
     for point in &growth.batch {
         let (requests, units) = (number(point.each.all_requests()), units(point));
-        let _ = writeln!(section, "| {} | {} | {requests} | {units} |", number(point.size.into()), spread(point.cpu_micros.spread()));
+        let _ = writeln!(
+            section,
+            "| {} | {} | {requests} | {units} |",
+            number(point.size.into()),
+            spread(point.cpu_micros.spread())
+        );
     }
     section
 }
@@ -320,7 +365,10 @@ fn pictures(results: &Results) -> Vec<(&'static str, String)> {
     };
     vec![
         ("cpu-per-event.svg", bars("CPU per event, idempotency record included", "µs", &cpu)),
-        ("cold-start.svg", bars("Cold start: from the start of the process to its first answer, over TLS", "ms", &cold)),
+        (
+            "cold-start.svg",
+            bars("Cold start: from the start of the process to its first answer, over TLS", "ms", &cold),
+        ),
         ("item-ages.svg", lines(&ages)),
         ("history-grows.svg", lines(&history)),
         ("batch-grows.svg", lines(&batch)),
@@ -346,4 +394,17 @@ fn spread(spread: Spread) -> String {
 
 fn mib(bytes: u64) -> f64 {
     in_megabytes(bytes, 1024.0 * 1024.0)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_is_made_new() {
+        let document = |inside: &str| ["before\n", BEGIN, inside, END, "after\n"].concat();
+        assert_eq!(between_marks(&document("old\n"), "new\n").unwrap(), document("new\n"));
+        assert!(between_marks("no marks", "new").is_err());
+    }
 }

@@ -63,7 +63,13 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> String {
             body,
             r##"<line x1="{least:.1}" y1="{middle:.1}" x2="{most:.1}" y2="{middle:.1}" stroke="#222" stroke-width="2"/>"##
         );
-        body += &text(most.max(BARS_LEFT + width) + 8.0, middle + 5.0, "start", 13, &format!("{} {unit}", number(bar.value)));
+        body += &text(
+            most.max(BARS_LEFT + width) + 8.0,
+            middle + 5.0,
+            "start",
+            13,
+            &format!("{} {unit}", number(bar.value)),
+        );
         y += BAR_HEIGHT;
     }
     picture(y + 10.0, &body)
@@ -80,9 +86,8 @@ const BOTTOM: f64 = 250.0;
 pub fn lines(chart: &Chart) -> String {
     let points = || chart.lines.iter().flat_map(|line| &line.points);
     let place = |x: f64| if chart.by_factors { x.log10() } else { x };
-    let (first, last) = points().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (x, _)| {
-        (first.min(place(*x)), last.max(place(*x)))
-    });
+    let (first, last) = points()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (x, _)| (first.min(place(*x)), last.max(place(*x))));
     let top = round_up(points().map(|(_, y)| *y).fold(0.0, f64::max));
     let at_x = |x: f64| LEFT + (place(x) - first) / (last - first) * (WIDTH - LEFT - RIGHT);
     let at_y = |y: f64| BOTTOM - y / top * (BOTTOM - TOP);
@@ -91,7 +96,8 @@ pub fn lines(chart: &Chart) -> String {
     for step in 0..=4 {
         let value = top * f64::from(step) / 4.0;
         let y = at_y(value);
-        let _ = writeln!(body, r##"<line x1="{LEFT}" y1="{y:.1}" x2="{:.1}" y2="{y:.1}" stroke="#ddd"/>"##, WIDTH - RIGHT);
+        let _ =
+            writeln!(body, r##"<line x1="{LEFT}" y1="{y:.1}" x2="{:.1}" y2="{y:.1}" stroke="#ddd"/>"##, WIDTH - RIGHT);
         body += &text(LEFT - 8.0, y + 4.0, "end", 12, &number(value));
     }
     if let Some(line) = chart.lines.first() {
