@@ -52,7 +52,7 @@ impl Contender {
             handler: handler.to_owned(),
             binary: self.bootstrap.clone(),
             environment: connection.environment(),
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
         };
         Ok(Function::start(settings).await.map_err(|error| format!("cannot start {}: {error}", self.name))?)
     }

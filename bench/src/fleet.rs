@@ -130,11 +130,6 @@ impl Floor {
         Ok(Effort { count: u32::try_from(messages.len())?, wall, cpu })
     }
 
-    /// The most memory it has had.
-    pub fn peak_memory(&self) -> Result<u64> {
-        process::peak_memory(self.process_id()?)
-    }
-
     async fn tell(&mut self, line: &str) -> Result<()> {
         self.tasks.write_all(format!("{line}\n").as_bytes()).await?;
         self.reports.next_line().await?.ok_or("the bare loop has ended")?;

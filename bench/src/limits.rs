@@ -89,7 +89,7 @@ fn cold_start(results: &Results) -> Vec<Limit> {
         limits.push(limit(format!("cold start to the first answer over TLS against {peer}"), 1.0 / 20.0, answer, " ×"));
     }
     let megabytes = ours.binary_bytes.map_or(f64::NAN, |bytes| in_megabytes(bytes, 1e6));
-    let peak = results.projection(OURS).map_or(0, |projection| projection.peak_memory).max(ours.peak_memory);
+    let peak = results.projection(OURS).and_then(|ours| ours.peak_memory).unwrap_or_default().max(ours.peak_memory);
     limits.push(limit("CPU to the first answer over TLS", 10.0, ours.to_answer.cpu.median(), " ms"));
     limits.push(limit("handler binary", 6.0, megabytes, " MB"));
     limits.push(limit("peak memory", 32.0, in_megabytes(peak, 1024.0 * 1024.0), " MB"));

@@ -9,7 +9,7 @@ use crate::contender::OURS;
 use crate::costs::{Bill, Prices};
 use crate::growth::Point;
 use crate::limits::{Limit, in_megabytes, limits};
-use crate::projection::{Pace, PerEvent};
+use crate::projection::{Pace, PerEvent, Projection};
 use crate::results::Results;
 use crate::statistics::{Rounds, Spread};
 use crate::svg::{Bar, Chart, Line, bars, lines, number};
@@ -48,20 +48,22 @@ fn between_marks(document: &str, new: &str) -> Result<String> {
 }
 
 fn headline(results: &Results, prices: &Prices) -> String {
-    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | a million events on AWS |
-|---|---|---|---|---|
+    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | Lambda, a million events | all of AWS, a million events |
+|---|---|---|---|---|---|
 "
     .to_owned();
     for cold in &results.cold_starts {
         let Some(projection) = results.projection(&cold.name) else { continue };
+        let bill = prices.events(projection);
         let _ = writeln!(
             table,
-            "| {} | {} µs | {} ms | {} MB | ${:.2} |",
+            "| {} | {} µs | {} ms | {} MB | ${:.2} | ${:.2} |",
             cold.name,
             number(projection.stub.cpu_micros.median()),
             number(cold.to_answer.wall.median()),
-            number(mib(projection.peak_memory)),
-            prices.events(projection).sum(),
+            number(memory(projection)),
+            bill.lambda_time + bill.lambda_requests,
+            bill.sum(),
         );
     }
     table
@@ -80,8 +82,8 @@ fn head(results: &Results) -> String {
 Our Lambdas beside the same job as a team would do it in Python or Node. `make bench` measures it all again, in about ten
 minutes, and writes this page; it wants Linux, and leaves a peer out if its language is missing.
 
-Measured {date} on {machine}; {rounds} rounds, in which each contender has its turn. A number is the median of the rounds, with the
-least and the most behind it; a ratio is taken within each round.
+Measured {date} on {machine}; {rounds} rounds, in which each contender has its
+turn. A number is the median of the rounds, with the least and the most behind it; a ratio is taken within each round.
 
 {made_of}
 The job: the first five events of typical orders with three line items (created, ticket created, charged, authorized, ticket
@@ -118,7 +120,7 @@ How many times as much as ours.
             spread(theirs.stub.cpu_micros.times(&ours.stub.cpu_micros)),
             spread(theirs.engine.cpu_micros.times(&ours.engine.cpu_micros)),
             spread(theirs.stub.per_second.times(&ours.stub.per_second)),
-            number(mib(theirs.peak_memory) / mib(ours.peak_memory)),
+            number(memory(theirs) / memory(ours)),
             to_next.map_or_else(|| "–".to_owned(), spread),
             to_answer.map_or_else(|| "–".to_owned(), spread),
         );
@@ -139,7 +141,7 @@ fn absolutes(results: &Results) -> String {
             projection.name,
             paces(&projection.stub, &projection.engine, |pace| &pace.cpu_micros),
             paces(&projection.stub, &projection.engine, |pace| &pace.per_second),
-            number(mib(projection.peak_memory)),
+            number(memory(projection)),
         );
     }
     table += "
@@ -216,13 +218,15 @@ fn growth(results: &Results) -> String {
     let growth = &results.growth;
     let mut section = "## Growth
 **As an item ages.** An order that is revised again and again gets a timeline entry with every event and a revision with every other
-one, so it pays another write unit for each kilobyte that they fill; one whose courier moves stays as it is. The record and CPU do
-not change with age.
+one, so it pays another write unit for each kilobyte that they fill; one whose courier moves stays as it is. What is sent does not grow:
+one update, one record. Write units are those of the item and its record.
 
 ![An item ages](item-ages.svg)
 
-| events | bytes, revised | write units | bytes, courier moving | write units |
-|---|---|---|---|---|
+![CPU as an item ages](item-ages-cpu.svg)
+
+| events | bytes, revised | write units | CPU (µs) | bytes, courier moving | write units | CPU (µs) |
+|---|---|---|---|---|---|---|
 "
     .to_owned();
     let bytes = |point: &Point| {
@@ -232,8 +236,9 @@ not change with age.
     let shown = [1, 2, 3, 4, 5, 10, 20, 30, 40];
     for (revised, moving) in growth.revised.iter().zip(&growth.moving).filter(|(point, _)| shown.contains(&point.size))
     {
-        let (size, [a, b, c, d]) = (revised.size, [bytes(revised), units(revised), bytes(moving), units(moving)]);
-        let _ = writeln!(section, "| {size} | {a} | {b} | {c} | {d} |");
+        let cells =
+            [revised, moving].map(|point| [bytes(point), units(point), spread(point.cpu_micros.spread())].join(" | "));
+        let _ = writeln!(section, "| {} | {} |", revised.size, cells.join(" | "));
     }
     section += "
 **As a history grows.** A page is one query for 21 orders from the index's newest end, however many lie behind. A consumer with ten
@@ -343,6 +348,15 @@ fn pictures(results: &Results) -> Vec<(&'static str, String)> {
             line("kilobytes, courier moving", &growth.moving, kilobytes),
         ],
     };
+    let ages_cpu = Chart {
+        title: "As an item ages: microseconds of CPU per event".to_owned(),
+        x: "events so far",
+        by_factors: false,
+        lines: vec![
+            line("revised", &growth.revised, |point| point.cpu_micros.median()),
+            line("courier moving", &growth.moving, |point| point.cpu_micros.median()),
+        ],
+    };
     let history = Chart {
         title: "As a consumer's history grows: a page of 20".to_owned(),
         x: "orders of the consumer",
@@ -370,6 +384,7 @@ fn pictures(results: &Results) -> Vec<(&'static str, String)> {
             bars("Cold start: from the start of the process to its first answer, over TLS", "ms", &cold),
         ),
         ("item-ages.svg", lines(&ages)),
+        ("item-ages-cpu.svg", lines(&ages_cpu)),
         ("history-grows.svg", lines(&history)),
         ("batch-grows.svg", lines(&batch)),
     ]
@@ -390,6 +405,10 @@ fn paces(stub: &Pace, engine: &Pace, of: impl Fn(&Pace) -> &Rounds) -> String {
 fn spread(spread: Spread) -> String {
     let Spread { median, min, max } = spread;
     format!("**{}** ({}–{})", number(median), number(min), number(max))
+}
+
+fn memory(projection: &Projection) -> f64 {
+    projection.peak_memory.map_or(f64::NAN, mib)
 }
 
 fn mib(bytes: u64) -> f64 {

@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn an_axis_ends_at_a_round_number() {
-        assert_eq!([0.9, 1.0, 1.1, 31.0, 45.0, 90.0].map(round_up), [1.0, 1.0, 2.0, 40.0, 80.0, 100.0]);
+        let ends = [0.9, 1.0, 1.1, 31.0, 45.0, 90.0].map(|value| number(round_up(value)));
+        assert_eq!(ends, ["1", "1", "2", "40", "80", "100"]);
     }
 
     #[test]
