@@ -10,7 +10,7 @@ use crate::contender::{Connection, Contender};
 use crate::dynamodb::DynamoDb;
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::statistics::Rounds;
-use crate::{Result, process, query};
+use crate::{Result, peers, process, query};
 
 /// What starting took.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -53,7 +53,8 @@ pub async fn start_all(
 ) -> Result<Vec<ColdStart>> {
     let endpoints = &dynamodb.endpoints;
     let connection = Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()) };
-    let lambdas: Vec<Contender> = contenders.iter().cloned().chain([query::query_api(binaries)]).collect();
+    let others = peers::bundled_node()?.into_iter().chain([query::query_api(binaries)]);
+    let lambdas: Vec<Contender> = contenders.iter().cloned().chain(others).collect();
     let mut cold_starts = vec![ColdStart::default(); lambdas.len()];
     for round in 0..=rounds {
         eprintln!("cold starts, round {round} of {rounds}");

@@ -27,6 +27,8 @@ pub const OURS: &str = "ours";
 pub const PYTHON: &str = "Python";
 /// The name of the Node peer.
 pub const NODE: &str = "Node";
+/// The name of the Node peer in one file, which only differs in its cold start.
+pub const BUNDLED_NODE: &str = "Node, bundled";
 /// The name of the bare loop.
 pub const FLOOR: &str = "bare loop";
 

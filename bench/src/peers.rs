@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Result;
-use crate::contender::{Contender, NODE, PYTHON};
+use crate::contender::{BUNDLED_NODE, Contender, NODE, PYTHON};
 
 /// The peer in Python, unless Python is missing.
 pub fn python() -> Result<Option<Contender>> {
@@ -49,6 +49,20 @@ pub fn node() -> Result<Option<Contender>> {
     Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12 }))
 }
 
+/// The peer in Node again, bundled into one file as AWS advises for cold starts; it differs in nothing else.
+pub fn bundled_node() -> Result<Option<Contender>> {
+    let Some(node) = node()? else { return Ok(None) };
+    let home = home("node");
+    // The SDK's older parts ask for Node's own modules as CommonJS does.
+    let banner = "--banner:js=import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+    let options = ["runtime.mjs", "--bundle", "--minify", "--platform=node", "--format=esm", "--log-level=warning"];
+    let bundler = home.join("node_modules/.bin/esbuild");
+    run(Command::new(bundler).args(options).args([banner, "--outfile=bundle.mjs"]).current_dir(&home))?;
+    let interpreter = which("node").ok_or("node is not on the path")?;
+    let bootstrap = script(&home.join("bundled-bootstrap"), &interpreter, "import './bundle.mjs';\n")?;
+    Ok(Some(Contender { name: BUNDLED_NODE, bootstrap, ..node }))
+}
+
 /// Where a peer's source is.
 fn sources(peer: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(peer)
@@ -82,17 +96,15 @@ fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The libraries that count, with their versions, as the list of dependencies has them.
+/// The libraries that count.
+const TOLD: [&str; 4] = ["aws-lambda-powertools", "awslambdaric", "boto3", "client-dynamodb"];
+
+/// Those libraries with their versions, as the list of dependencies has them.
 fn pinned(list: &Path) -> Result<String> {
     let list = fs::read_to_string(list)?;
-    let lines = list.lines().filter(|line| {
-        ["powertools", "boto3", "client-dynamodb", "awslambdaric"]
-            .iter()
-            .any(|name| line.contains(name) && !line.contains("description"))
-    });
-    let plain =
-        lines.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], "").trim().to_owned());
-    Ok(plain.collect::<Vec<_>>().join(", "))
+    let told = list.lines().filter(|line| TOLD.iter().any(|library| line.contains(library)));
+    let plain = told.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], ""));
+    Ok(plain.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(", "))
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -192,7 +192,7 @@ fn queries(results: &Results) -> String {
 fn cold_starts(results: &Results) -> String {
     let mut table = "## Cold start
 From the start of the process, over TLS with a root of its own; the first answer is that of an `OrderCreated`, for `query-api` that of a
-page. In milliseconds.
+page. Node is as npm installs it, and bundled into one file by esbuild. In milliseconds.
 
 | | to first `next` | of CPU | to first answer | of CPU | memory then (MB) | binary (MB) |
 |---|---|---|---|---|---|---|
