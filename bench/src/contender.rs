@@ -31,6 +31,8 @@ pub const NODE: &str = "Node";
 pub const BUNDLED_NODE: &str = "Node, bundled";
 /// The name of the bare loop.
 pub const FLOOR: &str = "bare loop";
+/// The name of the bare loop with ten requests under way.
+pub const FLOOR_OF_TEN: &str = "bare loop, ten at once";
 
 impl Contender {
     /// All that can run here: a peer whose language is missing is left out, and said to be.

@@ -105,9 +105,10 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// Starts it.
-    pub fn start(binaries: &Path, connection: &Connection) -> Result<Self> {
+    /// Starts it, to have so many requests under way at once.
+    pub fn start(binaries: &Path, at_once: usize, connection: &Connection) -> Result<Self> {
         let mut process = Command::new(binaries.join("floor"))
+            .arg(at_once.to_string())
             .envs(connection.environment())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Result;
-use crate::contender::{Connection, Contender, FLOOR};
+use crate::contender::{Connection, Contender, FLOOR, FLOOR_OF_TEN};
 use crate::dynamodb::{DynamoDb, Tally, Units};
 use crate::fleet::{Effort, Fleet, Floor};
 use crate::messages::{FIRST_FIVE, Messages};
@@ -23,8 +23,10 @@ const METERED_GROUPS: usize = 5;
 /// How long each contender works before it is measured, so that what compiles as it runs has. Node is still getting faster
 /// after two seconds, and no more after six.
 const WARM_UP: Duration = Duration::from_secs(6);
-/// The bare loop does this many times the batches of our handler, which does twice as much for each.
-const FLOOR_BATCHES: usize = 120;
+/// The bare loop, and how many requests it has under way.
+const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
+/// How many batches the bare loop gets in a round for each event type.
+const FLOOR_BATCHES: usize = 60;
 
 /// What projecting an event took a contender.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -151,10 +153,12 @@ impl Bench<'_> {
         let metered = self.metered(dynamodb, messages).await?;
         let waiting = self.waiting(&endpoints.distant_stub, messages).await?;
 
-        let floor = (FLOOR, "aws-sdk-dynamodb, one conditional UpdateItem per event, ten at once".to_owned());
+        let floors = FLOORS.map(|(name, at_once)| {
+            (name, format!("aws-sdk-dynamodb, one conditional UpdateItem per event, {at_once} at a time"))
+        });
         let lambdas = self.contenders.iter().map(|contender| (contender.name, contender.made_of.clone()));
         let mut projections = Vec::new();
-        for (place, (name, made_of)) in lambdas.chain([floor]).enumerate() {
+        for (place, (name, made_of)) in lambdas.chain(floors).enumerate() {
             projections.push(Projection {
                 name: name.to_owned(),
                 made_of,
@@ -175,7 +179,9 @@ impl Bench<'_> {
             let fleet = Fleet::start(contender, &FIRST_FIVE, &connection).await?;
             workers.push(Worker::Lambdas(fleet, contender.batches));
         }
-        workers.push(Worker::Floor(Box::new(Floor::start(self.binaries, &connection)?)));
+        for (_, at_once) in FLOORS {
+            workers.push(Worker::Floor(Box::new(Floor::start(self.binaries, at_once, &connection)?)));
+        }
         Ok(workers)
     }
 

@@ -90,7 +90,8 @@ The job: the first five events of typical orders with three line items (created,
 accepted), fresh, in batches of ten, a function for each type. Every event is projected by one conditional `UpdateItem` under an
 idempotency record. The peers use Powertools' batch and idempotency utilities as documented, with one client whose connections are
 kept; they log nothing, and ours logs a line for each event and its metrics. Python runs in AWS's own runtime client, Node in
-a small loop of ours. The bare loop has no record, no batch, no Lambda: it sends updates that were rendered before.
+a small loop of ours. The bare loop has no record, no batch, no Lambda: it sends updates that were rendered before, one after the other as a loop does;
+with ten under way it is at its cheapest.
 
 The *stub* answers at once and does nothing, so that the client's own cost shows; the *engine* is the embedded DynamoDB of our
 tests. Both run in a process of their own. CPU is that of the contender's process alone. Requests and units are counted by a meter

@@ -1,8 +1,8 @@
 //! The floor: a bare loop of the SDK that does one conditional `UpdateItem` for each event, and nothing else.
 //!
 //! A line on standard input has messages, as a JSON list. Their updates are rendered, and a line says so; at the next line
-//! they are sent, and another line says that. Who measures, measures from that line to the other. Ten requests are under
-//! way at once, as many as a batch brings: one after the other costs more, for a wake-up each.
+//! they are sent, and another line says that. Who measures, measures from that line to the other. The argument says how many
+//! requests are under way at once: one after the other costs more, for a wake-up each.
 
 use std::error::Error;
 use std::io::{Lines, StdinLock, stdin};
@@ -18,12 +18,11 @@ use order_view::Effect;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const CONCURRENCY: usize = 10;
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let config = aws_config::defaults(BehaviorVersion::latest()).http_client(Builder::new().build_http()).load().await;
     let (client, table) = (Client::new(&config), std::env::var("ORDER_HISTORY_TABLE")?);
+    let at_once: usize = std::env::args().nth(1).ok_or("how many at once?")?.parse()?;
     let mut lines = stdin().lines();
     while let Some(updates) = next_updates(&mut lines)? {
         println!("rendered");
@@ -32,7 +31,7 @@ async fn main() -> Result<()> {
         }
         stream::iter(updates)
             .map(|(order_id, update)| send(&client, &table, order_id, update))
-            .buffer_unordered(CONCURRENCY)
+            .buffer_unordered(at_once)
             .try_collect::<()>()
             .await?;
         println!("sent");
