@@ -89,7 +89,7 @@ fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
 
 const HISTORIES: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
 /// How many pages of each history a round has.
-const PAGES: u32 = 60;
+const PAGES: u32 = 200;
 
 /// The consumer who has so many orders.
 #[must_use]

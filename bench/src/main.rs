@@ -21,6 +21,7 @@ const ROUNDS: usize = 5;
 async fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
+        Some("report") => tell_again(),
         _ => run().await,
     };
     match done {
@@ -36,29 +37,38 @@ async fn main() -> ExitCode {
 /// Says whether all limits were kept.
 async fn run() -> Result<bool> {
     let began = Instant::now();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let rounds = std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let results =
-        measure(&std::env::var("BENCH_BINARIES").map_or_else(|_| root.join("target/release"), PathBuf::from), rounds)
-            .await?;
-    report::write(&results, &root)?;
-    eprintln!("docs/benchmarks written, after {:.0?}", began.elapsed());
-    let limits = limits(&results);
+    let results = measure(&root().join("target/release"), rounds).await?;
+    eprintln!("measured in {:.0?}", began.elapsed());
+    tell(&results)
+}
+
+/// Tells the last run's results again, as after a change of prices.
+fn tell_again() -> Result<bool> {
+    tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
+}
+
+fn tell(results: &Results) -> Result<bool> {
+    report::write(results, &root())?;
+    let limits = limits(results);
     for limit in &limits {
         println!("{limit}");
     }
     Ok(limits.iter().all(Limit::is_kept))
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
-    let binaries = PathBuf::from(binaries);
     let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let mut messages = Messages::starting_at(now)?;
-    let contenders = Contender::all(&binaries)?;
+    let contenders = Contender::all(binaries)?;
     let ours = &contenders[0];
     let mut dynamodb = DynamoDb::start().await?;
 
-    let bench = Bench { contenders: &contenders, binaries: &binaries, rounds };
+    let bench = Bench { contenders: &contenders, binaries, rounds };
     let projections = bench.project(&mut dynamodb, &mut messages).await?;
 
     eprintln!("ageing items");
@@ -69,13 +79,13 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let like = query::typical_order(ours, &dynamodb, &mut messages).await?;
     growth::fill_histories(&dynamodb, &like).await?;
-    let history = growth::page_through(&binaries, &mut dynamodb, rounds).await?;
+    let history = growth::page_through(binaries, &mut dynamodb, rounds).await?;
     let consumer = growth::consumer_of(1_000);
     let order_id = query::order_of(&consumer, 500);
-    let answered = query::ask_all(&binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
+    let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
     // Last: it wants nothing of what the others left.
-    let cold_starts = cold_start::start_all(&contenders, &binaries, &dynamodb, &mut messages, rounds).await?;
+    let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, batch };
