@@ -26,7 +26,7 @@ pub fn python() -> Result<Option<Contender>> {
     let program = "import sys\nfrom awslambdaric.__main__ import main\nmain(['', 'handler.handler'])\n";
     let bootstrap = script(&home.join("bootstrap"), &python, program)?;
     let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"))?);
-    Ok(Some(Contender { name: PYTHON, made_of, bootstrap, batches: 6 }))
+    Ok(Some(Contender { name: PYTHON, made_of, bootstrap, batches: 6, warm_up: 6 }))
 }
 
 /// The peer in Node, unless Node is missing.
@@ -46,7 +46,7 @@ pub fn node() -> Result<Option<Contender>> {
     // Node takes a file without an extension for the package's kind: a module.
     let bootstrap = script(&home.join("bootstrap"), &node, "import './runtime.mjs';\n")?;
     let made_of = format!("Node {version}, {}", pinned(&sources.join("package.json"))?);
-    Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12 }))
+    Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12, warm_up: 120 }))
 }
 
 /// The peer in Node again, bundled into one file as AWS advises for cold starts; it differs in nothing else.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use order_events::EventType;
 use serde::{Deserialize, Serialize};
@@ -20,9 +19,6 @@ pub const BATCH: usize = 10;
 
 /// How many groups of ten orders go through the meter.
 const METERED_GROUPS: usize = 5;
-/// How long each contender works before it is measured, so that what compiles as it runs has. Node is still getting faster
-/// after two seconds, and no more after six.
-const WARM_UP: Duration = Duration::from_secs(6);
 /// The bare loop, and how many requests it has under way.
 const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
 /// How many batches the bare loop gets in a round for each event type.
@@ -103,7 +99,7 @@ type Batches = Vec<(EventType, Value)>;
 
 /// A contender at work.
 enum Worker {
-    Lambdas(Fleet, usize),
+    Lambdas(Fleet, Contender),
     Floor(Box<Floor>),
 }
 
@@ -117,7 +113,14 @@ impl Worker {
 
     fn groups(&self) -> usize {
         match self {
-            Self::Lambdas(_, batches) => *batches,
+            Self::Lambdas(_, contender) => contender.batches,
+            Self::Floor(_) => FLOOR_BATCHES,
+        }
+    }
+
+    fn warm_up(&self) -> usize {
+        match self {
+            Self::Lambdas(_, contender) => contender.warm_up,
             Self::Floor(_) => FLOOR_BATCHES,
         }
     }
@@ -177,7 +180,7 @@ impl Bench<'_> {
         let mut workers = Vec::new();
         for contender in self.contenders {
             let fleet = Fleet::start(contender, &FIRST_FIVE, &connection).await?;
-            workers.push(Worker::Lambdas(fleet, contender.batches));
+            workers.push(Worker::Lambdas(fleet, contender.clone()));
         }
         for (_, at_once) in FLOORS {
             workers.push(Worker::Floor(Box::new(Floor::start(self.binaries, at_once, &connection)?)));
@@ -189,10 +192,7 @@ impl Bench<'_> {
     async fn rounds(&self, endpoint: &str, messages: &mut Messages) -> Result<(Vec<Pace>, Vec<Option<u64>>)> {
         let mut workers = self.workers(endpoint).await?;
         for worker in &mut workers {
-            let began = Instant::now();
-            while began.elapsed() < WARM_UP {
-                worker.handle(messages.batches(&FIRST_FIVE, BATCH, 1)?).await?;
-            }
+            worker.handle(messages.batches(&FIRST_FIVE, BATCH, worker.warm_up())?).await?;
         }
         let mut paces = vec![Pace::default(); workers.len()];
         for round in 1..=self.rounds {

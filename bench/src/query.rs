@@ -41,7 +41,13 @@ const REQUESTS: u32 = 200;
 /// The query Lambda as a contender without peers.
 #[must_use]
 pub fn query_api(binaries: &Path) -> Contender {
-    Contender { name: "query-api", made_of: String::new(), bootstrap: binaries.join("query-api"), batches: 0 }
+    Contender {
+        name: "query-api",
+        made_of: String::new(),
+        bootstrap: binaries.join("query-api"),
+        batches: 0,
+        warm_up: 0,
+    }
 }
 
 /// Asks each question in rounds; `consumer` has plenty of orders, and `order_id` is one of them.
