@@ -1,21 +1,28 @@
 //! One Lambda per event type: the function's `Handler` names the type this process serves.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use event_handlers::{Config, Projector};
-use lambda_boot::{Environment, log_as_json};
+use lambda_boot::{Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     log_as_json(&["event_handler", "event_handlers"]);
-    let config = Config::read(&Environment::of_process()).unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot start");
+    let projector = &connect(&Environment::of_process()).unwrap_or_else(|error| {
+        tracing::error!(error = with_causes(&*error), "cannot start");
         std::process::exit(1);
     });
-    let projector = Projector::connect(&config).await;
-    let projector = &projector;
     let handler = service_fn(|event: LambdaEvent<_>| async move {
         let (batch, context) = event.into_parts();
         projector.handle(batch, &context.request_id, context.deadline()).await
     });
     Runtime::new(handler).run().await
+}
+
+fn connect(environment: &Environment<'_>) -> Result<Projector, Error> {
+    let config = Config::read(environment)?;
+    let client = lambda_boot::dynamodb(environment)?;
+    Ok(Projector::new(&config, &client, Arc::new(SystemTime::now)))
 }

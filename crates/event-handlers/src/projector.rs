@@ -56,12 +56,6 @@ struct Delivery {
 
 impl Projector {
     /// A projector on the tables that `config` names.
-    pub async fn connect(config: &Config) -> Self {
-        let client = order_store::client::connect().await;
-        Self::new(config, &client, Arc::new(SystemTime::now))
-    }
-
-    /// A projector over a given client and clock.
     #[must_use]
     pub fn new(config: &Config, client: &Client, clock: Clock) -> Self {
         let time = Arc::clone(&clock);

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 pub mod attribute;
-pub mod client;
 mod error;
 mod history;
 mod item;

@@ -82,14 +82,7 @@ impl Resource {
 }
 
 impl Api {
-    /// The API on the table that `config` names.
-    pub async fn connect(config: Config) -> Self {
-        let client = order_store::client::connect().await;
-        let orders = OrderStore::new(client, &config.order_history_table);
-        Self::new(orders, config, Arc::new(SystemTime::now))
-    }
-
-    /// The API over a given store and clock.
+    /// The API over a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
         Self { orders, authorization: config.authorization, read_budget: config.read_budget, clock }

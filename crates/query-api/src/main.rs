@@ -1,21 +1,29 @@
 //! The HTTP Lambda: findOrder and findOrderHistory behind API Gateway.
 
-use lambda_boot::{Environment, log_as_json};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use lambda_boot::{Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use order_store::OrderStore;
 use query_api::{Api, Config};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     log_as_json(&["query_api"]);
-    let config = Config::read(&Environment::of_process()).unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot start");
+    let api = &connect(&Environment::of_process()).unwrap_or_else(|error| {
+        tracing::error!(error = with_causes(&*error), "cannot start");
         std::process::exit(1);
     });
-    let api = Api::connect(config).await;
-    let api = &api;
     let handler = service_fn(|event: LambdaEvent<_>| async move {
         let (request, context) = event.into_parts();
         Ok::<_, Error>(api.handle(request, context.deadline()).await)
     });
     Runtime::new(handler).run().await
+}
+
+fn connect(environment: &Environment<'_>) -> Result<Api, Error> {
+    let config = Config::read(environment)?;
+    let orders = OrderStore::new(lambda_boot::dynamodb(environment)?, &config.order_history_table);
+    Ok(Api::new(orders, config, Arc::new(SystemTime::now)))
 }
