@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::contender::{FLOOR, NODE, OURS, PYTHON};
+use crate::contender::{BUNDLED_NODE, FLOOR, NODE, OURS, PYTHON};
 use crate::results::Results;
 use crate::statistics::Rounds;
 
@@ -81,7 +81,7 @@ fn dynamodb(results: &Results) -> Vec<Limit> {
 fn cold_start(results: &Results) -> Vec<Limit> {
     let Some(ours) = results.cold_start(OURS) else { return Vec::new() };
     let mut limits = Vec::new();
-    for peer in [PYTHON, NODE] {
+    for peer in [PYTHON, NODE, BUNDLED_NODE] {
         let Some(theirs) = results.cold_start(peer) else { continue };
         let next = ours.to_next.wall.times(&theirs.to_next.wall).median;
         let answer = ours.to_answer.wall.times(&theirs.to_answer.wall).median;

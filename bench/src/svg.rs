@@ -38,7 +38,7 @@ pub struct Chart {
 const WIDTH: f64 = 720.0;
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 /// Where a bar begins: labels are left of it.
-const BARS_LEFT: f64 = 130.0;
+const BARS_LEFT: f64 = 170.0;
 /// What a bar's number needs right of it.
 const BARS_RIGHT: f64 = 120.0;
 const BAR_HEIGHT: f64 = 34.0;
@@ -190,7 +190,7 @@ mod tests {
     fn the_longest_bar_leaves_room_for_its_number() {
         let bar = |value: f64| Bar { label: "a < b".to_owned(), value, spread: (value, value) };
         let svg = bars("title", "µs", &[bar(1.0), bar(10.0)]);
-        assert!(svg.contains(r#"width="470.0""#) && svg.contains(r#"width="47.0""#), "{svg}");
+        assert!(svg.contains(r#"width="430.0""#) && svg.contains(r#"width="43.0""#), "{svg}");
         assert!(svg.contains("a &lt; b"), "{svg}");
     }
 
