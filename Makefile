@@ -3,6 +3,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# What `make run` runs.
+SYSTEM := -p local -p event-handlers -p query-api
+
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -16,7 +19,7 @@ test: ## Run every test (the first build takes some minutes, the tests about fou
 
 .PHONY: storm
 storm: ## 20,000 events through the local system, shuffled, some twice or malformed, while functions are killed
-	cargo build --workspace --bins
+	cargo build $(SYSTEM)
 	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
@@ -37,7 +40,7 @@ advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
 
 .PHONY: contract
 contract: ## schemathesis, all checks, against the running system
-	cargo build --workspace --bins
+	cargo build $(SYSTEM)
 	tests/contract/run
 
 .PHONY: template
@@ -53,7 +56,7 @@ generated: ## Make anew what is made from code and template: expressions' snapsh
 
 .PHONY: run
 run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on 9324
-	cargo build --workspace --bins
+	cargo build $(SYSTEM)
 	target/debug/local
 
 # What the binaries are built for. A Lambda on arm64 costs a fifth less.
@@ -89,6 +92,13 @@ redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreat
 .PHONY: e2e
 e2e: ## The system as it is deployed, on an emulator of AWS
 	tests/e2e/run
+
+# The floor is built together with the Lambdas: it has the same features of the same dependencies.
+.PHONY: bench
+bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (ten minutes; keep the machine quiet)
+	cargo build --release -p event-handlers -p query-api -p floor
+	cargo build --release -p bench
+	target/release/bench
 
 .PHONY: cargo-deny
 cargo-deny:

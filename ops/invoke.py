@@ -24,7 +24,7 @@ def main():
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
         sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json")
-    subprocess.run(["cargo", "build", "--workspace", "--bins"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "-p", "local", "-p", "event-handlers", "-p", "query-api"], cwd=ROOT, check=True)
     if not docker("version", "--format", "{{.Server.Version}}"):
         os.execv(ROOT / "target/debug/local", ["local", "invoke", name, event])
     architecture = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")

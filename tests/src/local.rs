@@ -93,7 +93,11 @@ pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
 fn binary() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let binary = test.ancestors().nth(2).unwrap().join("local");
-    assert!(binary.exists(), "run `cargo build --workspace --bins`: there is no {}", binary.display());
+    assert!(
+        binary.exists(),
+        "run `cargo build -p local -p event-handlers -p query-api`: there is no {}",
+        binary.display()
+    );
     binary
 }
 

@@ -12,13 +12,14 @@ use axum::Router;
 use axum::extract::rejection::StringRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
@@ -65,6 +66,8 @@ impl Settings {
 pub struct Function {
     invocations: mpsc::UnboundedSender<Invocation>,
     process: AsyncMutex<Process>,
+    process_id: Option<u32>,
+    asked: Arc<Notify>,
     log: Arc<Mutex<Log>>,
     timeout: Duration,
     /// The Runtime API; it ends with this value.
@@ -121,7 +124,8 @@ impl Function {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let api = listener.local_addr()?;
         let (invocations, waiting) = mpsc::unbounded_channel();
-        let routes = runtime_api(waiting, &settings.name);
+        let asked = Arc::default();
+        let routes = runtime_api(waiting, Arc::clone(&asked), &settings.name);
         let mut api_server = JoinSet::new();
         api_server.spawn(async move {
             // It serves until the task is dropped; there is nobody to tell if it does not.
@@ -153,7 +157,9 @@ impl Function {
         }
         Ok(Self {
             invocations,
+            process_id: child.id(),
             process: AsyncMutex::new(Process { child, readers }),
+            asked,
             log,
             timeout: settings.timeout,
             _api: api_server,
@@ -178,6 +184,17 @@ impl Function {
             Some(answer) => answer,
             None => Err(InvokeError::Exited { log: process.last_words(&self.log).await.join("\n") }),
         }
+    }
+
+    /// Which process it is, for who wants to measure it.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.process_id
+    }
+
+    /// Waits until the function asks for work: then its init is over.
+    pub async fn asks_for_work(&self) {
+        self.asked.notified().await;
     }
 
     /// Whether the process has not ended.
@@ -226,13 +243,16 @@ impl Log {
 
 struct Api {
     function_name: String,
+    /// Told at each `next`.
+    asked: Arc<Notify>,
     waiting: AsyncMutex<mpsc::UnboundedReceiver<Invocation>>,
     running: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
 }
 
-fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, function_name: &str) -> Router {
+fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, asked: Arc<Notify>, function_name: &str) -> Router {
     let api = Arc::new(Api {
         function_name: function_name.to_owned(),
+        asked,
         waiting: AsyncMutex::new(waiting),
         running: Mutex::default(),
     });
@@ -245,6 +265,7 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, function_name: &str
 }
 
 async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
+    api.asked.notify_one();
     let Some(invocation) = api.waiting.lock().await.recv().await else {
         // The function is being dropped.
         return Err(StatusCode::GONE);
@@ -259,7 +280,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(request_id, invocation.answer);
-    Ok((headers, invocation.payload.to_string()))
+    Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 
 type Body = Result<String, StringRejection>;

@@ -1,0 +1,66 @@
+//! The floor: a bare loop of the SDK that does one conditional `UpdateItem` for each event, and nothing else.
+//!
+//! A line on standard input has messages, as a JSON list. Their updates are rendered, and a line says so; at the next line
+//! they are sent, and another line says that. Who measures, measures from that line to the other. The argument says how many
+//! requests are under way at once: one after the other costs more, for a wake-up each.
+
+use std::error::Error;
+use std::io::{Lines, StdinLock, stdin};
+
+use aws_config::BehaviorVersion;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_http_client::Builder;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use order_events::{Message, OrderId};
+use order_store::{Update, render};
+use order_view::Effect;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let config = aws_config::defaults(BehaviorVersion::latest()).http_client(Builder::new().build_http()).load().await;
+    let (client, table) = (Client::new(&config), std::env::var("ORDER_HISTORY_TABLE")?);
+    let at_once: usize = std::env::args().nth(1).ok_or("how many at once?")?.parse()?;
+    let mut lines = stdin().lines();
+    while let Some(updates) = next_updates(&mut lines)? {
+        println!("rendered");
+        if lines.next().transpose()?.is_none() {
+            break;
+        }
+        stream::iter(updates)
+            .map(|(order_id, update)| send(&client, &table, order_id, update))
+            .buffer_unordered(at_once)
+            .try_collect::<()>()
+            .await?;
+        println!("sent");
+    }
+    Ok(())
+}
+
+fn next_updates(lines: &mut Lines<StdinLock<'static>>) -> Result<Option<Vec<(OrderId, Update)>>> {
+    let Some(line) = lines.next().transpose()? else { return Ok(None) };
+    let messages: Vec<String> = serde_json::from_str(&line)?;
+    messages.iter().map(|message| rendered(message)).collect::<Result<_>>().map(Some)
+}
+
+fn rendered(message: &str) -> Result<(OrderId, Update)> {
+    let effect = Effect::of(&Message::parse(message)?.event);
+    let update = render(&effect);
+    Ok((effect.order_id, update))
+}
+
+async fn send(client: &Client, table: &str, order_id: OrderId, update: Update) -> Result<()> {
+    client
+        .update_item()
+        .table_name(table)
+        .key("orderId", AttributeValue::S(order_id.to_string()))
+        .update_expression(update.update_expression)
+        .set_condition_expression(update.condition_expression)
+        .set_expression_attribute_names(Some(update.names))
+        .set_expression_attribute_values(Some(update.values))
+        .send()
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Cold starts: from the start of the process to the first `next`, and to the first answer, over TLS.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::contender::{Connection, Contender};
+use crate::dynamodb::DynamoDb;
+use crate::messages::{FIRST_FIVE, Messages};
+use crate::statistics::Rounds;
+use crate::{Result, peers, process, query};
+
+/// What starting took.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ColdStart {
+    /// Who.
+    pub name: String,
+    /// To the first `next`, in milliseconds.
+    pub to_next: Moment,
+    /// To the first answer.
+    pub to_answer: Moment,
+    /// In bytes, at the first answer.
+    pub peak_memory: u64,
+    /// The size of the binary, where there is one.
+    pub binary_bytes: Option<u64>,
+}
+
+/// A moment since the start of the process, in milliseconds, round by round.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Moment {
+    /// On the clock.
+    pub wall: Rounds,
+    /// On the processor.
+    pub cpu: Rounds,
+}
+
+impl Moment {
+    fn add(&mut self, wall: Duration, cpu: Duration) {
+        self.wall.0.push(wall.as_secs_f64() * 1e3);
+        self.cpu.0.push(cpu.as_secs_f64() * 1e3);
+    }
+}
+
+/// Starts each in turn, again and again.
+pub async fn start_all(
+    contenders: &[Contender],
+    binaries: &Path,
+    dynamodb: &DynamoDb,
+    messages: &mut Messages,
+    rounds: usize,
+) -> Result<Vec<ColdStart>> {
+    let endpoints = &dynamodb.endpoints;
+    let connection = Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()) };
+    let others = peers::bundled_node()?.into_iter().chain([query::query_api(binaries)]);
+    let lambdas: Vec<Contender> = contenders.iter().cloned().chain(others).collect();
+    let mut cold_starts = vec![ColdStart::default(); lambdas.len()];
+    for round in 0..=rounds {
+        eprintln!("cold starts, round {round} of {rounds}");
+        for (lambda, cold_start) in lambdas.iter().zip(&mut cold_starts) {
+            let is_query = lambda.bootstrap.ends_with("query-api");
+            let orders = messages.fresh_orders(1);
+            let event = if is_query { query::page("1", "") } else { messages.batch(FIRST_FIVE[0], &orders)? };
+            let started = start(lambda, event, &connection).await?;
+            // The first one finds nothing in the page cache, and leaves compiled Python behind.
+            if round > 0 {
+                cold_start.add(lambda, &started)?;
+            }
+        }
+    }
+    Ok(cold_starts)
+}
+
+struct Started {
+    to_next: (Duration, Duration),
+    to_answer: (Duration, Duration),
+    peak_memory: u64,
+}
+
+impl ColdStart {
+    fn add(&mut self, lambda: &Contender, started: &Started) -> Result<()> {
+        lambda.name.clone_into(&mut self.name);
+        self.to_next.add(started.to_next.0, started.to_next.1);
+        self.to_answer.add(started.to_answer.0, started.to_answer.1);
+        self.peak_memory = self.peak_memory.max(started.peak_memory);
+        let size = std::fs::metadata(&lambda.bootstrap)?.len();
+        // A script is no measure of what an interpreter loads.
+        self.binary_bytes = (size > 100_000).then_some(size);
+        Ok(())
+    }
+}
+
+async fn start(lambda: &Contender, event: Value, connection: &Connection) -> Result<Started> {
+    let began = Instant::now();
+    let function = lambda.start(FIRST_FIVE[0].name(), connection).await?;
+    function.asks_for_work().await;
+    let process_id = function.process_id().ok_or("a process has ended before its first `next`")?;
+    let to_next = (began.elapsed(), process::cpu(process_id)?);
+    let answer = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;
+    let to_answer = (began.elapsed(), process::cpu(process_id)?);
+    let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
+    if failed || answer["statusCode"].as_u64().is_some_and(|status| status != 200) {
+        return Err(format!("{}: the first answer is {answer}", lambda.name).into());
+    }
+    Ok(Started { to_next, to_answer, peak_memory: process::peak_memory(process_id)? })
+}

@@ -1,0 +1,178 @@
+//! The meter before the engine: it counts requests, and asks the engine what each consumed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http_body_util::{BodyExt, Full};
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_LENGTH, HOST};
+use hyper::http::request::{Parts, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::RECORDS;
+use super::server::{Answers, operation};
+use crate::Result;
+
+/// What went through the meter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How many requests for each operation.
+    pub requests: BTreeMap<String, u32>,
+    /// How many of them were refused, as by a condition.
+    pub refused: u32,
+    /// Write units.
+    pub written: Units,
+    /// Read units.
+    pub read: Units,
+}
+
+/// Capacity units, by what they were spent on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Units {
+    /// The orders' items.
+    pub orders: f64,
+    /// The index on them.
+    pub index: f64,
+    /// The idempotency records.
+    pub records: f64,
+}
+
+impl Units {
+    /// All of them.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.orders + self.index + self.records
+    }
+}
+
+impl Tally {
+    /// All requests.
+    #[must_use]
+    pub fn all_requests(&self) -> u32 {
+        self.requests.values().sum()
+    }
+
+    /// Adds an answer. `ConsumedCapacity` is an object, or for a batch a list of them.
+    fn add(&mut self, operation: &str, consumed: Option<&Value>) {
+        *self.requests.entry(operation.to_owned()).or_default() += 1;
+        let Some(consumed) = consumed else {
+            self.refused += 1;
+            return;
+        };
+        let units = match operation {
+            "GetItem" | "Query" => &mut self.read,
+            _ => &mut self.written,
+        };
+        let tables = consumed.as_array().map_or_else(|| std::slice::from_ref(consumed), Vec::as_slice);
+        for table in tables {
+            let of_table = table["Table"]["CapacityUnits"].as_f64().unwrap_or_default();
+            let indexes = table["GlobalSecondaryIndexes"].as_object().into_iter().flat_map(|indexes| indexes.values());
+            units.index += indexes.filter_map(|index| index["CapacityUnits"].as_f64()).sum::<f64>();
+            if table["TableName"] == RECORDS {
+                units.records += of_table;
+            } else {
+                units.orders += of_table;
+            }
+        }
+    }
+}
+
+/// The last answer to each kind of read.
+#[derive(Debug, Default)]
+pub(super) struct LastReads(Mutex<HashMap<String, Bytes>>);
+
+impl LastReads {
+    /// It, or an answer that finds nothing.
+    pub(super) fn get(&self, operation: &str) -> Bytes {
+        let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reads.get(operation).cloned().unwrap_or_else(|| Bytes::from_static(b"{}"))
+    }
+
+    fn keep(&self, operation: &str, answer: &Bytes) {
+        let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reads.insert(operation.to_owned(), answer.clone());
+    }
+}
+
+pub(super) struct Meter {
+    engine: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    tally: Mutex<Tally>,
+    reads: Arc<LastReads>,
+}
+
+impl Meter {
+    pub(super) fn new(engine: &str) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        Self {
+            engine: engine.to_owned(),
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            tally: Mutex::default(),
+            reads: Arc::default(),
+        }
+    }
+
+    /// The tally so far; the next one begins.
+    pub(super) fn take(&self) -> Tally {
+        std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn last_reads(&self) -> Arc<LastReads> {
+        Arc::clone(&self.reads)
+    }
+}
+
+impl Answers for Meter {
+    /// Passes a request on. The client gets what it asked for: the capacity is the meter's own question.
+    async fn answer(&self, mut request: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
+        let operation = operation(&request).to_owned();
+        let mut asked: Value = serde_json::from_slice(&body)?;
+        asked["ReturnConsumedCapacity"] = "INDEXES".into();
+        request.uri = format!("{}/", self.engine).parse()?;
+        request.headers.remove(CONTENT_LENGTH);
+        request.headers.remove(HOST);
+        let body = Full::new(Bytes::from(asked.to_string()));
+
+        let answer = self.client.request(Request::from_parts(request, body)).await?;
+        let (mut answer, body) = answer.into_parts();
+        let mut told: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
+        let consumed = told.as_object_mut().and_then(|told| told.remove("ConsumedCapacity"));
+        let body = Bytes::from(told.to_string());
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(&operation, consumed.as_ref());
+        if matches!(operation.as_str(), "GetItem" | "Query") {
+            self.reads.keep(&operation, &body);
+        }
+        answer.headers.remove(CONTENT_LENGTH);
+        answer.headers.remove("x-amz-crc32");
+        Ok(Response::from_parts(answer, Full::new(body)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn units_are_told_apart_by_what_they_were_spent_on() {
+        let mut tally = Tally::default();
+        let order = json!({
+            "TableName": "ftgo-order-history", "CapacityUnits": 3.0,
+            "Table": {"CapacityUnits": 2.0}, "GlobalSecondaryIndexes": {"by-consumer": {"CapacityUnits": 1.0}},
+        });
+        let records = json!([{"TableName": RECORDS, "CapacityUnits": 10.0, "Table": {"CapacityUnits": 10.0}}]);
+        tally.add("UpdateItem", Some(&order));
+        tally.add("BatchWriteItem", Some(&records));
+        tally.add("PutItem", None);
+        assert_eq!(tally.written, Units { orders: 2.0, index: 1.0, records: 10.0 });
+        assert_eq!(tally.read, Units::default());
+        assert_eq!((tally.all_requests(), tally.refused), (3, 1));
+    }
+}

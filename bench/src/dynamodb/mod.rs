@@ -1,0 +1,130 @@
+//! DynamoDB's side, in a process of its own, so that the CPU of a contender is the contender's alone.
+
+mod meter;
+mod server;
+mod stub;
+mod tls;
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_smithy_http_client::Builder;
+use embedded_dynamodb::Engine;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+pub use meter::{Tally, Units};
+
+use crate::Result;
+use meter::Meter;
+use stub::Stub;
+
+/// The view's table.
+pub const ORDERS: &str = "ftgo-order-history";
+/// The idempotency records' table.
+pub const RECORDS: &str = "ftgo-order-history-idempotency";
+/// What this program is told to be DynamoDB's side.
+pub const COMMAND: &str = "dynamodb";
+
+/// How long the distant stub takes for an answer. DynamoDB's is "single-digit milliseconds".
+pub const DISTANCE: Duration = Duration::from_millis(5);
+
+/// Where contenders find DynamoDB.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Endpoints {
+    /// The engine itself.
+    pub engine: String,
+    /// The engine behind the meter.
+    pub meter: String,
+    /// A server that answers at once.
+    pub stub: String,
+    /// The same, answering after [`DISTANCE`].
+    pub distant_stub: String,
+    /// The stub behind TLS.
+    pub tls: String,
+    /// The root certificate of that TLS.
+    pub root: PathBuf,
+}
+
+/// The process. It ends when this value is dropped.
+#[derive(Debug)]
+pub struct DynamoDb {
+    /// Where it is.
+    pub endpoints: Endpoints,
+    _process: Child,
+    questions: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl DynamoDb {
+    /// Starts the process, and creates the tables in its engine.
+    pub async fn start() -> Result<Self> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg(COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let questions = process.stdin.take().ok_or("the process has no standard input")?;
+        let stdout = process.stdout.take().ok_or("the process has no standard output")?;
+        let mut answers = BufReader::new(stdout).lines();
+        let endpoints = answers.next_line().await?.ok_or("DynamoDB's side did not start")?;
+        let endpoints: Endpoints = serde_json::from_str(&endpoints)?;
+        let client = client(&endpoints.engine);
+        order_store::table::create_if_missing(&client, ORDERS).await?;
+        idempotency::create_table(&client, RECORDS).await?;
+        Ok(Self { endpoints, _process: process, questions, answers })
+    }
+
+    /// What went through the meter since the last call.
+    pub async fn metered(&mut self) -> Result<Tally> {
+        self.questions.write_all(b"metered\n").await?;
+        let tally = self.answers.next_line().await?.ok_or("DynamoDB's side has ended")?;
+        Ok(serde_json::from_str(&tally)?)
+    }
+
+    /// A client of the engine, for who fills it.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        client(&self.endpoints.engine)
+    }
+}
+
+fn client(endpoint: &str) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(Builder::new().build_http())
+        .endpoint_url(endpoint)
+        .region(Region::from_static("us-east-1"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "bench"));
+    Client::from_conf(config.build())
+}
+
+/// Is that process: says where it listens, then answers each line on standard input with the meter's tally, until there
+/// are no more.
+pub async fn serve() -> Result<()> {
+    let engine = Engine::start();
+    let meter = Arc::new(Meter::new(&engine.endpoint()));
+    let stub = Arc::new(Stub::new(Duration::ZERO, meter.last_reads()));
+    let distant_stub = Arc::new(Stub::new(DISTANCE, meter.last_reads()));
+    let (acceptor, root) = tls::endpoint()?;
+    let endpoints = Endpoints {
+        engine: engine.endpoint(),
+        meter: server::listen(Arc::clone(&meter)).await?,
+        stub: server::listen(Arc::clone(&stub)).await?,
+        distant_stub: server::listen(distant_stub).await?,
+        tls: server::listen_tls(stub, acceptor).await?,
+        root,
+    };
+    println!("{}", serde_json::to_string(&endpoints)?);
+    let mut questions = BufReader::new(tokio::io::stdin()).lines();
+    while questions.next_line().await?.is_some() {
+        println!("{}", serde_json::to_string(&meter.take())?);
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! Growth: what an event and a page cost as an item ages, as a history grows, as a batch grows.
+
+use std::path::Path;
+
+use order_events::EventType;
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::contender::{Connection, Contender};
+use crate::dynamodb::{DynamoDb, Tally, Units};
+use crate::fleet::{Effort, Fleet};
+use crate::messages::{FIRST_FIVE, Messages};
+use crate::projection::{BATCH, PerEvent};
+use crate::query::{Asked, fill, item_of, page, query_api};
+use crate::statistics::Rounds;
+use crate::units::{Item, item_bytes, write_units};
+
+/// All three.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Growth {
+    /// An order that is revised again and again: every event adds to its timeline, every other one to its revisions.
+    pub revised: Vec<Point>,
+    /// An order whose courier moves.
+    pub moving: Vec<Point>,
+    /// A page of a consumer's orders, by how many there are.
+    pub history: Vec<Point>,
+    /// An event, by how many come in a batch.
+    pub batch: Vec<Point>,
+}
+
+/// What an event or a page costs at some size.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Point {
+    /// The events so far, the orders of the consumer, or the messages of a batch.
+    pub size: u32,
+    /// Microseconds of CPU, round by round.
+    pub cpu_micros: Rounds,
+    /// What went to DynamoDB.
+    pub each: PerEvent,
+    /// The bytes of the item, where it is one that grows.
+    pub item_bytes: Option<usize>,
+}
+
+const AGES: usize = 40;
+/// How many batches of ten orders age together.
+const AGING_BATCHES: usize = 4;
+
+/// Ages orders: their first five events, then these in turn.
+pub async fn age(
+    contender: &Contender,
+    dynamodb: &mut DynamoDb,
+    messages: &mut Messages,
+    then: &[EventType],
+) -> Result<Vec<Point>> {
+    let life: Vec<EventType> = FIRST_FIVE.iter().chain(then.iter().cycle()).take(AGES).copied().collect();
+    let types: Vec<EventType> = FIRST_FIVE.iter().chain(then).copied().collect();
+    let fleet = Fleet::start(contender, &types, &Connection::plain(&dynamodb.endpoints.meter)).await?;
+    fleet.handle(messages.batches(&types, BATCH, 3)?).await?;
+    let groups: Vec<Vec<String>> = (0..AGING_BATCHES).map(|_| messages.fresh_orders(BATCH)).collect();
+    let client = dynamodb.client();
+    let mut points = Vec::new();
+    let mut before = 0;
+    for (age, event_type) in life.into_iter().enumerate() {
+        dynamodb.metered().await?;
+        let mut cpu_micros = Rounds::default();
+        let mut count = 0;
+        for orders in &groups {
+            let effort = fleet.handle(vec![(event_type, messages.batch(event_type, orders)?)]).await?;
+            cpu_micros.0.push(effort.cpu_micros_each());
+            count += effort.count;
+        }
+        let each = PerEvent::of(&dynamodb.metered().await?, count);
+        let bytes = item_bytes(&item_of(&client, &groups[0][0]).await?);
+        agree(&each.written, write_units(before, bytes), event_type)?;
+        before = bytes;
+        points.push(Point { size: u32::try_from(age + 1)?, cpu_micros, each, item_bytes: Some(bytes) });
+    }
+    Ok(points)
+}
+
+/// The engine's answer and DynamoDB's documented rule must come to the same, or neither is worth reporting.
+fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
+    if format!("{}", written.orders) == by_size.to_string() {
+        return Ok(());
+    }
+    let engine = written.orders;
+    Err(format!("the engine says {engine} write units for {event_type}, the item's size says {by_size}").into())
+}
+
+const HISTORIES: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
+/// How many pages of each history a round has.
+const PAGES: u32 = 200;
+
+/// The consumer who has so many orders.
+#[must_use]
+pub fn consumer_of(orders: usize) -> String {
+    format!("77{orders}")
+}
+
+/// Gives five consumers histories of all sizes.
+pub async fn fill_histories(dynamodb: &DynamoDb, like: &Item) -> Result<()> {
+    eprintln!("filling histories of {HISTORIES:?} orders");
+    for orders in HISTORIES {
+        fill(&dynamodb.client(), like, &consumer_of(orders), orders).await?;
+    }
+    Ok(())
+}
+
+/// Asks for the first page of each history, in turn.
+pub async fn page_through(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<Point>> {
+    let lambda = Asked::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
+    lambda.ask(&page(&consumer_of(HISTORIES[2]), ""), PAGES).await?;
+    let mut points = Vec::new();
+    for orders in HISTORIES {
+        points.push(Point {
+            size: u32::try_from(orders)?,
+            cpu_micros: Rounds::default(),
+            each: PerEvent::default(),
+            item_bytes: None,
+        });
+    }
+    for round in 1..=rounds {
+        eprintln!("pages of growing histories, round {round} of {rounds}");
+        for (orders, point) in HISTORIES.iter().zip(&mut points) {
+            dynamodb.metered().await?;
+            let effort = lambda.ask(&page(&consumer_of(*orders), ""), PAGES).await?;
+            point.add(&effort, &dynamodb.metered().await?);
+        }
+    }
+    Ok(points)
+}
+
+const BATCHES: [usize; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
+/// At least how many events a point of growing batches is measured with in a round.
+const EVENTS: usize = 200;
+
+/// Hands over batches of all sizes, in turn.
+pub async fn batches(
+    contender: &Contender,
+    dynamodb: &mut DynamoDb,
+    messages: &mut Messages,
+    rounds: usize,
+) -> Result<Vec<Point>> {
+    let event_type = [EventType::OrderCreated];
+    let fleet = Fleet::start(contender, &event_type, &Connection::plain(&dynamodb.endpoints.meter)).await?;
+    fleet.handle(messages.batches(&event_type, BATCH, 20)?).await?;
+    let mut points = Vec::new();
+    for size in BATCHES {
+        points.push(Point {
+            size: u32::try_from(size)?,
+            cpu_micros: Rounds::default(),
+            each: PerEvent::default(),
+            item_bytes: None,
+        });
+    }
+    for round in 1..=rounds {
+        eprintln!("growing batches, round {round} of {rounds}");
+        for (size, point) in BATCHES.iter().zip(&mut points) {
+            dynamodb.metered().await?;
+            let effort = fleet.handle(messages.batches(&event_type, *size, (EVENTS / size).max(1))?).await?;
+            point.add(&effort, &dynamodb.metered().await?);
+        }
+    }
+    Ok(points)
+}
+
+impl Point {
+    /// Adds a round. The meter is free of noise, so its last word is as good as any.
+    fn add(&mut self, effort: &Effort, tally: &Tally) {
+        self.cpu_micros.0.push(effort.cpu_micros_each());
+        self.each = PerEvent::of(tally, effort.count);
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+pub mod cold_start;
+pub mod contender;
+pub mod costs;
+pub mod dynamodb;
+pub mod fleet;
+pub mod growth;
+pub mod limits;
+pub mod messages;
+pub mod peers;
+pub mod process;
+pub mod projection;
+pub mod query;
+pub mod report;
+pub mod results;
+pub mod statistics;
+pub mod svg;
+pub mod units;
+
+/// A benchmark that cannot go on stops with its reason.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -1,0 +1,140 @@
+//! What the product promises of itself, and whether this run kept it.
+
+use std::fmt;
+
+use crate::contender::{BUNDLED_NODE, FLOOR, NODE, OURS, PYTHON};
+use crate::results::Results;
+use crate::statistics::Rounds;
+
+/// A promise and what became of it.
+#[derive(Debug, Clone)]
+pub struct Limit {
+    /// Of what.
+    pub what: String,
+    /// At most so much.
+    pub limit: f64,
+    /// What it was; not a number if it could not be measured.
+    pub measured: f64,
+    /// Of what.
+    pub unit: &'static str,
+}
+
+impl Limit {
+    /// Whether it was kept. What could not be measured was not.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.measured <= self.limit
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_kept() { "ok" } else { "MISSED" };
+        let Self { what, limit, measured, unit } = self;
+        write!(f, "limit {what}: at most {limit:.4}{unit}, measured {measured:.4}{unit} {verdict}")
+    }
+}
+
+/// All of them. A peer that took no part is not compared with.
+#[must_use]
+pub fn limits(results: &Results) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    limits.extend(cpu_per_event(results));
+    limits.extend(dynamodb(results));
+    limits.extend(cold_start(results));
+    limits.extend(pages(results));
+    limits
+}
+
+fn limit(what: impl Into<String>, limit: f64, measured: f64, unit: &'static str) -> Limit {
+    Limit { what: what.into(), limit, measured, unit }
+}
+
+fn cpu_per_event(results: &Results) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    let Some(ours) = results.projection(OURS) else { return limits };
+    for (peer, most) in [(PYTHON, 1.0 / 10.0), (NODE, 1.0 / 6.0), (FLOOR, 2.4)] {
+        let Some(theirs) = results.projection(peer) else { continue };
+        let on_stub = ours.stub.cpu_micros.times(&theirs.stub.cpu_micros).median;
+        let on_engine = ours.engine.cpu_micros.times(&theirs.engine.cpu_micros).median;
+        limits.push(limit(format!("CPU per event against {peer}, on the stub"), most, on_stub, " ×"));
+        limits.push(limit(format!("CPU per event against {peer}, on the engine"), most, on_engine, " ×"));
+    }
+    limits
+}
+
+fn dynamodb(results: &Results) -> Vec<Limit> {
+    let Some(ours) = results.projection(OURS) else { return Vec::new() };
+    let each = &ours.per_event;
+    vec![
+        limit("requests per fresh event in batches of 10", 2.2, each.all_requests(), ""),
+        limit(
+            "write units per event of a typical order's first five, record included, index apart",
+            4.0,
+            each.written.orders + each.written.records,
+            "",
+        ),
+        limit("read units per event in order", 0.0, each.read.sum(), ""),
+    ]
+}
+
+fn cold_start(results: &Results) -> Vec<Limit> {
+    let Some(ours) = results.cold_start(OURS) else { return Vec::new() };
+    let mut limits = Vec::new();
+    for peer in [PYTHON, NODE, BUNDLED_NODE] {
+        let Some(theirs) = results.cold_start(peer) else { continue };
+        let next = ours.to_next.wall.times(&theirs.to_next.wall).median;
+        let answer = ours.to_answer.wall.times(&theirs.to_answer.wall).median;
+        limits.push(limit(format!("cold start to the first next against {peer}"), 1.0 / 20.0, next, " ×"));
+        limits.push(limit(format!("cold start to the first answer over TLS against {peer}"), 1.0 / 20.0, answer, " ×"));
+    }
+    let megabytes = ours.binary_bytes.map_or(f64::NAN, |bytes| in_megabytes(bytes, 1e6));
+    let peak = results.projection(OURS).and_then(|ours| ours.peak_memory).unwrap_or_default().max(ours.peak_memory);
+    limits.push(limit("CPU to the first answer over TLS", 10.0, ours.to_answer.cpu.median(), " ms"));
+    limits.push(limit("handler binary", 6.0, megabytes, " MB"));
+    limits.push(limit("peak memory", 32.0, in_megabytes(peak, 1024.0 * 1024.0), " MB"));
+    limits
+}
+
+/// The noise that two medians of the same thing may differ by.
+const NOISE: f64 = 1.15;
+
+fn pages(results: &Results) -> Vec<Limit> {
+    let history = &results.growth.history;
+    let (Some(smallest), Some(largest)) = (history.first(), history.last()) else { return Vec::new() };
+    let requests = history.iter().map(|point| point.each.all_requests()).fold(0.0, f64::max);
+    let mut limits = vec![limit("requests for a page of 20, whatever the history", 1.0, requests, "")];
+    // A history of ten fills half a page: it costs less, and what it costs is compared for each order shown.
+    let per_order = |rounds: &Rounds, shown: f64| Rounds(rounds.0.iter().map(|micros| micros / shown).collect());
+    let ten = per_order(&smallest.cpu_micros, 10.0);
+    let all = per_order(&largest.cpu_micros, 20.0);
+    limits.push(limit("CPU per order on a page, 100,000 orders against 10", NOISE, all.times(&ten).median, " ×"));
+    if let Some(full) = history.get(1) {
+        let times = largest.cpu_micros.times(&full.cpu_micros).median;
+        let units = largest.each.read.sum() / full.each.read.sum();
+        limits.push(limit("CPU of a full page of 20, 100,000 orders against 100", NOISE, times, " ×"));
+        limits.push(limit("read units of a full page of 20, 100,000 orders against 100", 1.0, units, " ×"));
+    }
+    limits
+}
+
+/// Bytes in millions, or in mebibytes, as `unit` says.
+#[must_use]
+pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
+    // Nothing here has four gigabytes.
+    u32::try_from(bytes).map_or(f64::INFINITY, f64::from) / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_was_not_kept() {
+        assert!(limit("a", 1.0, 1.0, "").is_kept());
+        assert!(!limit("a", 1.0, 1.001, "").is_kept());
+        assert!(!limit("a", 1.0, f64::NAN, "").is_kept());
+        let line = "limit handler binary: at most 6.0000 MB, measured 7.0000 MB MISSED";
+        assert_eq!(limit("handler binary", 6.0, 7.0, " MB").to_string(), line);
+    }
+}

@@ -1,0 +1,93 @@
+//! `make bench`: measures, writes `docs/benchmarks`, and fails if a limit is missed.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use bench::contender::Contender;
+use bench::dynamodb::{self, DynamoDb};
+use bench::growth::{self, Growth};
+use bench::limits::{Limit, limits};
+use bench::messages::Messages;
+use bench::projection::Bench;
+use bench::results::{Results, machine};
+use bench::{Result, cold_start, query, report};
+use order_events::{EventType, Timestamp};
+
+/// Spreads are worth reading from five on.
+const ROUNDS: usize = 5;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let done = match std::env::args().nth(1).as_deref() {
+        Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
+        Some("report") => tell_again(),
+        _ => run().await,
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says whether all limits were kept.
+async fn run() -> Result<bool> {
+    let began = Instant::now();
+    let rounds = std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
+    let results = measure(&root().join("target/release"), rounds).await?;
+    eprintln!("measured in {:.0?}", began.elapsed());
+    tell(&results)
+}
+
+/// Tells the last run's results again, as after a change of prices.
+fn tell_again() -> Result<bool> {
+    tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
+}
+
+fn tell(results: &Results) -> Result<bool> {
+    report::write(results, &root())?;
+    let limits = limits(results);
+    for limit in &limits {
+        println!("{limit}");
+    }
+    Ok(limits.iter().all(Limit::is_kept))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
+    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    let mut messages = Messages::starting_at(now)?;
+    let contenders = Contender::all(binaries)?;
+    let ours = &contenders[0];
+    let mut dynamodb = DynamoDb::start().await?;
+
+    let bench = Bench { contenders: &contenders, binaries, rounds };
+    let projections = bench.project(&mut dynamodb, &mut messages).await?;
+
+    eprintln!("ageing items");
+    let revisions = [EventType::OrderRevisionProposed, EventType::OrderRevised];
+    let revised = growth::age(ours, &mut dynamodb, &mut messages, &revisions).await?;
+    let moving = growth::age(ours, &mut dynamodb, &mut messages, &[EventType::DeliveryLocationUpdated]).await?;
+    let batch = growth::batches(ours, &mut dynamodb, &mut messages, rounds).await?;
+
+    let like = query::typical_order(ours, &dynamodb, &mut messages).await?;
+    growth::fill_histories(&dynamodb, &like).await?;
+    let history = growth::page_through(binaries, &mut dynamodb, rounds).await?;
+    let consumer = growth::consumer_of(1_000);
+    let order_id = query::order_of(&consumer, 500);
+    let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
+
+    // Last: it wants nothing of what the others left.
+    let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
+
+    let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
+    let growth = Growth { revised, moving, history, batch };
+    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth })
+}

@@ -1,0 +1,123 @@
+//! The peers of `bench/peers`: how they are set up under `target/bench`, in the versions they are pinned to.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Result;
+use crate::contender::{BUNDLED_NODE, Contender, NODE, PYTHON};
+
+/// The peer in Python, unless Python is missing.
+pub fn python() -> Result<Option<Contender>> {
+    let Some(version) = version_of("python3") else {
+        eprintln!("Python is left out: there is no python3 here");
+        return Ok(None);
+    };
+    let (sources, home) = (sources("python"), home("python"));
+    let python = home.join("venv/bin/python");
+    set_up(&sources, &home, "requirements.txt", || {
+        run(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(&home))?;
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
+        run(Command::new(&python).args(install).current_dir(&home))
+    })?;
+    fs::copy(sources.join("handler.py"), home.join("handler.py"))?;
+    // AWS's own runtime client; the function's directory is the first on the path, as in Lambda.
+    let program = "import sys\nfrom awslambdaric.__main__ import main\nmain(['', 'handler.handler'])\n";
+    let bootstrap = script(&home.join("bootstrap"), &python, program)?;
+    let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"))?);
+    Ok(Some(Contender { name: PYTHON, made_of, bootstrap, batches: 6, warm_up: 6 }))
+}
+
+/// The peer in Node, unless Node is missing.
+pub fn node() -> Result<Option<Contender>> {
+    let (Some(version), Some(_)) = (version_of("node"), version_of("npm")) else {
+        eprintln!("Node is left out: there is no node, or no npm, here");
+        return Ok(None);
+    };
+    let (sources, home) = (sources("node"), home("node"));
+    set_up(&sources, &home, "package-lock.json", || {
+        fs::copy(sources.join("package.json"), home.join("package.json"))?;
+        run(Command::new("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&home))
+    })?;
+    fs::copy(sources.join("handler.mjs"), home.join("handler.mjs"))?;
+    fs::copy(sources.join("runtime.mjs"), home.join("runtime.mjs"))?;
+    let node = which("node").ok_or("node is not on the path")?;
+    // Node takes a file without an extension for the package's kind: a module.
+    let bootstrap = script(&home.join("bootstrap"), &node, "import './runtime.mjs';\n")?;
+    let made_of = format!("Node {version}, {}", pinned(&sources.join("package.json"))?);
+    Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12, warm_up: 120 }))
+}
+
+/// The peer in Node again, bundled into one file as AWS advises for cold starts; it differs in nothing else.
+pub fn bundled_node() -> Result<Option<Contender>> {
+    let Some(node) = node()? else { return Ok(None) };
+    let home = home("node");
+    // The SDK's older parts ask for Node's own modules as CommonJS does.
+    let banner = "--banner:js=import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+    let options = ["runtime.mjs", "--bundle", "--minify", "--platform=node", "--format=esm", "--log-level=warning"];
+    let bundler = home.join("node_modules/.bin/esbuild");
+    run(Command::new(bundler).args(options).args([banner, "--outfile=bundle.mjs"]).current_dir(&home))?;
+    let interpreter = which("node").ok_or("node is not on the path")?;
+    let bootstrap = script(&home.join("bundled-bootstrap"), &interpreter, "import './bundle.mjs';\n")?;
+    Ok(Some(Contender { name: BUNDLED_NODE, bootstrap, ..node }))
+}
+
+/// Where a peer's source is.
+fn sources(peer: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(peer)
+}
+
+/// Where a peer, or what else a run needs, is set up.
+#[must_use]
+pub fn home(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench").join(name)
+}
+
+/// Installs a peer's dependencies, unless those of the same list are installed.
+fn set_up(sources: &Path, home: &Path, list: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
+    let (wanted, installed) = (sources.join(list), home.join("installed"));
+    let wanted_list = fs::read_to_string(&wanted)?;
+    if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted_list) {
+        return Ok(());
+    }
+    eprintln!("installing the dependencies of {} into {}", sources.display(), home.display());
+    fs::create_dir_all(home)?;
+    fs::copy(&wanted, home.join(list))?;
+    install()?;
+    Ok(fs::write(installed, wanted_list)?)
+}
+
+/// A program that the kernel starts with its interpreter, and no shell between.
+fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
+    let interpreter = std::path::absolute(interpreter)?;
+    fs::write(path, format!("#!{}\n{program}", interpreter.display()))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(path.to_owned())
+}
+
+/// The libraries that count.
+const TOLD: [&str; 4] = ["aws-lambda-powertools", "awslambdaric", "boto3", "client-dynamodb"];
+
+/// Those libraries with their versions, as the list of dependencies has them.
+fn pinned(list: &Path) -> Result<String> {
+    let list = fs::read_to_string(list)?;
+    let told = list.lines().filter(|line| TOLD.iter().any(|library| line.contains(library)));
+    let plain = told.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], ""));
+    Ok(plain.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(", "))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.stdin(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
+}
+
+fn version_of(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn which(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
+}

@@ -1,0 +1,211 @@
+//! The query Lambda, behind the events that API Gateway makes of requests.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use local::lambda::Function;
+use order_events::EventType;
+use order_store::attribute::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME, ORDER_ID};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::contender::{Connection, Contender};
+use crate::dynamodb::{DynamoDb, ORDERS};
+use crate::fleet::{Effort, Fleet};
+use crate::messages::{FIRST_FIVE, Messages};
+use crate::projection::{Pace, PerEvent};
+use crate::units::Item;
+use crate::{Result, process};
+
+/// What asking a question took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answered {
+    /// The question.
+    pub question: String,
+    /// Against the stub.
+    pub stub: Pace,
+    /// Against the engine.
+    pub engine: Pace,
+    /// What went to DynamoDB for each request.
+    pub per_request: PerEvent,
+    /// In bytes.
+    pub peak_memory: u64,
+}
+
+/// How many requests a round has.
+const REQUESTS: u32 = 200;
+
+/// The query Lambda as a contender without peers.
+#[must_use]
+pub fn query_api(binaries: &Path) -> Contender {
+    Contender {
+        name: "query-api",
+        made_of: String::new(),
+        bootstrap: binaries.join("query-api"),
+        batches: 0,
+        warm_up: 0,
+    }
+}
+
+/// Asks each question in rounds; `consumer` has plenty of orders, and `order_id` is one of them.
+pub async fn ask_all(
+    binaries: &Path,
+    dynamodb: &mut DynamoDb,
+    (consumer, order_id): (&str, &str),
+    rounds: usize,
+) -> Result<Vec<Answered>> {
+    let questions = [
+        ("one order", one_order(consumer, order_id)),
+        ("a page of 20", page(consumer, "")),
+        ("a page of 20, filtered by a word that half of the orders have", page(consumer, "&keywords=vindaloo")),
+    ];
+    let endpoints = dynamodb.endpoints.clone();
+    let lambda = query_api(binaries);
+    let metered = Asked::start(&lambda, &endpoints.meter).await?;
+    let stub = Asked::start(&lambda, &endpoints.stub).await?;
+    let engine = Asked::start(&lambda, &endpoints.engine).await?;
+    let mut answered = Vec::new();
+    for (question, request) in questions {
+        eprintln!("query: {question}");
+        dynamodb.metered().await?;
+        // From here on the stub answers as the engine just did.
+        let effort = metered.ask(&request, 1).await?;
+        let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
+        let (mut on_stub, mut on_engine) = (Pace::default(), Pace::default());
+        stub.ask(&request, REQUESTS).await?;
+        engine.ask(&request, REQUESTS).await?;
+        for _ in 0..rounds {
+            on_stub.add(&stub.ask(&request, REQUESTS).await?);
+            on_engine.add(&engine.ask(&request, REQUESTS).await?);
+        }
+        let peak_memory = engine.peak_memory()?;
+        answered.push(Answered {
+            question: question.to_owned(),
+            stub: on_stub,
+            engine: on_engine,
+            per_request,
+            peak_memory,
+        });
+    }
+    Ok(answered)
+}
+
+/// A query Lambda that is asked.
+#[derive(Debug)]
+pub struct Asked {
+    function: Function,
+    process_id: u32,
+}
+
+impl Asked {
+    /// Starts it.
+    pub async fn start(lambda: &Contender, endpoint: &str) -> Result<Self> {
+        let function = lambda.start("query-api", &Connection::plain(endpoint)).await?;
+        function.asks_for_work().await;
+        let process_id = function.process_id().ok_or("the query Lambda has ended")?;
+        Ok(Self { function, process_id })
+    }
+
+    /// Asks the same again and again.
+    pub async fn ask(&self, request: &Value, times: u32) -> Result<Effort> {
+        let (began, cpu) = (Instant::now(), process::cpu(self.process_id)?);
+        for _ in 0..times {
+            let answer = self.function.invoke(request.clone()).await?;
+            if answer["statusCode"] != 200 {
+                return Err(format!("the query Lambda answered {answer}").into());
+            }
+        }
+        let wall = began.elapsed();
+        Ok(Effort { count: times, wall, cpu: process::cpu(self.process_id)?.saturating_sub(cpu) })
+    }
+
+    fn peak_memory(&self) -> Result<u64> {
+        process::peak_memory(self.process_id)
+    }
+}
+
+fn one_order(consumer: &str, order_id: &str) -> Value {
+    let mut request = sample_events::sample("query-order");
+    let path = format!("/orders/{order_id}");
+    request["requestContext"]["http"]["path"] = path.as_str().into();
+    request["rawPath"] = path.into();
+    request["pathParameters"]["orderId"] = order_id.into();
+    asked_by(consumer, request)
+}
+
+/// A page of this consumer's orders, however old.
+#[must_use]
+pub fn page(consumer: &str, filter: &str) -> Value {
+    let mut request = sample_events::sample("query-history");
+    request["rawQueryString"] = format!("since=2020-01-01T00%3A00%3A00Z{filter}").into();
+    asked_by(consumer, request)
+}
+
+fn asked_by(consumer: &str, mut request: Value) -> Value {
+    request["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = consumer.into();
+    request
+}
+
+/// An order after its first five events, as our handler left it.
+pub async fn typical_order(contender: &Contender, dynamodb: &DynamoDb, messages: &mut Messages) -> Result<Item> {
+    let fleet = Fleet::start(contender, &FIRST_FIVE, &Connection::plain(&dynamodb.endpoints.engine)).await?;
+    let orders = messages.fresh_orders(1);
+    for event_type in FIRST_FIVE {
+        let batch: (EventType, Value) = (event_type, messages.batch(event_type, &orders)?);
+        fleet.handle(vec![batch]).await?;
+    }
+    item_of(&dynamodb.client(), &orders[0]).await
+}
+
+/// An order's item.
+pub async fn item_of(client: &Client, order_id: &str) -> Result<Item> {
+    let key = AttributeValue::S(order_id.to_owned());
+    let found = client.get_item().table_name(ORDERS).key(ORDER_ID, key).consistent_read(true).send().await?;
+    Ok(found.item.ok_or_else(|| format!("no order {order_id}"))?)
+}
+
+/// The most items one request may write.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>
+const WRITTEN_AT_ONCE: usize = 25;
+
+/// Gives a consumer so many orders, a minute apart, like this one; every other one has no vindaloo.
+pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -> Result<()> {
+    let began = Instant::now();
+    let numbers: Vec<usize> = (0..orders).collect();
+    stream::iter(numbers.chunks(WRITTEN_AT_ONCE).map(<[usize]>::to_vec))
+        .map(|numbers| async move {
+            let writes = numbers.into_iter().map(|number| write(like, consumer, number)).collect::<Result<Vec<_>>>()?;
+            client.batch_write_item().request_items(ORDERS, writes).send().await?;
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+        })
+        .buffer_unordered(4)
+        .try_collect::<()>()
+        .await?;
+    if began.elapsed() > Duration::from_secs(1) {
+        eprintln!("  {orders} orders written in {:.0?}", began.elapsed());
+    }
+    Ok(())
+}
+
+fn write(like: &Item, consumer: &str, number: usize) -> Result<WriteRequest> {
+    const FIRST_MADE: usize = 1_600_000_000_000;
+    let mut item = like.clone();
+    item.insert(ORDER_ID.to_owned(), AttributeValue::S(order_of(consumer, number)));
+    item.insert(CONSUMER_ID.to_owned(), AttributeValue::S(consumer.to_owned()));
+    let made = FIRST_MADE + number * 60_000;
+    item.insert(ORDER_CREATION_TIME.to_owned(), AttributeValue::N(made.to_string()));
+    if let (1, Some(AttributeValue::Ss(words))) = (number % 2, item.get_mut(KEYWORDS)) {
+        words.retain(|word| word != "vindaloo");
+    }
+    let put = PutRequest::builder().set_item(Some(item)).build()?;
+    Ok(WriteRequest::builder().put_request(put).build())
+}
+
+/// The id of one of the orders that [`fill`] writes.
+#[must_use]
+pub fn order_of(consumer: &str, number: usize) -> String {
+    format!("{consumer}{number:07}")
+}

@@ -1,0 +1,54 @@
+//! What a run found: `docs/benchmarks/results.json`, from which everything else there is made.
+
+use std::fs::read_to_string;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::cold_start::ColdStart;
+use crate::growth::Growth;
+use crate::projection::Projection;
+use crate::query::Answered;
+
+/// All of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Results {
+    /// When, as RFC 3339 in UTC.
+    pub date: String,
+    /// Where.
+    pub machine: String,
+    /// How often each had its turn.
+    pub rounds: usize,
+    /// The projection of events.
+    pub projections: Vec<Projection>,
+    /// The query Lambda.
+    pub answered: Vec<Answered>,
+    /// Cold starts.
+    pub cold_starts: Vec<ColdStart>,
+    /// Growth.
+    pub growth: Growth,
+}
+
+impl Results {
+    /// A contender's projection, if it took part.
+    #[must_use]
+    pub fn projection(&self, name: &str) -> Option<&Projection> {
+        self.projections.iter().find(|projection| projection.name == name)
+    }
+
+    /// A contender's cold start, if it took part.
+    #[must_use]
+    pub fn cold_start(&self, name: &str) -> Option<&ColdStart> {
+        self.cold_starts.iter().find(|cold_start| cold_start.name == name)
+    }
+}
+
+/// What this machine is, in a line.
+pub fn machine() -> Result<String> {
+    let processors = read_to_string("/proc/cpuinfo")?;
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");
+    let cores = std::thread::available_parallelism()?;
+    let kernel = read_to_string("/proc/sys/kernel/osrelease")?;
+    let model = model.trim_start_matches([' ', '\t', ':']);
+    Ok(format!("{cores} cores of {model}, Linux {}", kernel.trim()))
+}
