@@ -97,8 +97,8 @@ e2e: ## The system as it is deployed, on an emulator of AWS
 .PHONY: bench
 bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (ten minutes; keep the machine quiet)
 	cargo build --release -p event-handlers -p query-api -p floor
-	cargo build --release -p bench
-	target/release/bench
+	cargo build --profile harness -p bench
+	target/harness/bench
 
 .PHONY: cargo-deny
 cargo-deny:
