@@ -11,7 +11,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 .PHONY: test
-test: ## Run every test (the first build takes some minutes, the tests about four)
+test: ## Run every test (the first build takes some minutes, the tests about five)
 	@mkdir -p target
 	@cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	awk '/^test result:/ { passed += $$4; failed += $$6 } END { printf "\n%d passed, %d failed\n", passed, failed }' target/test.log; \
@@ -95,7 +95,7 @@ e2e: ## The system as it is deployed, on an emulator of AWS
 
 # The floor is built together with the Lambdas: it has the same features of the same dependencies.
 .PHONY: bench
-bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (ten minutes; keep the machine quiet)
+bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
 	cargo build --release -p event-handlers -p query-api -p floor
 	cargo build --profile harness -p bench
 	target/harness/bench

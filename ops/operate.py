@@ -88,8 +88,12 @@ def look(sqs, url):
             if not news:
                 break
     finally:
-        for message in seen.values():
-            sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
+        # In tens; one that is gone by now fails alone, and nobody needs to know.
+        handles = [message["ReceiptHandle"] for message in seen.values()]
+        for start in range(0, len(handles), 10):
+            some = enumerate(handles[start : start + 10])
+            entries = [{"Id": str(n), "ReceiptHandle": handle, "VisibilityTimeout": 0} for n, handle in some]
+            sqs.change_message_visibility_batch(QueueUrl=url, Entries=entries)
     return sorted(seen.values(), key=lambda message: int(message["Attributes"]["SentTimestamp"]))
 
 

@@ -32,7 +32,7 @@ pub const NODE: &str = "Node";
 /// The name of the Node peer in one file, which only differs in its cold start.
 pub const BUNDLED_NODE: &str = "Node, bundled";
 /// The name of the bare loop.
-pub const FLOOR: &str = "bare loop";
+pub const FLOOR: &str = "bare loop, one at a time";
 /// The name of the bare loop with ten requests under way.
 pub const FLOOR_OF_TEN: &str = "bare loop, ten at once";
 
@@ -41,7 +41,7 @@ impl Contender {
     pub fn all(binaries: &Path) -> Result<Vec<Self>> {
         let ours = Self {
             name: OURS,
-            made_of: format!("event-handler {}, as shipped", env!("CARGO_PKG_VERSION")),
+            made_of: format!("event-handler {}, as a release build has it", env!("CARGO_PKG_VERSION")),
             bootstrap: binaries.join("event-handler"),
             batches: 60,
             warm_up: 20,

@@ -22,8 +22,10 @@ pub struct Growth {
     pub revised: Vec<Point>,
     /// An order whose courier moves.
     pub moving: Vec<Point>,
-    /// A page of a consumer's orders, by how many there are.
+    /// A page of 20 of a consumer's orders, by how many there are.
     pub history: Vec<Point>,
+    /// A page of five, which the smallest history fills as well as the largest.
+    pub small_pages: Vec<Point>,
     /// An event, by how many come in a batch.
     pub batch: Vec<Point>,
 }
@@ -106,10 +108,15 @@ pub async fn fill_histories(dynamodb: &DynamoDb, like: &Item) -> Result<()> {
     Ok(())
 }
 
-/// Asks for the first page of each history, in turn.
-pub async fn page_through(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<Point>> {
+/// Asks for the first page of each history, in turn; `page_size` is a part of the query, or empty for 20.
+pub async fn page_through(
+    binaries: &Path,
+    dynamodb: &mut DynamoDb,
+    rounds: usize,
+    page_size: &str,
+) -> Result<Vec<Point>> {
     let lambda = Asked::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
-    lambda.ask(&page(&consumer_of(HISTORIES[2]), ""), PAGES).await?;
+    lambda.ask(&page(&consumer_of(HISTORIES[2]), page_size), PAGES).await?;
     let mut points = Vec::new();
     for orders in HISTORIES {
         points.push(Point {
@@ -123,7 +130,7 @@ pub async fn page_through(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usiz
         eprintln!("pages of growing histories, round {round} of {rounds}");
         for (orders, point) in HISTORIES.iter().zip(&mut points) {
             dynamodb.metered().await?;
-            let effort = lambda.ask(&page(&consumer_of(*orders), ""), PAGES).await?;
+            let effort = lambda.ask(&page(&consumer_of(*orders), page_size), PAGES).await?;
             point.add(&effort, &dynamodb.metered().await?);
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::contender::{BUNDLED_NODE, FLOOR, NODE, OURS, PYTHON};
+use crate::growth::Growth;
 use crate::results::Results;
-use crate::statistics::Rounds;
 
 /// A promise and what became of it.
 #[derive(Debug, Clone)]
@@ -100,20 +100,18 @@ fn cold_start(results: &Results) -> Vec<Limit> {
 const NOISE: f64 = 1.15;
 
 fn pages(results: &Results) -> Vec<Limit> {
-    let history = &results.growth.history;
-    let (Some(smallest), Some(largest)) = (history.first(), history.last()) else { return Vec::new() };
+    let Growth { history, small_pages, .. } = &results.growth;
     let requests = history.iter().map(|point| point.each.all_requests()).fold(0.0, f64::max);
     let mut limits = vec![limit("requests for a page of 20, whatever the history", 1.0, requests, "")];
-    // A history of ten fills half a page: it costs less, and what it costs is compared for each order shown.
-    let per_order = |rounds: &Rounds, shown: f64| Rounds(rounds.0.iter().map(|micros| micros / shown).collect());
-    let ten = per_order(&smallest.cpu_micros, 10.0);
-    let all = per_order(&largest.cpu_micros, 20.0);
-    limits.push(limit("CPU per order on a page, 100,000 orders against 10", NOISE, all.times(&ten).median, " ×"));
-    if let Some(full) = history.get(1) {
-        let times = largest.cpu_micros.times(&full.cpu_micros).median;
-        let units = largest.each.read.sum() / full.each.read.sum();
-        limits.push(limit("CPU of a full page of 20, 100,000 orders against 100", NOISE, times, " ×"));
-        limits.push(limit("read units of a full page of 20, 100,000 orders against 100", 1.0, units, " ×"));
+    // A history of ten does not fill a page of 20, so the smallest that does is compared; a page of five it fills.
+    for (page, smallest, points) in
+        [("a page of five", "10", &small_pages[..]), ("a page of 20", "100", history.get(1..).unwrap_or_default())]
+    {
+        let (Some(least), Some(most)) = (points.first(), points.last()) else { continue };
+        let times = most.cpu_micros.times(&least.cpu_micros).median;
+        let units = most.each.read.sum() / least.each.read.sum();
+        limits.push(limit(format!("CPU of {page}, 100,000 orders against {smallest}"), NOISE, times, " ×"));
+        limits.push(limit(format!("read units of {page}, 100,000 orders against {smallest}"), 1.0, units, " ×"));
     }
     limits
 }

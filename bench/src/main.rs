@@ -79,7 +79,8 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let like = query::typical_order(ours, &dynamodb, &mut messages).await?;
     growth::fill_histories(&dynamodb, &like).await?;
-    let history = growth::page_through(binaries, &mut dynamodb, rounds).await?;
+    let history = growth::page_through(binaries, &mut dynamodb, rounds, "").await?;
+    let small_pages = growth::page_through(binaries, &mut dynamodb, rounds, "&pageSize=5").await?;
     let consumer = growth::consumer_of(1_000);
     let order_id = query::order_of(&consumer, 500);
     let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
@@ -88,6 +89,6 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
-    let growth = Growth { revised, moving, history, batch };
+    let growth = Growth { revised, moving, history, small_pages, batch };
     Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth })
 }

@@ -212,7 +212,11 @@ impl Bench<'_> {
         for worker in &mut workers {
             dynamodb.metered().await?;
             let effort = worker.handle(messages.batches(&FIRST_FIVE, BATCH, METERED_GROUPS)?).await?;
-            metered.push(PerEvent::of(&dynamodb.metered().await?, effort.count));
+            let tally = dynamodb.metered().await?;
+            if tally.refused > 0 {
+                return Err(format!("{} requests for fresh events were refused", tally.refused).into());
+            }
+            metered.push(PerEvent::of(&tally, effort.count));
         }
         Ok(metered)
     }
@@ -222,7 +226,7 @@ impl Bench<'_> {
         for worker in &mut self.workers(endpoint).await? {
             worker.handle(messages.batches(&FIRST_FIVE, BATCH, 2)?).await?;
             let effort = worker.handle(messages.batches(&FIRST_FIVE, BATCH, 2)?).await?;
-            let batches = f64::from(effort.count) / 10.0;
+            let batches = f64::from(effort.count) / f64::from(u32::try_from(BATCH)?);
             waiting.push((effort.wall.saturating_sub(effort.cpu)).as_secs_f64() * 1e3 / batches);
         }
         Ok(waiting)

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::Result;
-use crate::contender::OURS;
+use crate::cold_start::ColdStart;
+use crate::contender::{BUNDLED_NODE, NODE, OURS};
 use crate::costs::{Bill, Prices};
 use crate::growth::Point;
 use crate::limits::{Limit, in_megabytes, limits};
@@ -48,7 +49,7 @@ fn between_marks(document: &str, new: &str) -> Result<String> {
 }
 
 fn headline(results: &Results, prices: &Prices) -> String {
-    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | Lambda, a million events | all of AWS, a million events |
+    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | a million events: Lambda | with DynamoDB, topic and queue |
 |---|---|---|---|---|---|
 "
     .to_owned();
@@ -60,13 +61,19 @@ fn headline(results: &Results, prices: &Prices) -> String {
             "| {} | {} µs | {} ms | {} MB | ${:.2} | ${:.2} |",
             cold.name,
             number(projection.stub.cpu_micros.median()),
-            number(cold.to_answer.wall.median()),
+            number(best_start(results, cold).to_answer.wall.median()),
             number(memory(projection)),
             bill.lambda_time + bill.lambda_requests,
             bill.sum(),
         );
     }
     table
+}
+
+/// The quicker start, where there are two: AWS advises to bundle Node.
+fn best_start<'a>(results: &'a Results, cold: &'a ColdStart) -> &'a ColdStart {
+    let bundled = results.cold_start(BUNDLED_NODE).filter(|_| cold.name == NODE);
+    bundled.unwrap_or(cold)
 }
 
 fn head(results: &Results) -> String {
@@ -79,7 +86,7 @@ fn head(results: &Results) -> String {
         "<!-- Made by `make bench` from results.json. Changes here are lost. -->
 # Benchmarks
 
-Our Lambdas beside the same job as a team would do it in Python or Node. `make bench` measures it all again, in about ten
+Our Lambdas beside the same job as a team would do it in Python or Node. `make bench` measures it all again, in some
 minutes, and writes this page; it wants Linux, and leaves a peer out if its language is missing.
 
 Measured {date} on {machine}; {rounds} rounds, in which each contender has its
@@ -90,7 +97,7 @@ The job: the first five events of typical orders with three line items (created,
 accepted), fresh, in batches of ten, a function for each type. Every event is projected by one conditional `UpdateItem` under an
 idempotency record. The peers use Powertools' batch and idempotency utilities as documented, with one client whose connections are
 kept; they log nothing, and ours logs a line for each event and its metrics. Python runs in AWS's own runtime client, Node in
-a small loop of ours. The bare loop has no record, no batch, no Lambda: it sends updates that were rendered before, one after the other as a loop does;
+a small loop of ours. The bare loop has the same client and allocator, but no record, no batch, no Lambda: it sends updates that were rendered before, one after the other as a loop does;
 with ten under way it is at its cheapest.
 
 The *stub* answers at once and does nothing, so that the client's own cost shows; the *engine* is the embedded DynamoDB of our
@@ -286,7 +293,7 @@ fn costs(results: &Results, prices: &Prices) -> String {
 Dollars at the list prices of {region}, as of {as_of}, without any free tier: [prices.json](../../bench/prices.json). Lambda on \
 {lambda_architecture} with {handler_memory_mb} MB for a handler and {query_memory_mb} MB for the query Lambda, as in the template. \
 Time is what a batch of ten waits for a DynamoDB that takes 5 ms for an answer, as measured, and its CPU on the share of a core that comes \
-with the memory. Powertools' pattern has the same writes: it pays for waiting and computing. Storage, logs and transfer are not in it.
+with the memory. Powertools' pattern has the same writes: it pays for waiting and computing. Storage, logs (ours writes a line per event, the peers none), metrics, traces and transfer are not in it; CPU is that of the machine above.
 
 | a million events | DynamoDB | Lambda, time | Lambda, requests | topic and queue | sum |
 |---|---|---|---|---|---|

@@ -111,14 +111,28 @@ pub fn lines(chart: &Chart) -> String {
         }
     }
     body += &text(f64::midpoint(LEFT, WIDTH), BOTTOM + 40.0, "middle", 12, chart.x);
-    let mut x = LEFT;
     for (line, colour) in chart.lines.iter().zip(COLOURS.iter().cycle()) {
         body += &drawn(line, colour, at_x, at_y);
-        let _ = writeln!(body, r#"<rect x="{x:.1}" y="40" width="12" height="12" fill="{colour}"/>"#);
-        body += &text(x + 18.0, 51.0, "start", 12, &line.label);
-        x += 18.0 + 7.0 * f64::from(u16::try_from(line.label.chars().count()).unwrap_or(u16::MAX)) + 14.0;
     }
+    body += &legend(&chart.lines);
     picture(HEIGHT, &body)
+}
+
+/// Below the title, in columns as wide as the longest label, a second row if they do not fit in one.
+fn legend(lines: &[Line]) -> String {
+    let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or_default();
+    let column = 32.0 + 7.0 * f64::from(u16::try_from(longest).unwrap_or(u16::MAX));
+    let (mut x, mut y) = (LEFT, 34.0);
+    let mut legend = String::new();
+    for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+        if x + column > WIDTH {
+            (x, y) = (LEFT, y + 16.0);
+        }
+        let _ = writeln!(legend, r#"<rect x="{x:.1}" y="{y:.1}" width="12" height="12" fill="{colour}"/>"#);
+        legend += &text(x + 18.0, y + 11.0, "start", 12, &line.label);
+        x += column;
+    }
+    legend
 }
 
 fn drawn(line: &Line, colour: &str, at_x: impl Fn(f64) -> f64, at_y: impl Fn(f64) -> f64) -> String {

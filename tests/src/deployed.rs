@@ -61,7 +61,7 @@ pub async fn connect() -> System<Deployed> {
     let queues = url.strip_suffix(EventType::OrderCreated.name()).unwrap().to_owned();
     let system = System::new(place, aws, variable("E2E_API_URL"), queues);
     for &event_type in EventType::ALL {
-        let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "1"}});
+        let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "4"}});
         system.aws.sqs("SetQueueAttributes", &attributes).await;
     }
     system

@@ -28,7 +28,8 @@ pub struct Local {
     data: DataDir,
     dynamodb: String,
     /// Kept, because a process whose output nobody reads may not write.
-    _output: Lines<BufReader<ChildStdout>>,
+    #[allow(dead_code)]
+    output: Option<Lines<BufReader<ChildStdout>>>,
 }
 
 /// A folder that is removed with this value.
@@ -64,7 +65,7 @@ pub async fn start() -> System<Local> {
 /// Starts a system on these data, with a visibility timeout in seconds. It heeds tokens, as in production.
 pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
     fs::create_dir_all(&data.0).unwrap();
-    let mut process = Command::new(binary())
+    let process = Command::new(binary())
         .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "DEMO"].map(|variable| (variable, "0")))
         .env("DATA_DIR", &data.0)
         .env("AUTHORIZATION", "jwt")
@@ -73,8 +74,11 @@ pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
         .stderr(fs::File::options().create(true).append(true).open(data.0.join("stderr.log")).unwrap())
         .spawn()
         .unwrap();
-    let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-    let errors = || fs::read_to_string(data.0.join("stderr.log")).unwrap();
+    // From here on it ends with this value, whatever happens.
+    let mut local = Local { process, data, dynamodb: String::new(), output: None };
+    let errors = local.data.0.join("stderr.log");
+    let errors = || fs::read_to_string(&errors).unwrap();
+    let mut output = BufReader::new(local.process.stdout.take().unwrap()).lines();
     let ready = output.next_line().await.unwrap().unwrap_or_else(|| panic!("it does not start: {}", errors()));
     let api = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{ready} is not ready")).to_owned();
     let places = output.next_line().await.unwrap().expect("it says what is where");
@@ -83,9 +87,10 @@ pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
             places.split_once(&format!("{service} at ")).unwrap_or_else(|| panic!("no {service} in {places}"));
         rest.split_once(',').unwrap().0.to_owned()
     };
-    let (dynamodb, sqs) = (place("DynamoDB"), place("SQS"));
+    let sqs = place("SQS");
     let queues = format!("{sqs}/000000000000/ftgo-order-history-");
-    let local = Local { process, data, dynamodb, _output: output };
+    local.dynamodb = place("DynamoDB");
+    local.output = Some(output);
     System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues)
 }
 

@@ -26,7 +26,7 @@ macro_rules! scenarios {
     };
 }
 
-/// All 27 events, the last first, each twice.
+/// The whole story, the last event first, each twice.
 pub async fn an_order_is_what_its_events_say_in_any_order_and_however_often(system: &System<impl Place>) {
     let order = Order::new(&consumer(), 5);
     let backwards: Vec<_> = order.story.iter().rev().cloned().collect();

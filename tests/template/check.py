@@ -124,6 +124,11 @@ class Template(unittest.TestCase):
                 self.assertEqual(("Deny", "sqs:*", "*"), (deny["Effect"], deny["Action"], deny["Principal"]))
                 self.assertEqual({"Bool": {"aws:SecureTransport": "false"}}, deny["Condition"])
 
+    def test_a_queue_lets_the_topic_in_before_it_is_subscribed(self):
+        for event_type in EVENT_TYPES:
+            after = DEVELOPMENT.resources[f"Subscription{event_type}"]["Metadata"]["After"]
+            self.assertEqual([f"<QueuePolicy{event_type}>", f"<DlqPolicy{event_type}>"], after)
+
     def test_a_topic_that_is_there_already_is_used(self):
         topic = "arn:aws:sns:eu-west-1:123456789012:theirs"
         stack = Expanded(DomainEventsTopicArn=topic)

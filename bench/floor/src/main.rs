@@ -7,21 +7,25 @@
 use std::error::Error;
 use std::io::{Lines, StdinLock, stdin};
 
-use aws_config::BehaviorVersion;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_smithy_http_client::Builder;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use lambda_boot::Environment;
+use mimalloc::MiMalloc;
 use order_events::{Message, OrderId};
 use order_store::{Update, render};
 use order_view::Effect;
+
+/// As the Lambdas have it: what is measured is what they do, not what they are built with.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let config = aws_config::defaults(BehaviorVersion::latest()).http_client(Builder::new().build_http()).load().await;
-    let (client, table) = (Client::new(&config), std::env::var("ORDER_HISTORY_TABLE")?);
+    let client = lambda_boot::dynamodb(&Environment::of_process())?;
+    let table = std::env::var("ORDER_HISTORY_TABLE")?;
     let at_once: usize = std::env::args().nth(1).ok_or("how many at once?")?.parse()?;
     let mut lines = stdin().lines();
     while let Some(updates) = next_updates(&mut lines)? {
