@@ -319,7 +319,7 @@ impl Config {
         })
     }
 
-    /// The logs are those of this run, and of what is invoked beside it.
+    /// The logs are those of this run.
     fn clear_logs(&self) -> Result<(), StartError> {
         let logs = self.logs();
         let cleared = match std::fs::remove_dir_all(&logs) {
