@@ -31,7 +31,7 @@ pub struct Growth {
 }
 
 /// What an event or a page costs at some size.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Point {
     /// The events so far, the orders of the consumer, or the messages of a batch.
     pub size: u32,
@@ -117,15 +117,7 @@ pub async fn page_through(
 ) -> Result<Vec<Point>> {
     let lambda = Asked::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
     lambda.ask(&page(&consumer_of(HISTORIES[2]), page_size), PAGES).await?;
-    let mut points = Vec::new();
-    for orders in HISTORIES {
-        points.push(Point {
-            size: u32::try_from(orders)?,
-            cpu_micros: Rounds::default(),
-            each: PerEvent::default(),
-            item_bytes: None,
-        });
-    }
+    let mut points = Point::of_sizes(&HISTORIES)?;
     for round in 1..=rounds {
         eprintln!("pages of growing histories, round {round} of {rounds}");
         for (orders, point) in HISTORIES.iter().zip(&mut points) {
@@ -151,15 +143,7 @@ pub async fn batches(
     let event_type = [EventType::OrderCreated];
     let fleet = Fleet::start(contender, &event_type, &Connection::plain(&dynamodb.endpoints.meter)).await?;
     fleet.handle(messages.batches(&event_type, BATCH, 20)?).await?;
-    let mut points = Vec::new();
-    for size in BATCHES {
-        points.push(Point {
-            size: u32::try_from(size)?,
-            cpu_micros: Rounds::default(),
-            each: PerEvent::default(),
-            item_bytes: None,
-        });
-    }
+    let mut points = Point::of_sizes(&BATCHES)?;
     for round in 1..=rounds {
         eprintln!("growing batches, round {round} of {rounds}");
         for (size, point) in BATCHES.iter().zip(&mut points) {
@@ -172,6 +156,12 @@ pub async fn batches(
 }
 
 impl Point {
+    /// Nothing measured yet, at these sizes.
+    fn of_sizes(sizes: &[usize]) -> Result<Vec<Self>> {
+        let of_size = |size: &usize| Ok(Self { size: u32::try_from(*size)?, ..Self::default() });
+        sizes.iter().map(of_size).collect()
+    }
+
     /// Adds a round. The meter is free of noise, so its last word is as good as any.
     fn add(&mut self, effort: &Effort, tally: &Tally) {
         self.cpu_micros.0.push(effort.cpu_micros_each());
