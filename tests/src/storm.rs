@@ -103,7 +103,11 @@ fn malformed(number: usize) -> Messages {
 }
 
 fn bad_message(event_type: EventType, number: usize) -> String {
-    let headers = |id: &str, event_type: &str| json!({"ID": id, "event-type": event_type, "event-aggregate-type": "Order", "event-aggregate-id": "1"});
+    let headers = |id: &str, event_type: &str| {
+        json!({
+            "ID": id, "event-type": event_type, "event-aggregate-type": "Order", "event-aggregate-id": "1",
+        })
+    };
     let message = |headers: Value| json!({"payload": "{}", "headers": headers, "number": number}).to_string();
     match number % 4 {
         0 => format!("{{ {number}"),
