@@ -2,7 +2,7 @@
 
 A startKey belongs to one consumer and filter, a Consistency-Token to one order, and a keyword must have a word in it. Made up
 to their schemas they are rightly refused, so valid requests go without the first two and with a plain word for the third;
-invalid requests are sent as they are. crates/query-api tests the real ones.
+invalid requests are sent as they are. crates/order-history/query-api tests the real ones.
 """
 
 import schemathesis

@@ -24,7 +24,7 @@ PRODUCTION = Expanded(
     CorsOrigins="https://a.example,https://b.example",
 )
 
-EVENT_TYPES = re.findall(r"^    (\w+) by \w+ carries", (ROOT / "crates/order-events/src/event.rs").read_text(), re.MULTILINE)
+EVENT_TYPES = re.findall(r"^    (\w+) by \w+ carries", (ROOT / "crates/order-history/order-events/src/event.rs").read_text(), re.MULTILINE)
 
 
 def properties(stack, resource_type):

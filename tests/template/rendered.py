@@ -1,4 +1,4 @@
-"""Renders what the code must agree on with template.yaml to crates/local/template.json, which Rust reads without Python.
+"""Renders what the code must agree on with template.yaml to crates/dev/local/template.json, which Rust reads without Python.
 
 `rendered.py` writes the file; `rendered.py --check` fails if it is not what the template says.
 """
@@ -8,7 +8,7 @@ import sys
 
 from template import ROOT, Expanded
 
-FILE = ROOT / "crates/local/template.json"
+FILE = ROOT / "crates/dev/local/template.json"
 
 
 def render(stack):
