@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::id::TextOrNumber;
-use crate::malformed::{last_segment, read_json};
-use crate::{AggregateId, Event, EventId, EventType, Invalid, JsonFault, Malformed, Payload, Timestamp};
+use crate::json::{JsonFault, read_json};
+use crate::{AggregateId, Event, EventId, EventType, Invalid, Malformed, Payload, Timestamp};
 
 /// An event as it came in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Message {
     fn from_parts(headers: &Headers, payload: String) -> Result<Self, Malformed> {
         let event_type: EventType = needed("event-type", headers.event_type.as_ref())?.parse()?;
         let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_ref())?;
-        if last_segment(aggregate) != event_type.aggregate().name() {
+        if !event_type.aggregate().is_named(aggregate) {
             return Err(Malformed::Aggregate { event_type });
         }
         let aggregate_id = needed("event-aggregate-id", headers.aggregate_id.as_ref())?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::malformed::{JsonFault, last_segment, read_json};
+use crate::json::{JsonFault, read_json};
 use crate::payload::{
     DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderCreated, OrderRevised,
     PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged, TicketAccepted,
@@ -144,6 +144,11 @@ impl fmt::Display for UnknownEventType {
 
 impl std::error::Error for UnknownEventType {}
 
+/// The simple name of a Java class, which a dot separates from its package, or a dollar from the class around it.
+fn last_segment(name: &str) -> &str {
+    name.rsplit(['.', '$']).next().unwrap_or(name)
+}
+
 /// What publishes events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateType {
@@ -170,6 +175,11 @@ impl AggregateType {
             Self::Delivery => "Delivery",
             Self::PaymentIntent => "PaymentIntent",
         }
+    }
+
+    /// Whether a short name or a Java class name is that of this type.
+    pub(crate) fn is_named(self, name: &str) -> bool {
+        last_segment(name) == self.name()
     }
 }
 
