@@ -1,9 +1,7 @@
 //! Metrics, as CloudWatch embedded metric format: JSON lines on standard output, which cost no request.
 //! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 
-use std::time::SystemTime;
-
-use order_events::EventType;
+use order_events::{EventType, Timestamp};
 use order_store::Applied;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +39,7 @@ impl Tally {
     }
 
     /// The lines to print; one, unless a batch is very large.
-    pub(crate) fn lines(&self, event_type: EventType, now: SystemTime) -> Vec<String> {
+    pub(crate) fn lines(&self, event_type: EventType, now: Timestamp) -> Vec<String> {
         let counts = [
             ("Applied", self.applied),
             ("Late", self.late),
@@ -60,7 +58,7 @@ impl Tally {
 
 fn line(
     event_type: EventType,
-    now: SystemTime,
+    now: Timestamp,
     metrics: impl IntoIterator<Item = (&'static str, &'static str, Value)>,
 ) -> String {
     let mut members = Map::new();
@@ -73,7 +71,7 @@ fn line(
     members.insert(
         "_aws".to_owned(),
         json!({
-            "Timestamp": millis(now),
+            "Timestamp": now.as_millis(),
             "CloudWatchMetrics": [{
                 "Namespace": NAMESPACE,
                 "Dimensions": [["EventType"]],
@@ -82,12 +80,4 @@ fn line(
         }),
     );
     Value::Object(members).to_string()
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn millis(time: SystemTime) -> i64 {
-    time.duration_since(SystemTime::UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or_default()
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
 use lambda_boot::with_causes;
-use order_events::{Event, EventType};
+use order_events::{Event, EventType, Timestamp};
 use order_store::Applied;
 use tracing::field::display;
 
-use crate::metrics::{Tally, millis};
+use crate::metrics::Tally;
 use crate::projector::Outcome;
 use crate::{BatchFailed, Clock, Failure};
 
@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
         let order_id = event.map(|event| display(event.order_id()));
         match outcome {
             Outcome::Stored(applied) => {
-                let lag_ms = event.map(|event| millis((self.clock)()) - event.at.as_millis());
+                let lag_ms = event.map(|event| self.now().as_millis() - event.at.as_millis());
                 let outcome = self.tally.note_stored(*applied, lag_ms);
                 tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
             }
@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
     ///
     /// A message that another invocation is at has not failed: if that is all there is, it is no error.
     pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, (self.clock)()) {
+        for line in self.tally.lines(self.event_type, self.now()) {
             println!("{line}");
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;
@@ -102,5 +102,9 @@ impl<'a> Report<'a> {
             return Err(BatchFailed { messages: self.messages, reasons: self.reasons.into_iter().collect() });
         }
         Ok(self.response)
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)().into()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::format_description::well_known::{Rfc2822, Rfc3339};
@@ -111,6 +112,15 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         Self::parse(text)
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    /// Cut to the millisecond. A clock that is not between 1970 and 9999 was never set: its time counts as the start of 1970.
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).ok();
+        let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
+        millis.and_then(Self::from_millis).unwrap_or(Self::EPOCH)
     }
 }
 

@@ -115,9 +115,7 @@ fn read_keywords(parameters: &mut Parameters) -> BTreeSet<String> {
 
 fn days_before(now: SystemTime) -> Timestamp {
     let days = Duration::from_hours(24 * DEFAULT_DAYS);
-    let since = now.checked_sub(days).and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
-    millis.and_then(Timestamp::from_millis).unwrap_or(Timestamp::EPOCH)
+    now.checked_sub(days).map_or(Timestamp::EPOCH, Timestamp::from)
 }
 
 /// Shows `fresh`, the order as its own item has it, in a page that the index, which lags, has made.

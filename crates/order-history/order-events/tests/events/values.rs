@@ -1,5 +1,7 @@
 //! Money, moments, angles and ids.
 
+use std::time::{Duration, SystemTime};
+
 use order_events::{Latitude, Longitude, Money, OrderId, OrderStatus, Timestamp};
 use proptest::prelude::*;
 
@@ -49,6 +51,16 @@ fn an_http_date_is_read() {
     for text in ["Sun, 1 Mar 2026 12:30:00 GMT", "Sun, 01 Mar 2026 12:30:00 GMT"] {
         let moment = Timestamp::parse_http_date(text).unwrap();
         assert_eq!(moment.to_string(), "2026-03-01T12:30:00.000Z");
+    }
+}
+
+#[test]
+fn a_clock_gives_a_moment_and_a_clock_that_was_never_set_the_start_of_1970() {
+    let epoch = SystemTime::UNIX_EPOCH;
+    assert_eq!(Timestamp::from(epoch + Duration::from_micros(1_772_368_200_123_456)).as_millis(), 1_772_368_200_123);
+    let year_10000 = Duration::from_hours(70_389_528);
+    for wrong in [epoch - Duration::from_millis(1), epoch + year_10000] {
+        assert_eq!(Timestamp::from(wrong), Timestamp::EPOCH);
     }
 }
 
