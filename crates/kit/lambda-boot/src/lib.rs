@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod clock;
 mod dynamodb;
 mod environment;
 mod logging;
 
+pub use clock::Clock;
 pub use dynamodb::{ConnectError, dynamodb};
 pub use environment::{Environment, Missing};
 pub use logging::{log_as_json, with_causes};

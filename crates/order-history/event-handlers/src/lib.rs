@@ -8,4 +8,4 @@ mod report;
 
 pub use config::{Config, ConfigError};
 pub use failure::{BatchFailed, Failure};
-pub use projector::{Clock, Projector};
+pub use projector::Projector;

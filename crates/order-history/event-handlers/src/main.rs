@@ -1,10 +1,7 @@
 //! One Lambda per event type: the function's `Handler` names the type this process serves.
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
 use event_handlers::{Config, Projector};
-use lambda_boot::{Environment, log_as_json, with_causes};
+use lambda_boot::{Clock, Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use mimalloc::MiMalloc;
 
@@ -29,5 +26,5 @@ async fn main() -> Result<(), Error> {
 fn connect(environment: &Environment<'_>) -> Result<Projector, Error> {
     let config = Config::read(environment)?;
     let client = lambda_boot::dynamodb(environment)?;
-    Ok(Projector::new(&config, &client, Arc::new(SystemTime::now)))
+    Ok(Projector::new(&config, &client, Clock::system()))
 }

@@ -1,7 +1,6 @@
 //! A batch of messages into the view: each parses, runs and fails alone.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
@@ -9,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use futures_util::StreamExt;
 use futures_util::stream;
 use idempotency::{Claim, Claimed, Fingerprint, IdempotencyStore};
-use lambda_boot::with_causes;
+use lambda_boot::{Clock, with_causes};
 use order_events::{EventId, EventType, Message};
 use order_store::{Applied, OrderStore};
 use order_view::Effect;
@@ -27,9 +26,6 @@ const TO_COMPLETE: Duration = Duration::from_secs(1);
 
 /// Kept back from the invocation's time when completing: to answer.
 const TO_ANSWER: Duration = Duration::from_millis(200);
-
-/// Says what the time is.
-pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Projects the events of one type into the view.
 pub struct Projector {
@@ -59,14 +55,13 @@ impl Projector {
     /// A projector on the tables that `config` names.
     #[must_use]
     pub fn new(config: &Config, client: &Client, clock: Clock) -> Self {
-        let time = Arc::clone(&clock);
         Self {
             event_type: config.event_type,
             orders: OrderStore::new(client.clone(), &config.order_history_table),
             // The record names the view as well as the event, so that a second view of the same events is not starved.
             records: IdempotencyStore::builder(client.clone(), &config.idempotency_table)
                 .key_prefix(&config.order_history_table)
-                .clock(move || time())
+                .clock(clock.as_fn())
                 .build(),
             clock,
         }
@@ -177,7 +172,7 @@ impl Invocation<'_> {
     /// When to stop, to leave `time` for what follows: at the deadline Lambda ends the invocation without an answer, and
     /// every message of the batch comes again.
     fn leaving(&self, time: Duration) -> Instant {
-        let left = self.deadline.duration_since((self.projector.clock)()).unwrap_or_default();
+        let left = self.deadline.duration_since(self.projector.clock.now()).unwrap_or_default();
         Instant::now() + left - time.min(left / 4)
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
-use lambda_boot::with_causes;
+use lambda_boot::{Clock, with_causes};
 use order_events::{Event, EventType, Timestamp};
 use order_store::Applied;
 use tracing::field::display;
 
 use crate::metrics::Tally;
 use crate::projector::Outcome;
-use crate::{BatchFailed, Clock, Failure};
+use crate::{BatchFailed, Failure};
 
 /// Collects the outcomes of one batch.
 pub(crate) struct Report<'a> {
@@ -105,6 +105,6 @@ impl<'a> Report<'a> {
     }
 
     fn now(&self) -> Timestamp {
-        (self.clock)().into()
+        self.clock.now().into()
     }
 }

@@ -1,9 +1,8 @@
 //! The routes.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use lambda_boot::with_causes;
+use lambda_boot::{Clock, with_causes};
 use order_store::OrderStore;
 use order_view::OrderView;
 use serde::Serialize;
@@ -21,9 +20,6 @@ use crate::problem::{ALLOW, Problem, ProblemKind};
 use crate::request::Request;
 use crate::response::Response;
 use crate::{Authorization, openapi};
-
-/// Says what the time is.
-pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// The API over one table.
 pub struct Api {
@@ -157,7 +153,7 @@ impl Api {
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let query = history::read_query(&mut parameters, &caller, (self.clock)());
+        let query = history::read_query(&mut parameters, &caller, self.clock.now());
         let consistency = Consistency::read(request, &mut parameters, None);
         parameters.check()?;
         // A query that could not be read has left a mistake, which the line above has answered.
@@ -209,7 +205,7 @@ impl Api {
 
     /// When to answer at the latest.
     fn latest_answer(&self, deadline: SystemTime) -> Instant {
-        let left = deadline.duration_since((self.clock)()).unwrap_or_default();
+        let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
         Instant::now() + left.saturating_sub(CLOSING_TIME)
     }
 }

@@ -13,7 +13,7 @@ mod problem;
 mod request;
 mod response;
 
-pub use api::{Api, Clock};
+pub use api::Api;
 pub use config::{Authorization, Config, ConfigError};
 pub use order::Order;
 pub use request::Request;

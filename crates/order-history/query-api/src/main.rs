@@ -1,9 +1,6 @@
 //! The HTTP Lambda: findOrder and findOrderHistory behind API Gateway.
 
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use lambda_boot::{Environment, log_as_json, with_causes};
+use lambda_boot::{Clock, Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use mimalloc::MiMalloc;
 use order_store::OrderStore;
@@ -30,5 +27,5 @@ async fn main() -> Result<(), Error> {
 fn connect(environment: &Environment<'_>) -> Result<Api, Error> {
     let config = Config::read(environment)?;
     let orders = OrderStore::new(lambda_boot::dynamodb(environment)?, &config.order_history_table);
-    Ok(Api::new(orders, config, Arc::new(SystemTime::now)))
+    Ok(Api::new(orders, config, Clock::system()))
 }

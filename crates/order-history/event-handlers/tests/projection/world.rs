@@ -9,6 +9,7 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use aws_sdk_dynamodb::Client;
 use embedded_dynamodb::{Engine, Wire};
 use event_handlers::{BatchFailed, Config, Projector};
+use lambda_boot::Clock;
 use order_events::{Event, EventType, OrderId};
 use order_store::OrderStore;
 use order_view::OrderView;
@@ -54,7 +55,7 @@ impl World {
     fn function_of(&self, view: &str, event_type: EventType, wire: &Wire) -> Function {
         let config = Config { event_type, order_history_table: view.to_owned(), idempotency_table: RECORDS.to_owned() };
         let clock = Arc::clone(&self.clock);
-        let now = Arc::new(move || time(&clock));
+        let now = Clock::from_fn(move || time(&clock));
         Function {
             projector: Projector::new(&config, &self.engine.client_over(wire), now),
             clock: Arc::clone(&self.clock),

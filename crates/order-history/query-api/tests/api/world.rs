@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use embedded_dynamodb::{Engine, Wire};
+use lambda_boot::Clock;
 use order_events::{Event, Message};
 use order_store::{Applied, OrderStore};
 use order_view::Effect;
@@ -55,7 +56,7 @@ impl World {
     fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
         let config = Config { order_history_table: TABLE.to_owned(), authorization, read_budget: 1_000 };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
-        Desk { api: Api::new(store, config, Arc::new(move || now)), now, _engine: Arc::clone(&self.engine) }
+        Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
     }
 
     pub(crate) async fn project(&self, events: &[Event]) {
