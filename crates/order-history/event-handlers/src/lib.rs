@@ -3,6 +3,7 @@
 mod config;
 mod failure;
 mod metrics;
+mod outcome;
 mod projector;
 mod report;
 

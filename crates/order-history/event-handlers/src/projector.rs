@@ -14,6 +14,7 @@ use order_store::{Applied, OrderStore};
 use order_view::Effect;
 use tokio::time::{Instant, timeout_at};
 
+use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::{BatchFailed, Config, Failure};
 
@@ -33,16 +34,6 @@ pub struct Projector {
     orders: OrderStore,
     records: IdempotencyStore,
     clock: Clock,
-}
-
-/// What became of an event.
-pub(crate) enum Outcome {
-    /// Its effect is stored: by us, now; or it is known to have been before.
-    Stored(Applied),
-    /// Another invocation is at it.
-    InProgress,
-    /// It was not projected.
-    Failed(Failure),
 }
 
 /// The messages of a batch that bring the same event: a queue may deliver a message twice in one batch.

@@ -9,7 +9,7 @@ use order_store::Applied;
 use tracing::field::display;
 
 use crate::metrics::Tally;
-use crate::projector::Outcome;
+use crate::outcome::Outcome;
 use crate::{BatchFailed, Failure};
 
 /// Collects the outcomes of one batch.
@@ -90,9 +90,9 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints the metrics and gives the answer.
+    /// Prints the metrics and returns the answer.
     ///
-    /// A message that another invocation is at has not failed: if that is all there is, it is no error.
+    /// A message that another invocation is processing has not failed: a batch of only such messages is no error.
     pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
         for line in self.tally.lines(self.event_type, self.now()) {
             println!("{line}");
