@@ -15,7 +15,7 @@ use crate::consistency::Consistency;
 use crate::history::{self, History};
 use crate::order::{Order, OrderEntry};
 use crate::page_token::PageToken;
-use crate::parameters::Parameters;
+use crate::parameters::{Mistaken, Parameters};
 use crate::problem::{ALLOW, Problem, ProblemKind};
 use crate::request::Request;
 use crate::response::Response;
@@ -59,11 +59,10 @@ impl Resource {
 
     /// Whether there can be such a resource.
     fn check(&self) -> Result<(), Problem> {
-        let mut parameters = Parameters::read("", &[]);
-        if let Self::Order(order_id) = self {
-            parameters.order_id(order_id);
-        }
-        parameters.check()
+        let Self::Order(order_id) = self else { return Ok(()) };
+        let mut parameters = Parameters::default();
+        let order_id = parameters.order_id(order_id);
+        parameters.finish(order_id).map(drop)
     }
 
     /// As in the `OpenAPI` document.
@@ -133,9 +132,8 @@ impl Api {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let order_id = parameters.order_id(order_id);
-        let consistency = Consistency::read(request, &mut parameters, order_id.as_ref());
-        parameters.check()?;
-        let order_id = order_id.ok_or(ProblemKind::OrderNotFound)?;
+        let consistency = Consistency::read(request, &mut parameters, order_id.as_ref().ok());
+        let (order_id, consistency) = parameters.finish(both(order_id, consistency))?;
 
         let visible =
             |view: &OrderView| view.details.as_ref().is_some_and(|details| caller.may_see(&details.value.consumer_id));
@@ -155,9 +153,7 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
         let query = history::read_query(&mut parameters, &caller, self.clock.now());
         let consistency = Consistency::read(request, &mut parameters, None);
-        parameters.check()?;
-        // A query that could not be read has left a mistake, which the line above has answered.
-        let mut query = query.ok_or(ProblemKind::Internal)?;
+        let (mut query, consistency) = parameters.finish(both(query, consistency))?;
         query.read_budget = self.read_budget;
         query.read_until = self.latest_answer(deadline).into_std();
         if !caller.may_see(&query.consumer_id) {
@@ -196,8 +192,7 @@ impl Api {
             "1" => Ok(true),
             _ => Err("must be 0 or 1"),
         });
-        parameters.check()?;
-        if deep == Some(true) {
+        if parameters.finish(deep)? == Some(true) {
             self.orders.ping().await?;
         }
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
@@ -208,6 +203,10 @@ impl Api {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
         Instant::now() + left.saturating_sub(CLOSING_TIME)
     }
+}
+
+fn both<T, U>(first: Result<T, Mistaken>, second: Result<U, Mistaken>) -> Result<(T, U), Mistaken> {
+    Ok((first?, second?))
 }
 
 fn json_text(value: &impl Serialize) -> Result<String, ProblemKind> {

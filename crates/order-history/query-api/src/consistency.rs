@@ -7,7 +7,7 @@ use order_store::OrderStore;
 use order_view::OrderView;
 use tokio::time::{Instant, sleep};
 
-use crate::parameters::Parameters;
+use crate::parameters::{Mistaken, Parameters};
 use crate::problem::{Problem, ProblemKind};
 use crate::request::Request;
 
@@ -32,19 +32,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
     /// Reads the two headers; `order_id` is the order asked for, if it is one.
-    pub(crate) fn read(request: &Request, parameters: &mut Parameters, order_id: Option<&OrderId>) -> Option<Self> {
-        let wait = request.header("prefer").and_then(wait).unwrap_or_default();
-        match request.header("consistency-token")?.parse::<ConsistencyToken>() {
-            Ok(token) if order_id.is_some_and(|order_id| token.order_id != *order_id) => {
-                parameters.mistake_in("header", TOKEN, "is a token of another order than the one asked for");
-                None
-            }
-            Ok(token) => Some(Self { token, wait }),
-            Err(error) => {
-                parameters.mistake_in("header", TOKEN, error);
-                None
-            }
+    pub(crate) fn read(
+        request: &Request,
+        parameters: &mut Parameters,
+        order_id: Option<&OrderId>,
+    ) -> Result<Option<Self>, Mistaken> {
+        let Some(token) = request.header("consistency-token") else { return Ok(None) };
+        let token: ConsistencyToken = token.parse().map_err(|error| parameters.mistake_in("header", TOKEN, error))?;
+        if order_id.is_some_and(|order_id| token.order_id != *order_id) {
+            let other = "is a token of another order than the one asked for";
+            return Err(parameters.mistake_in("header", TOKEN, other));
         }
+        let wait = request.header("prefer").and_then(wait).unwrap_or_default();
+        Ok(Some(Self { token, wait }))
     }
 
     /// The order of the token, once it has seen the event. `acceptable` says whether the caller may see it; one they may

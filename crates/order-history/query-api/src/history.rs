@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::caller::Caller;
 use crate::order::OrderEntry;
 use crate::page_token::PageToken;
-use crate::parameters::{Parameters, pairs};
+use crate::parameters::{Mistaken, Parameters, pairs};
 
 /// A page of a consumer's orders.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -45,33 +45,39 @@ pub(crate) const DEFAULT_DAYS: u64 = 30;
 /// Each word is a clause of the filter; ten are a search, more are a mistake.
 pub(crate) const MAX_KEYWORDS: usize = 10;
 
-/// Reads the parameters into a query. What is wrong is noted in `parameters`; then the query is not to be used.
-pub(crate) fn read_query(parameters: &mut Parameters, caller: &Caller, now: SystemTime) -> Option<HistoryQuery> {
-    let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text));
+/// Reads the parameters into a query. Every parameter is read, and its mistakes are noted, before this returns.
+pub(crate) fn read_query(
+    parameters: &mut Parameters,
+    caller: &Caller,
+    now: SystemTime,
+) -> Result<HistoryQuery, Mistaken> {
+    let consumer_id = read_consumer_id(parameters, caller);
     let since = parameters.one(parameter::SINCE, parse_since);
     let status = parameters.one(parameter::STATUS, parse_status);
     let keywords = read_keywords(parameters);
-    let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size).unwrap_or(DEFAULT_PAGE_SIZE);
+    let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size);
     let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
 
-    let Some(consumer_id) = asked_for.or_else(|| caller.consumer_id.clone()) else {
-        if !parameters.has_mistake(parameter::CONSUMER_ID) {
-            parameters.mistake(parameter::CONSUMER_ID, "is needed: say whose orders you want");
-        }
-        return None;
-    };
-    if parameters.has_mistakes() {
-        return None;
-    }
+    // A token does not match parameters with a mistake in them, and is not to blame for it.
+    parameters.check()?;
+    let (consumer_id, token) = (consumer_id?, token?);
     let fixed = token.as_ref().map(|token| token.since);
-    let filter = Filter { since: since.or(fixed).unwrap_or_else(|| days_before(now)), status, keywords };
+    let since = since?.or(fixed).unwrap_or_else(|| days_before(now));
+    let filter = Filter { since, status: status?, keywords };
     if token.as_ref().is_some_and(|token| !token.continues(&consumer_id, &filter)) {
-        parameters
-            .mistake(parameter::START_KEY, "belongs to another list: keep all other parameters but pageSize the same");
-        return None;
+        let other = "belongs to another list: keep all other parameters but pageSize the same";
+        return Err(parameters.mistake(parameter::START_KEY, other));
     }
+    let page_size = page_size?.unwrap_or(DEFAULT_PAGE_SIZE);
     let after = token.map(|token| token.position);
-    Some(HistoryQuery { after, ..HistoryQuery::new(consumer_id, filter, page_size) })
+    Ok(HistoryQuery { after, ..HistoryQuery::new(consumer_id, filter, page_size) })
+}
+
+/// A caller who is a consumer may leave it out.
+fn read_consumer_id(parameters: &mut Parameters, caller: &Caller) -> Result<ConsumerId, Mistaken> {
+    let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text))?;
+    let needed = "is needed: say whose orders you want";
+    asked_for.or_else(|| caller.consumer_id.clone()).ok_or_else(|| parameters.mistake(parameter::CONSUMER_ID, needed))
 }
 
 const NOT_A_TOKEN: &str = "is not a startKey that this API gave out: take it from the page before";

@@ -8,78 +8,96 @@ use percent_encoding::percent_decode_str;
 
 use crate::problem::{Mistake, Problem};
 
-/// The query string, decoded: each name with its values in order.
+/// The query string, decoded, each name with its values in order; and every mistake of the request found so far.
+#[derive(Default)]
 pub(crate) struct Parameters {
     values: BTreeMap<String, Vec<String>>,
     mistakes: Vec<Mistake>,
 }
 
+/// Stands for a value that could not be read. Only noting a mistake makes one, so that the answer always says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mistaken(());
+
 impl Parameters {
     /// Reads a query string in which only the names in `known` may stand.
     pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
-        let mut parameters = Self { values: BTreeMap::new(), mistakes: Vec::new() };
+        let mut parameters = Self::default();
         for (name, value) in pairs(query_string) {
             let Some(name) = name else {
                 parameters.mistake("query string", "a parameter's name is not valid UTF-8 when decoded");
                 continue;
             };
             if !known.contains(&name.as_str()) {
-                let known = if known.is_empty() { "none" } else { &known.join(", ") };
-                parameters.mistake(&name, format!("is not known here; known are: {known}"));
+                let expected = if known.is_empty() {
+                    "none is expected"
+                } else {
+                    &format!("expected one of {}", known.join(", "))
+                };
+                parameters.mistake(&name, format!("unknown parameter; {expected}"));
                 continue;
             }
-            match value {
-                Some(value) => parameters.values.entry(name).or_default().push(value),
-                None => parameters.mistake(&name, "is not valid UTF-8 when decoded"),
+            if let Some(value) = value {
+                parameters.values.entry(name).or_default().push(value);
+            } else {
+                parameters.mistake(&name, "is not valid UTF-8 when decoded");
             }
         }
         parameters
     }
 
     /// A parameter that may be given once.
-    pub(crate) fn one<T, E: Display>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {
-        let values = self.values.remove(name)?;
-        let [value] = values.as_slice() else {
-            self.mistake(name, "must be given once");
-            return None;
+    pub(crate) fn one<T, E: Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Mistaken> {
+        let Some(values) = self.values.remove(name) else {
+            // A value that could not be decoded is not among the values: it is a mistake already.
+            return if self.has_mistake(name) { Err(Mistaken(())) } else { Ok(None) };
         };
-        parse(value).map_err(|error| self.mistake(name, error)).ok()
+        let [value] = values.as_slice() else {
+            return Err(self.mistake(name, "must be given once"));
+        };
+        parse(value).map(Some).map_err(|error| self.mistake(name, error))
     }
 
-    /// A parameter that may be given again and again.
+    /// A parameter that may be given several times.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
         self.values.remove(name).unwrap_or_default()
     }
 
     /// The order id of the path.
-    pub(crate) fn order_id(&mut self, text: &str) -> Option<OrderId> {
-        OrderId::parse(text).map_err(|error| self.mistake_in("path", "orderId", error)).ok()
+    pub(crate) fn order_id(&mut self, text: &str) -> Result<OrderId, Mistaken> {
+        OrderId::parse(text).map_err(|error| self.mistake_in("path", "orderId", error))
     }
 
-    pub(crate) fn mistake(&mut self, name: &str, detail: impl Display) {
-        self.mistake_in("query", name, detail);
+    pub(crate) fn mistake(&mut self, name: &str, detail: impl Display) -> Mistaken {
+        self.mistake_in("query", name, detail)
     }
 
-    pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) {
-        // Whatever a client sends, what comes back of it is bounded.
+    pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) -> Mistaken {
+        // Whatever a client sends, what the answer repeats of it is bounded.
         let parameter = name.chars().take(64).collect();
         let mistake = Mistake { parameter, location, detail: detail.to_string() };
         if self.mistakes.len() < MAX_MISTAKES && !self.mistakes.contains(&mistake) {
             self.mistakes.push(mistake);
         }
+        Mistaken(())
     }
 
-    pub(crate) fn has_mistakes(&self) -> bool {
-        !self.mistakes.is_empty()
-    }
-
-    pub(crate) fn has_mistake(&self, name: &str) -> bool {
+    fn has_mistake(&self, name: &str) -> bool {
         self.mistakes.iter().any(|mistake| mistake.parameter == name)
     }
 
-    /// To be asked when all has been read.
-    pub(crate) fn check(self) -> Result<(), Problem> {
-        if self.mistakes.is_empty() { Ok(()) } else { Err(Problem::invalid(self.mistakes)) }
+    /// Whether there is no mistake so far.
+    pub(crate) fn check(&self) -> Result<(), Mistaken> {
+        if self.mistakes.is_empty() { Ok(()) } else { Err(Mistaken(())) }
+    }
+
+    /// What was read, or the problem with every mistake. Call after every parameter has been read.
+    pub(crate) fn finish<T>(self, read: Result<T, Mistaken>) -> Result<T, Problem> {
+        self.check().and(read).map_err(|Mistaken(())| Problem::invalid(self.mistakes))
     }
 }
 

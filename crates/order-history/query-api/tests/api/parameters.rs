@@ -80,6 +80,25 @@ async fn a_parameter_may_be_given_once() {
 }
 
 #[tokio::test]
+async fn a_value_that_cannot_be_decoded_is_one_mistake() {
+    let desk = World::create().await.open();
+    let problem = assert_problem(&desk.get("/orders?consumerId=%ff").await, 400, "invalid-parameters");
+    assert_eq!(mistakes(&problem), [("query", "consumerId")]);
+}
+
+#[tokio::test]
+async fn an_unknown_parameter_is_answered_with_those_that_are_expected() {
+    let desk = World::create().await.open();
+    for (path, detail) in [
+        ("/orders/1?deep=1", "unknown parameter; none is expected"),
+        ("/health?depp=1", "unknown parameter; expected one of deep"),
+    ] {
+        let problem = assert_problem(&desk.get(path).await, 400, "invalid-parameters");
+        assert_eq!(problem["errors"][0]["detail"], detail, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn without_a_consumer_there_is_no_list() {
     let desk = World::create().await.open();
     let problem = assert_problem(&desk.get("/orders").await, 400, "invalid-parameters");
