@@ -122,6 +122,35 @@ impl Position {
     }
 }
 
+impl Page {
+    /// Shows `fresh`, the order as its own item has it, in this page of `query`, which comes from the index and may be older.
+    ///
+    /// At the edges of a page, orders of the same millisecond have an order that only the index knows: there it is left to the
+    /// index.
+    pub fn show(&mut self, fresh: OrderSummary, query: &HistoryQuery) {
+        let matches = query.filter.matches(&fresh);
+        if let Some(place) = self.orders.iter().position(|order| order.order_id == fresh.order_id) {
+            if matches {
+                self.orders[place] = fresh;
+            } else {
+                self.orders.remove(place);
+            }
+            return;
+        }
+        let made = fresh.details.order_creation_time;
+        let after_start = query.after.as_ref().is_none_or(|start| made < start.order_creation_time);
+        let before_end = self.next.as_ref().is_none_or(|end| made > end.order_creation_time);
+        if matches && after_start && before_end {
+            let place = self.orders.partition_point(|order| order.details.order_creation_time >= made);
+            self.orders.insert(place, fresh);
+            if self.orders.len() > query.page_size {
+                self.orders.truncate(query.page_size);
+                self.next = self.orders.last().map(Position::of);
+            }
+        }
+    }
+}
+
 impl OrderStore {
     /// One page of a consumer's orders. Without a filter it is one request.
     pub async fn find_order_history(&self, query: &HistoryQuery) -> Result<Page, Error> {
@@ -192,4 +221,87 @@ struct Found {
     items: Vec<Item>,
     looked_at: usize,
     last: Option<Item>,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use order_events::OrderId;
+    use order_view::{Effect, OrderView};
+
+    use super::*;
+
+    /// An order made at this second.
+    fn order(second: i64, status: OrderStatus) -> OrderSummary {
+        let created = sample_events::of_type(order_events::EventType::OrderCreated);
+        let mut view = OrderView::empty(created.order_id());
+        view.apply(Effect::of(&created));
+        let mut order = view.summary().unwrap();
+        order.order_id = OrderId::parse(second.to_string()).unwrap();
+        order.details.order_creation_time = at(second);
+        order.status = Some(status);
+        order
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_millis(second * 1_000).unwrap()
+    }
+
+    fn position(second: i64) -> Position {
+        Position::of(&order(second, OrderStatus::Approved))
+    }
+
+    /// Shows a fresh, approved order in a page of at most three.
+    #[track_caller]
+    fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expected: (&[i64], Option<i64>)) {
+        let filter = Filter { since: at(0), status: Some(OrderStatus::Approved), keywords: BTreeSet::new() };
+        let mut query = HistoryQuery::new("7".parse().unwrap(), filter, 3);
+        query.after = after.map(position);
+        let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
+        let mut page = Page { orders, next: next.map(position) };
+        page.show(order(fresh, OrderStatus::Approved), &query);
+        let seconds: Vec<i64> =
+            page.orders.iter().map(|order| order.details.order_creation_time.as_millis() / 1_000).collect();
+        assert_eq!((seconds.as_slice(), page.next), (expected.0, expected.1.map(position)));
+    }
+
+    #[test]
+    fn a_fresh_order_is_put_where_it_belongs() {
+        check(9, &[], None, None, (&[9], None));
+        check(9, &[8, 6], None, None, (&[9, 8, 6], None));
+        check(7, &[8, 6], None, None, (&[8, 7, 6], None));
+        check(5, &[8, 6], None, None, (&[8, 6, 5], None));
+    }
+
+    #[test]
+    fn a_full_page_gives_its_last_order_to_the_next_page() {
+        check(9, &[8, 6, 4], None, Some(4), (&[9, 8, 6], Some(6)));
+        check(5, &[8, 6, 4], None, Some(4), (&[8, 6, 5], Some(5)));
+        check(9, &[8, 6, 4], None, None, (&[9, 8, 6], Some(6)));
+        check(3, &[8, 6, 4], None, None, (&[8, 6, 4], Some(4)));
+    }
+
+    #[test]
+    fn an_order_of_another_page_is_left_to_it() {
+        check(3, &[8, 6, 4], None, Some(4), (&[8, 6, 4], Some(4)));
+        check(9, &[6, 4], Some(7), None, (&[6, 4], None));
+        check(7, &[6, 4], Some(7), None, (&[6, 4], None));
+        check(5, &[6, 4], Some(7), None, (&[6, 5, 4], None));
+    }
+
+    #[test]
+    fn an_order_that_is_there_is_shown_as_it_is_now() {
+        let filter = |status| Filter { since: at(0), status, keywords: BTreeSet::new() };
+        let stale = || Page { orders: vec![order(8, OrderStatus::ApprovalPending)], next: Some(position(8)) };
+        let fresh = order(8, OrderStatus::Approved);
+
+        let mut page = stale();
+        page.show(fresh.clone(), &HistoryQuery::new("7".parse().unwrap(), filter(None), 1));
+        assert_eq!((page.orders, page.next), (vec![fresh.clone()], Some(position(8))));
+
+        let mut page = stale();
+        let pending = filter(Some(OrderStatus::ApprovalPending));
+        page.show(fresh, &HistoryQuery::new("7".parse().unwrap(), pending, 1));
+        assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
+    }
 }

@@ -171,7 +171,7 @@ impl Api {
             // Read after the index, so that it is not the older of the two.
             let fresh = self.orders.find_order(&consistency.token.order_id).await?.filter(theirs);
             if let Some(fresh) = fresh.and_then(|view| view.summary()) {
-                history::show(fresh, &mut page, &query);
+                page.show(fresh, &query);
             }
         }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use order_events::{ConsumerId, OrderStatus, Timestamp};
-use order_store::{Filter, HistoryQuery, Page, Position};
-use order_view::{OrderSummary, keywords};
+use order_store::{Filter, HistoryQuery};
+use order_view::keywords;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -124,33 +124,6 @@ fn days_before(now: SystemTime) -> Timestamp {
     now.checked_sub(days).map_or(Timestamp::EPOCH, Timestamp::from)
 }
 
-/// Shows `fresh`, the order as its own item has it, in a page that the index, which lags, has made.
-///
-/// At the edges of a page, orders of the same millisecond have an order that only the index knows: there it is left to the
-/// index.
-pub(crate) fn show(fresh: OrderSummary, page: &mut Page, query: &HistoryQuery) {
-    let matches = query.filter.matches(&fresh);
-    if let Some(place) = page.orders.iter().position(|order| order.order_id == fresh.order_id) {
-        if matches {
-            page.orders[place] = fresh;
-        } else {
-            page.orders.remove(place);
-        }
-        return;
-    }
-    let made = fresh.details.order_creation_time;
-    let after_start = query.after.as_ref().is_none_or(|start| made < start.order_creation_time);
-    let before_end = page.next.as_ref().is_none_or(|end| made > end.order_creation_time);
-    if matches && after_start && before_end {
-        let place = page.orders.partition_point(|order| order.details.order_creation_time >= made);
-        page.orders.insert(place, fresh);
-        if page.orders.len() > query.page_size {
-            page.orders.truncate(query.page_size);
-            page.next = page.orders.last().map(Position::of);
-        }
-    }
-}
-
 /// The same query with the next page's `startKey`: relative to the request, it works behind any base path.
 pub(crate) fn next_link(query_string: &str, start_key: &str) -> String {
     let asked: Vec<_> = pairs(query_string)
@@ -170,86 +143,3 @@ pub(crate) fn next_link(query_string: &str, start_key: &str) -> String {
 
 /// What need not be encoded (RFC 3986, 2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-mod tests {
-    use order_events::OrderId;
-    use order_view::{Effect, OrderView};
-
-    use super::*;
-
-    /// An order made at this second.
-    fn order(second: i64, status: OrderStatus) -> OrderSummary {
-        let created = sample_events::of_type(order_events::EventType::OrderCreated);
-        let mut view = OrderView::empty(created.order_id());
-        view.apply(Effect::of(&created));
-        let mut order = view.summary().unwrap();
-        order.order_id = OrderId::parse(second.to_string()).unwrap();
-        order.details.order_creation_time = at(second);
-        order.status = Some(status);
-        order
-    }
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_millis(second * 1_000).unwrap()
-    }
-
-    fn position(second: i64) -> Position {
-        Position::of(&order(second, OrderStatus::Approved))
-    }
-
-    /// Shows a fresh, approved order in a page of at most three.
-    #[track_caller]
-    fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expected: (&[i64], Option<i64>)) {
-        let filter = Filter { since: at(0), status: Some(OrderStatus::Approved), keywords: BTreeSet::new() };
-        let mut query = HistoryQuery::new("7".parse().unwrap(), filter, 3);
-        query.after = after.map(position);
-        let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
-        let mut page = Page { orders, next: next.map(position) };
-        show(order(fresh, OrderStatus::Approved), &mut page, &query);
-        let seconds: Vec<i64> =
-            page.orders.iter().map(|order| order.details.order_creation_time.as_millis() / 1_000).collect();
-        assert_eq!((seconds.as_slice(), page.next), (expected.0, expected.1.map(position)));
-    }
-
-    #[test]
-    fn a_fresh_order_is_put_where_it_belongs() {
-        check(9, &[], None, None, (&[9], None));
-        check(9, &[8, 6], None, None, (&[9, 8, 6], None));
-        check(7, &[8, 6], None, None, (&[8, 7, 6], None));
-        check(5, &[8, 6], None, None, (&[8, 6, 5], None));
-    }
-
-    #[test]
-    fn a_full_page_gives_its_last_order_to_the_next_page() {
-        check(9, &[8, 6, 4], None, Some(4), (&[9, 8, 6], Some(6)));
-        check(5, &[8, 6, 4], None, Some(4), (&[8, 6, 5], Some(5)));
-        check(9, &[8, 6, 4], None, None, (&[9, 8, 6], Some(6)));
-        check(3, &[8, 6, 4], None, None, (&[8, 6, 4], Some(4)));
-    }
-
-    #[test]
-    fn an_order_of_another_page_is_left_to_it() {
-        check(3, &[8, 6, 4], None, Some(4), (&[8, 6, 4], Some(4)));
-        check(9, &[6, 4], Some(7), None, (&[6, 4], None));
-        check(7, &[6, 4], Some(7), None, (&[6, 4], None));
-        check(5, &[6, 4], Some(7), None, (&[6, 5, 4], None));
-    }
-
-    #[test]
-    fn an_order_that_is_there_is_shown_as_it_is_now() {
-        let filter = |status| Filter { since: at(0), status, keywords: BTreeSet::new() };
-        let stale = || Page { orders: vec![order(8, OrderStatus::ApprovalPending)], next: Some(position(8)) };
-        let fresh = order(8, OrderStatus::Approved);
-
-        let mut page = stale();
-        show(fresh.clone(), &mut page, &HistoryQuery::new("7".parse().unwrap(), filter(None), 1));
-        assert_eq!((page.orders, page.next), (vec![fresh.clone()], Some(position(8))));
-
-        let mut page = stale();
-        let pending = filter(Some(OrderStatus::ApprovalPending));
-        show(fresh, &mut page, &HistoryQuery::new("7".parse().unwrap(), pending, 1));
-        assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
-    }
-}
