@@ -1,7 +1,7 @@
 //! A consumer's orders, newest first, filtered and paged.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::{ConsumerId, OrderId, OrderStatus, Timestamp};
@@ -20,23 +20,14 @@ pub struct HistoryQuery {
     pub consumer_id: ConsumerId,
     /// Which of theirs.
     pub filter: Filter,
-    /// At most how many; at least one.
+    /// The most orders that a page shows; at least one.
     pub page_size: usize,
-    /// Only those behind this one.
+    /// The last order of the page before; `None` for the first page.
     pub after: Option<Position>,
-    /// At most how many orders to look at, for as many as match; at least one.
+    /// The most orders to read in search of those that match the filter; at least one.
     pub read_budget: usize,
-    /// When to stop looking, with what has been found by then.
+    /// No request to DynamoDB is begun after this moment, but for the first: the page then shows what was found.
     pub read_until: Instant,
-}
-
-impl HistoryQuery {
-    /// The first page, looking at 1,000 orders and for five seconds at the most.
-    #[must_use]
-    pub fn new(consumer_id: ConsumerId, filter: Filter, page_size: usize) -> Self {
-        let read_until = Instant::now() + Duration::from_secs(5);
-        Self { consumer_id, filter, page_size, after: None, read_budget: 1_000, read_until }
-    }
 }
 
 /// Which orders of a consumer to find.
@@ -251,12 +242,16 @@ mod tests {
         Position::of(&order(second, OrderStatus::Approved))
     }
 
+    fn query(filter: Filter, page_size: usize, after: Option<Position>) -> HistoryQuery {
+        let consumer_id = "7".parse().unwrap();
+        HistoryQuery { consumer_id, filter, page_size, after, read_budget: 1_000, read_until: Instant::now() }
+    }
+
     /// Shows a fresh, approved order in a page of at most three.
     #[track_caller]
     fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expected: (&[i64], Option<i64>)) {
         let filter = Filter { since: at(0), status: Some(OrderStatus::Approved), keywords: BTreeSet::new() };
-        let mut query = HistoryQuery::new("7".parse().unwrap(), filter, 3);
-        query.after = after.map(position);
+        let query = query(filter, 3, after.map(position));
         let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
         let mut page = Page { orders, next: next.map(position) };
         page.show(order(fresh, OrderStatus::Approved), &query);
@@ -296,12 +291,12 @@ mod tests {
         let fresh = order(8, OrderStatus::Approved);
 
         let mut page = stale();
-        page.show(fresh.clone(), &HistoryQuery::new("7".parse().unwrap(), filter(None), 1));
+        page.show(fresh.clone(), &query(filter(None), 1, None));
         assert_eq!((page.orders, page.next), (vec![fresh.clone()], Some(position(8))));
 
         let mut page = stale();
         let pending = filter(Some(OrderStatus::ApprovalPending));
-        page.show(fresh, &HistoryQuery::new("7".parse().unwrap(), pending, 1));
+        page.show(fresh, &query(pending, 1, None));
         assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
     }
 }

@@ -151,11 +151,10 @@ impl Api {
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let query = history::read_query(&mut parameters, &caller, self.clock.now());
+        let read_until = self.latest_answer(deadline).into_std();
+        let query = history::read_query(&mut parameters, &caller, self.clock.now(), self.read_budget, read_until);
         let consistency = Consistency::read(request, &mut parameters, None);
-        let (mut query, consistency) = parameters.finish(both(query, consistency))?;
-        query.read_budget = self.read_budget;
-        query.read_until = self.latest_answer(deadline).into_std();
+        let (query, consistency) = parameters.finish(both(query, consistency))?;
         if !caller.may_see(&query.consumer_id) {
             return Err(ProblemKind::Forbidden.into());
         }

@@ -1,7 +1,7 @@
 //! `GET /orders`: a consumer's orders.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use order_events::{ConsumerId, OrderStatus, Timestamp};
 use order_store::{Filter, HistoryQuery};
@@ -45,11 +45,15 @@ pub(crate) const DEFAULT_DAYS: u64 = 30;
 /// Each word is a clause of the filter; ten are a search, more are a mistake.
 pub(crate) const MAX_KEYWORDS: usize = 10;
 
-/// Reads the parameters into a query. Every parameter is read, and its mistakes are noted, before this returns.
+/// Reads the parameters into a query, which looks at `read_budget` orders at most, and until `read_until`.
+///
+/// Every parameter is read, and its mistakes are noted, before this returns.
 pub(crate) fn read_query(
     parameters: &mut Parameters,
     caller: &Caller,
     now: SystemTime,
+    read_budget: usize,
+    read_until: Instant,
 ) -> Result<HistoryQuery, Mistaken> {
     let consumer_id = read_consumer_id(parameters, caller);
     let since = parameters.one(parameter::SINCE, parse_since);
@@ -70,7 +74,7 @@ pub(crate) fn read_query(
     }
     let page_size = page_size?.unwrap_or(DEFAULT_PAGE_SIZE);
     let after = token.map(|token| token.position);
-    Ok(HistoryQuery { after, ..HistoryQuery::new(consumer_id, filter, page_size) })
+    Ok(HistoryQuery { consumer_id, filter, page_size, after, read_budget, read_until })
 }
 
 /// A caller who is a consumer may leave it out.
