@@ -1,6 +1,6 @@
 //! A consumer's orders, newest first, filtered and paged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -65,35 +65,62 @@ pub struct Page {
 const STRIDE: usize = 100;
 
 impl Filter {
-    /// The same question in memory as [`Self::clauses`] asks DynamoDB.
+    /// The same question in memory as `Expressions` ask DynamoDB.
     #[must_use]
     pub fn matches(&self, order: &OrderSummary) -> bool {
-        order.details.order_creation_time > self.since
-            && self.status.is_none_or(|status| order.status == Some(status))
-            && (self.keywords.is_empty() || !self.keywords.is_disjoint(&order.details.keywords))
+        let Self { since, status, keywords } = self;
+        order.details.order_creation_time > *since
+            && status.is_none_or(|status| order.status == Some(status))
+            && (keywords.is_empty() || !keywords.is_disjoint(&order.details.keywords))
     }
 
+    /// Whether there is no filter expression, so that every order read is one to show; time is the key condition's.
     fn takes_all(&self) -> bool {
-        self.status.is_none() && self.keywords.is_empty()
+        let Self { since: _, status, keywords } = self;
+        status.is_none() && keywords.is_empty()
     }
+}
 
-    /// The filter expression and its values; time is the key condition's.
-    fn clauses(&self) -> (Option<String>, Vec<(String, AttributeValue)>) {
+/// What a query asks DynamoDB. A name or value that no expression uses is an error, so they are made together.
+struct Expressions {
+    key_condition: &'static str,
+    filter: Option<String>,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+}
+
+impl Expressions {
+    fn of(consumer_id: &ConsumerId, filter: &Filter) -> Self {
+        let Filter { since, status, keywords } = filter;
+        let mut names = HashMap::from([
+            ("#consumerId".to_owned(), CONSUMER_ID.to_owned()),
+            ("#orderCreationTime".to_owned(), ORDER_CREATION_TIME.to_owned()),
+        ]);
+        let mut values = HashMap::from([
+            (":consumerId".to_owned(), AttributeValue::S(consumer_id.to_string())),
+            (":since".to_owned(), AttributeValue::N(since.as_millis().to_string())),
+        ]);
         let mut clauses = Vec::new();
-        let mut values = Vec::new();
-        if let Some(status) = self.status {
+        if let Some(status) = status {
+            names.insert("#status".to_owned(), STATUS.to_owned());
+            values.insert(":status".to_owned(), AttributeValue::S(status.to_string()));
             clauses.push("#status = :status".to_owned());
-            values.push((":status".to_owned(), AttributeValue::S(status.to_string())));
         }
-        let mut any = Vec::new();
-        for (place, keyword) in self.keywords.iter().enumerate() {
-            any.push(format!("contains(#keywords, :keyword{place})"));
-            values.push((format!(":keyword{place}"), AttributeValue::S(keyword.clone())));
-        }
-        if !any.is_empty() {
+        if !keywords.is_empty() {
+            names.insert("#keywords".to_owned(), KEYWORDS.to_owned());
+            let mut any = Vec::new();
+            for (place, keyword) in keywords.iter().enumerate() {
+                values.insert(format!(":keyword{place}"), AttributeValue::S(keyword.clone()));
+                any.push(format!("contains(#keywords, :keyword{place})"));
+            }
             clauses.push(format!("({})", any.join(" OR ")));
         }
-        ((!clauses.is_empty()).then(|| clauses.join(" AND ")), values)
+        Self {
+            key_condition: "#consumerId = :consumerId AND #orderCreationTime > :since",
+            filter: (!clauses.is_empty()).then(|| clauses.join(" AND ")),
+            names,
+            values,
+        }
     }
 }
 
@@ -174,8 +201,8 @@ impl OrderStore {
     }
 
     async fn query(&self, query: &HistoryQuery, after: Option<&Position>, limit: usize) -> Result<Found, Error> {
-        let (filter, values) = query.filter.clauses();
-        let mut request = self
+        let Expressions { key_condition, filter, names, values } = Expressions::of(&query.consumer_id, &query.filter);
+        let found = self
             .client
             .query()
             .table_name(&self.table)
@@ -183,23 +210,13 @@ impl OrderStore {
             .scan_index_forward(false)
             .limit(limit.try_into().unwrap_or(i32::MAX))
             .set_exclusive_start_key(after.map(|after| after.key(&query.consumer_id)))
-            .key_condition_expression("#consumerId = :consumerId AND #orderCreationTime > :since")
+            .key_condition_expression(key_condition)
             .set_filter_expression(filter)
-            .expression_attribute_names("#consumerId", CONSUMER_ID)
-            .expression_attribute_names("#orderCreationTime", ORDER_CREATION_TIME)
-            .expression_attribute_values(":consumerId", AttributeValue::S(query.consumer_id.to_string()))
-            .expression_attribute_values(":since", AttributeValue::N(query.filter.since.as_millis().to_string()));
-        // A name that no expression uses is an error.
-        if query.filter.status.is_some() {
-            request = request.expression_attribute_names("#status", STATUS);
-        }
-        if !query.filter.keywords.is_empty() {
-            request = request.expression_attribute_names("#keywords", KEYWORDS);
-        }
-        for (alias, value) in values {
-            request = request.expression_attribute_values(alias, value);
-        }
-        let found = request.send().await.map_err(Error::from_sdk)?;
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
+            .send()
+            .await
+            .map_err(Error::from_sdk)?;
         Ok(Found {
             items: found.items.unwrap_or_default(),
             looked_at: found.scanned_count.try_into().unwrap_or_default(),
