@@ -11,7 +11,6 @@ use crate::attribute::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME, ORDER_ID, STA
 use crate::error::Error;
 use crate::item::{Item, read_position, read_summary};
 use crate::store::OrderStore;
-use crate::table::INDEX;
 
 /// Which orders to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,7 +205,7 @@ impl OrderStore {
             .client
             .query()
             .table_name(&self.table)
-            .index_name(INDEX)
+            .index_name(&self.index)
             .scan_index_forward(false)
             .limit(limit.try_into().unwrap_or(i32::MAX))
             .set_exclusive_start_key(after.map(|after| after.key(&query.consumer_id)))

@@ -10,12 +10,14 @@ use crate::attribute::ORDER_ID;
 use crate::error::Error;
 use crate::item::{Item, is_news, read_view};
 use crate::render::render;
+use crate::table::INDEX;
 
 /// The order history table.
 #[derive(Debug, Clone)]
 pub struct OrderStore {
     pub(crate) client: Client,
     pub(crate) table: String,
+    pub(crate) index: String,
 }
 
 /// What became of an effect. Whichever it is, the item now has all that the event says.
@@ -37,9 +39,15 @@ enum Sent {
 }
 
 impl OrderStore {
-    /// The store in `table`.
+    /// The store in `table`. Its histories are read from the index [`INDEX`].
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), index: INDEX.to_owned() }
+    }
+
+    /// The same store, with histories read from another index of the table, such as one that replaces [`INDEX`].
+    #[must_use]
+    pub fn with_index(self, index: impl Into<String>) -> Self {
+        Self { index: index.into(), ..self }
     }
 
     /// Stores an effect: one `UpdateItem` if all of it is news, at most one more for each piece that is not.

@@ -1,12 +1,15 @@
 //! Configuration: from the environment only.
 
 use lambda_boot::{Environment, Missing};
+use order_store::table::INDEX;
 
 /// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The view's table.
     pub order_history_table: String,
+    /// The table's index that histories are read from.
+    pub order_history_index: String,
     /// Who may see what.
     pub authorization: Authorization,
     /// At most how many orders one request looks at, to fill a filtered page.
@@ -57,7 +60,8 @@ impl Config {
         };
         let order_history_table =
             environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
+        let order_history_index = environment.get("ORDER_HISTORY_INDEX").unwrap_or_else(|| INDEX.to_owned());
         environment.check_lambda()?;
-        Ok(Self { order_history_table, authorization, read_budget })
+        Ok(Self { order_history_table, order_history_index, authorization, read_budget })
     }
 }

@@ -26,6 +26,7 @@ async fn main() -> Result<(), Error> {
 
 fn connect(environment: &Environment<'_>) -> Result<Api, Error> {
     let config = Config::read(environment)?;
-    let orders = OrderStore::new(lambda_boot::dynamodb(environment)?, &config.order_history_table);
+    let orders = OrderStore::new(lambda_boot::dynamodb(environment)?, &config.order_history_table)
+        .with_index(&config.order_history_index);
     Ok(Api::new(orders, config, Clock::system()))
 }

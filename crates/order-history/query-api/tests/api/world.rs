@@ -54,7 +54,12 @@ impl World {
     }
 
     fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
-        let config = Config { order_history_table: TABLE.to_owned(), authorization, read_budget: 1_000 };
+        let config = Config {
+            order_history_table: TABLE.to_owned(),
+            order_history_index: order_store::table::INDEX.to_owned(),
+            authorization,
+            read_budget: 1_000,
+        };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
         Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
     }

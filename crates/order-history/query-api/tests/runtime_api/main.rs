@@ -32,11 +32,14 @@ async fn told() -> Engine {
     let engine = Engine::start();
     let client = engine.client();
     order_store::table::create_if_missing(&client, TABLE).await.unwrap();
-    let store = OrderStore::new(client, TABLE);
+    project_story(&OrderStore::new(client, TABLE)).await;
+    engine
+}
+
+async fn project_story(store: &OrderStore) {
     for event in story() {
         let _: Applied = store.apply(Effect::of(&event)).await.unwrap();
     }
-    engine
 }
 
 fn body(answer: &Value) -> Value {
@@ -63,6 +66,27 @@ async fn the_sample_requests_get_their_answers() {
 
     let unknown = function.invoke(sample("failure-query-unauthenticated")).await.unwrap();
     assert_eq!(unknown["statusCode"], 401);
+}
+
+#[tokio::test]
+async fn lists_are_read_from_the_index_that_is_set() {
+    let engine = Engine::start();
+    let client = engine.client();
+    let request = order_store::table::create(&client, TABLE).unwrap();
+    let mut indexes = request.get_global_secondary_indexes().clone().unwrap();
+    indexes[0].index_name = "the-second-index".to_owned();
+    request.set_global_secondary_indexes(Some(indexes)).send().await.unwrap();
+    project_story(&OrderStore::new(client, TABLE)).await;
+
+    let second =
+        function(&engine, &[("ORDER_HISTORY_TABLE", TABLE), ("ORDER_HISTORY_INDEX", "the-second-index")]).await;
+    let history = second.invoke(sample("query-history")).await.unwrap();
+    assert_eq!(history["statusCode"], 200);
+    assert_eq!(body(&history)["orders"][0]["orderId"], "99");
+
+    let default = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let history = default.invoke(sample("query-history")).await.unwrap();
+    assert_eq!(history["statusCode"], 500, "there is no index of the default name");
 }
 
 #[tokio::test]
