@@ -19,7 +19,6 @@ pub(crate) struct Consistency {
 }
 
 pub(crate) const TOKEN: &str = "Consistency-Token";
-pub(crate) const PREFER: &str = "Prefer";
 
 /// The longest wait.
 pub(crate) const MAX_WAIT: u64 = 10;

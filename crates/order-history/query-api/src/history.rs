@@ -7,7 +7,6 @@ use order_events::{ConsumerId, OrderStatus, Timestamp};
 use order_store::{Filter, HistoryQuery};
 use order_view::keywords;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caller::Caller;
@@ -16,9 +15,10 @@ use crate::page_token::PageToken;
 use crate::parameters::{Mistaken, Parameters, pairs};
 
 /// A page of a consumer's orders.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "OrderHistory")]
+#[cfg_attr(feature = "openapi", schemars(rename = "OrderHistory"))]
 pub(crate) struct History {
     /// Newest first. There may be fewer than `pageSize`, even none, and still more to come.
     pub(crate) orders: Vec<OrderEntry>,

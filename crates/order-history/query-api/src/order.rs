@@ -1,13 +1,14 @@
 //! An order as JSON. What is not known yet is left out; there is no `null`.
 
 use order_events::payload;
+#[cfg(feature = "openapi")]
 use order_events::{DeliveryStatus, EventType, OrderStatus, PaymentStatus, TicketStatus};
 use order_view::{OrderSummary, OrderView};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a list shows of an order. What is not known yet is left out.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OrderEntry {
     /// The order's id.
@@ -16,18 +17,18 @@ pub(crate) struct OrderEntry {
     consumer_id: String,
     /// Where the order stands.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = texts(OrderStatus::ALL)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = texts(OrderStatus::ALL))))]
     status: Option<String>,
     /// The restaurant's id.
     restaurant_id: u64,
     /// The restaurant's name when the order was made.
     restaurant_name: String,
     /// When the order was made, in UTC.
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     order_creation_time: String,
     /// What the order costs now: a decimal text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("pattern" = DECIMAL))]
+    #[cfg_attr(feature = "openapi", schemars(extend("pattern" = DECIMAL)))]
     order_total: Option<String>,
     /// What was ordered, with the quantities as revised.
     line_items: Vec<LineItem>,
@@ -43,7 +44,8 @@ pub(crate) struct OrderEntry {
 }
 
 /// All that is known of an order. What is not known yet is left out.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
     #[serde(flatten)]
@@ -53,14 +55,15 @@ pub struct Order {
     delivery_address: Option<Address>,
     /// When it should be delivered, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     delivery_time: Option<String>,
     /// What happened, in the order of the events' ids.
     timeline: Vec<TimelineEntry>,
 }
 
 /// One line of an order.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct LineItem {
     /// The menu item's id.
@@ -68,44 +71,46 @@ struct LineItem {
     /// Its name when the order was made.
     name: String,
     /// The price of one: a decimal text.
-    #[schemars(extend("pattern" = DECIMAL))]
+    #[cfg_attr(feature = "openapi", schemars(extend("pattern" = DECIMAL)))]
     price: String,
     /// How many.
     quantity: u32,
 }
 
 /// Where the kitchen stands.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Ticket {
     /// Where the kitchen stands.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = texts(TicketStatus::ALL)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = texts(TicketStatus::ALL))))]
     status: Option<String>,
     /// By when the kitchen promised to be done, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     ready_by: Option<String>,
 }
 
 /// Where the delivery stands.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Delivery {
     /// Where the delivery stands.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = texts(DeliveryStatus::ALL)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = texts(DeliveryStatus::ALL))))]
     status: Option<String>,
     /// The courier's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     courier_id: Option<String>,
     /// When the courier should be at the restaurant, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     estimated_pickup_time: Option<String>,
     /// When the courier should be at the consumer's, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     estimated_delivery_time: Option<String>,
     /// Where the courier was seen last; never in a list.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,23 +118,25 @@ struct Delivery {
 }
 
 /// Where the courier was seen last.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 struct Location {
     /// Degrees north.
     latitude: f64,
     /// Degrees east.
     longitude: f64,
     /// When, in UTC.
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     at: String,
 }
 
 /// Where the payment stands.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Payment {
     /// Where the payment stands.
-    #[schemars(extend("enum" = texts(PaymentStatus::ALL)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = texts(PaymentStatus::ALL))))]
     status: String,
     /// The payment intent that says so.
     payment_intent_id: String,
@@ -149,7 +156,8 @@ struct Payment {
 }
 
 /// A postal address.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 struct Address {
     /// Street and number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,23 +177,26 @@ struct Address {
 }
 
 /// Something that happened to the order.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct TimelineEntry {
     /// The event's id.
     event_id: String,
     /// What happened.
     #[serde(rename = "type")]
-    #[schemars(extend("enum" = texts(EventType::ALL)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = texts(EventType::ALL))))]
     event_type: String,
     /// When, in UTC.
-    #[schemars(extend("format" = "date-time"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("format" = "date-time")))]
     at: String,
 }
 
 /// Money: digits, perhaps a sign before and a fraction after them.
+#[cfg(feature = "openapi")]
 const DECIMAL: &str = r"^-?[0-9]+(\.[0-9]+)?$";
 
+#[cfg(feature = "openapi")]
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }

@@ -27,9 +27,6 @@ const MILLIS: usize = 8;
 /// The longest: 25 bytes and an order id of 255 characters, or 1,020 bytes, make 1,394 characters.
 pub(crate) const MAX_LENGTH: usize = 1_400;
 
-/// The shortest: 25 bytes and an order id of one.
-pub(crate) const MIN_LENGTH: usize = 35;
-
 impl PageToken {
     pub(crate) fn new(consumer_id: &ConsumerId, filter: &Filter, position: Position) -> Self {
         Self { binding: binding(consumer_id, filter), since: filter.since, position }

@@ -1,7 +1,6 @@
 //! What went wrong, as RFC 9457 problem documents. What a client reads here and what an operator reads in the log are two
 //! messages.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::response::Response;
@@ -30,30 +29,32 @@ pub(crate) enum ProblemKind {
 }
 
 /// One mistake in a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub(crate) struct Mistake {
     /// The parameter's name.
     pub(crate) parameter: String,
     /// Where the parameter stands: `query`, `path` or `header`.
     #[serde(rename = "in")]
-    #[schemars(extend("enum" = ["query", "path", "header"]))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["query", "path", "header"])))]
     pub(crate) location: &'static str,
     /// What to change.
     pub(crate) detail: String,
 }
 
 /// A problem document (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Problem")]
+#[cfg_attr(feature = "openapi", schemars(rename = "Problem"))]
 pub(crate) struct Document {
     /// Names the kind of problem; it does not change.
-    #[schemars(extend("enum" = ProblemKind::ALL.iter().map(|kind| kind.uri()).collect::<Vec<_>>()))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = crate::openapi::document::problem_types())))]
     r#type: String,
     /// The kind of problem in words.
-    title: &'static str,
+    pub(crate) title: &'static str,
     /// The HTTP status.
-    status: u16,
+    pub(crate) status: u16,
     /// What to do about it.
     detail: &'static str,
     /// Names this request in our logs.
@@ -67,19 +68,7 @@ pub(crate) struct Document {
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl ProblemKind {
-    const ALL: [Self; 9] = [
-        Self::InvalidParameters,
-        Self::Unauthenticated,
-        Self::Forbidden,
-        Self::OrderNotFound,
-        Self::RouteNotFound,
-        Self::MethodNotAllowed,
-        Self::NotYetSeen,
-        Self::Internal,
-        Self::Unavailable,
-    ];
-
-    fn uri(self) -> String {
+    pub(crate) fn uri(self) -> String {
         format!("urn:ftgo:order-history:problem:{}", self.parts().0)
     }
 
@@ -125,14 +114,6 @@ impl ProblemKind {
             ),
             Self::Unavailable => ("unavailable", 503, "Not available for a moment", "Ask again in a second."),
         }
-    }
-
-    pub(crate) fn status(self) -> u16 {
-        self.parts().1
-    }
-
-    pub(crate) fn title(self) -> &'static str {
-        self.parts().2
     }
 
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
