@@ -8,7 +8,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use local::lambda::Function;
 use order_events::EventType;
-use order_store::attribute::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME, ORDER_ID};
+use order_view::VIEW;
+use order_view::facet::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -163,7 +164,7 @@ pub async fn typical_order(contender: &Contender, dynamodb: &DynamoDb, messages:
 /// An order's item.
 pub async fn item_of(client: &Client, order_id: &str) -> Result<Item> {
     let key = AttributeValue::S(order_id.to_owned());
-    let found = client.get_item().table_name(ORDERS).key(ORDER_ID, key).consistent_read(true).send().await?;
+    let found = client.get_item().table_name(ORDERS).key(VIEW.key, key).consistent_read(true).send().await?;
     Ok(found.item.ok_or_else(|| format!("no order {order_id}"))?)
 }
 
@@ -193,7 +194,7 @@ pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -
 fn write(like: &Item, consumer: &str, number: usize) -> Result<WriteRequest> {
     const FIRST_MADE: usize = 1_600_000_000_000;
     let mut item = like.clone();
-    item.insert(ORDER_ID.to_owned(), AttributeValue::S(order_of(consumer, number)));
+    item.insert(VIEW.key.to_owned(), AttributeValue::S(order_of(consumer, number)));
     item.insert(CONSUMER_ID.to_owned(), AttributeValue::S(consumer.to_owned()));
     let made = FIRST_MADE + number * 60_000;
     item.insert(ORDER_CREATION_TIME.to_owned(), AttributeValue::N(made.to_string()));

@@ -1,11 +1,11 @@
 //! Orders of a test's own: the story of `events/story.json`, told anew.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use order_events::{ConsistencyToken, Event, EventType, Message, OrderId};
-use order_view::fold;
+use order_view::{OrderView, fold};
+use projection::Found;
 use sample_events::story_messages;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -62,9 +62,10 @@ impl Order {
     /// How the API shows the order when the events of `told` have been seen.
     #[must_use]
     pub fn as_told<'a>(&self, told: impl IntoIterator<Item = &'a Told>) -> Value {
-        let views: HashMap<_, _> = fold(told.into_iter().map(|told| &told.event)).into_iter().collect();
-        let order = query_api::Order::of(&views[&self.id]).expect("the order was created");
-        serde_json::to_value(order).unwrap()
+        let mut folded = fold(told.into_iter().map(|told| &told.event)).unwrap();
+        let state = folded.states.remove(self.id.as_str()).expect("some of the events are the order's");
+        let order = OrderView::of(self.id.clone(), Found { state, unreadable: Vec::new() });
+        serde_json::to_value(query_api::Order::from(&order.expect("the order was created"))).unwrap()
     }
 }
 

@@ -12,9 +12,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use lambda_boot::Environment;
 use mimalloc::MiMalloc;
-use order_events::{Message, OrderId};
-use order_store::{Update, render};
-use order_view::Effect;
+use order_events::Message;
+use order_view::{VIEW, effect};
+use projection::dynamodb::{Update, render};
 
 /// As the Lambdas have it: what is measured is what they do, not what they are built with.
 #[global_allocator]
@@ -43,23 +43,23 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-fn next_updates(lines: &mut Lines<StdinLock<'static>>) -> Result<Option<Vec<(OrderId, Update)>>> {
+fn next_updates(lines: &mut Lines<StdinLock<'static>>) -> Result<Option<Vec<(String, Update)>>> {
     let Some(line) = lines.next().transpose()? else { return Ok(None) };
     let messages: Vec<String> = serde_json::from_str(&line)?;
     messages.iter().map(|message| rendered(message)).collect::<Result<_>>().map(Some)
 }
 
-fn rendered(message: &str) -> Result<(OrderId, Update)> {
-    let effect = Effect::of(&Message::parse(message)?.event);
-    let update = render(&effect);
-    Ok((effect.order_id, update))
+fn rendered(message: &str) -> Result<(String, Update)> {
+    let effect = effect(&Message::parse(message)?.event)?;
+    let update = render(&VIEW, &effect.pieces);
+    Ok((effect.key, update))
 }
 
-async fn send(client: &Client, table: &str, order_id: OrderId, update: Update) -> Result<()> {
+async fn send(client: &Client, table: &str, order_id: String, update: Update) -> Result<()> {
     client
         .update_item()
         .table_name(table)
-        .key("orderId", AttributeValue::S(order_id.to_string()))
+        .key(VIEW.key, AttributeValue::S(order_id))
         .update_expression(update.update_expression)
         .set_condition_expression(update.condition_expression)
         .set_expression_attribute_names(Some(update.names))

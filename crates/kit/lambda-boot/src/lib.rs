@@ -4,8 +4,10 @@ mod clock;
 mod dynamodb;
 mod environment;
 mod logging;
+mod metrics;
 
 pub use clock::Clock;
 pub use dynamodb::{ConnectError, dynamodb};
 pub use environment::{Environment, Missing};
 pub use logging::{log_as_json, with_causes};
+pub use metrics::MetricLine;

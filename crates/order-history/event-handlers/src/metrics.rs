@@ -1,11 +1,10 @@
-//! Metrics, as CloudWatch embedded metric format: JSON lines on standard output, which cost no request.
-//! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
+//! What became of a batch, as metrics.
 
-use order_events::{EventType, Timestamp};
-use order_store::Applied;
-use serde_json::{Map, Value, json};
+use std::time::SystemTime;
 
-const NAMESPACE: &str = "FtgoOrderHistory";
+use lambda_boot::MetricLine;
+use order_events::EventType;
+use order_store::{Applied, METRICS_NAMESPACE};
 
 /// The specification's limit of values for one metric in one line.
 const MAX_VALUES: usize = 100;
@@ -39,7 +38,7 @@ impl Tally {
     }
 
     /// The lines to print; one, unless a batch is very large.
-    pub(crate) fn lines(&self, event_type: EventType, now: Timestamp) -> Vec<String> {
+    pub(crate) fn lines(&self, event_type: EventType, now: SystemTime) -> Vec<String> {
         let counts = [
             ("Applied", self.applied),
             ("Late", self.late),
@@ -48,36 +47,12 @@ impl Tally {
             ("Malformed", self.malformed),
             ("Failed", self.failed),
         ];
-        let counts = counts.map(|(name, count)| (name, "Count", json!(count)));
-        let mut lags = self.lags.chunks(MAX_VALUES).map(|lags| ("ProjectionLag", "Milliseconds", json!(lags)));
-        let first = line(event_type, now, counts.into_iter().chain(lags.next()));
-        let rest = lags.map(|lag| line(event_type, now, [lag]));
-        std::iter::once(first).chain(rest).collect()
+        let empty = MetricLine::new(&[("EventType", event_type.name())]);
+        let with_lag = |line: MetricLine, lags: &[i64]| line.metric("ProjectionLag", "Milliseconds", lags);
+        let mut lags = self.lags.chunks(MAX_VALUES);
+        let first = counts.into_iter().fold(empty.clone(), |line, (name, count)| line.metric(name, "Count", count));
+        let first = lags.next().map_or(first.clone(), |lags| with_lag(first, lags));
+        let rest = lags.map(|lags| with_lag(empty.clone(), lags));
+        std::iter::once(first).chain(rest).map(|line| line.to_text(METRICS_NAMESPACE, now)).collect()
     }
-}
-
-fn line(
-    event_type: EventType,
-    now: Timestamp,
-    metrics: impl IntoIterator<Item = (&'static str, &'static str, Value)>,
-) -> String {
-    let mut members = Map::new();
-    let mut declared = Vec::new();
-    for (name, unit, value) in metrics {
-        declared.push(json!({"Name": name, "Unit": unit}));
-        members.insert(name.to_owned(), value);
-    }
-    members.insert("EventType".to_owned(), json!(event_type.name()));
-    members.insert(
-        "_aws".to_owned(),
-        json!({
-            "Timestamp": now.as_millis(),
-            "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE,
-                "Dimensions": [["EventType"]],
-                "Metrics": declared,
-            }],
-        }),
-    );
-    Value::Object(members).to_string()
 }

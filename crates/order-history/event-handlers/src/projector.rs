@@ -11,7 +11,6 @@ use idempotency::{Claim, Claimed, Fingerprint, IdempotencyStore};
 use lambda_boot::{Clock, with_causes};
 use order_events::{EventId, EventType, Message};
 use order_store::{Applied, OrderStore};
-use order_view::Effect;
 use tokio::time::{Instant, timeout_at};
 
 use crate::outcome::Outcome;
@@ -131,7 +130,7 @@ impl Invocation<'_> {
             Ok(Claimed::InProgress { .. }) => return (Outcome::InProgress, None),
             Err(error) => return (Outcome::Failed(error.into()), None),
         };
-        match self.projector.orders.apply(Effect::of(event)).await {
+        match self.projector.orders.apply(event).await {
             Ok(applied) => (Outcome::Stored(applied), Some(claim)),
             Err(error) => {
                 // Unreleased, the record only holds up the next try until it expires; the failure itself is reported.

@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
     ///
     /// A message that another invocation is processing has not failed: a batch of only such messages is no error.
     pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, self.now()) {
+        for line in self.tally.lines(self.event_type, self.clock.now()) {
             println!("{line}");
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;

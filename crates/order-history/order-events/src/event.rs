@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Serialize;
+
 use crate::json::{JsonFault, read_json};
 use crate::payload::{
     DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderCreated, OrderRevised,
@@ -11,9 +13,11 @@ use crate::payload::{
 use crate::{AggregateId, EventId, OrderId, Timestamp};
 
 macro_rules! event_types {
-    ($($(#[$doc:meta])* $name:ident by $aggregate:ident carries $payload:ident,)*) => {
+    (@order_id aggregate $event:ident $payload:ident) => { OrderId::from(&$event.aggregate_id) };
+    (@order_id payload $event:ident $payload:ident) => { $payload.order_id.clone() };
+    ($($(#[$doc:meta])* $name:ident by $aggregate:ident carries $payload:ident, order in $order:ident, kept in $record:ident;)*) => {
         /// What happened.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         pub enum EventType {
             $($(#[$doc])* $name,)*
         }
@@ -35,6 +39,14 @@ macro_rules! event_types {
             pub fn aggregate(self) -> AggregateType {
                 match self {
                     $(Self::$name => AggregateType::$aggregate,)*
+                }
+            }
+
+            /// Where an order's view shows that it has seen the event.
+            #[must_use]
+            pub fn record(self) -> Record {
+                match self {
+                    $(Self::$name => Record::$record,)*
                 }
             }
         }
@@ -66,48 +78,60 @@ macro_rules! event_types {
                 }
             }
         }
+
+        impl Event {
+            /// The order it happened to.
+            #[must_use]
+            #[allow(unused_variables)] // Where the aggregate is the order, the payload is not asked.
+            pub fn order_id(&self) -> OrderId {
+                let event = self;
+                match &self.payload {
+                    $(Payload::$name(payload) => event_types!(@order_id $order event payload),)*
+                }
+            }
+        }
     };
 }
 
 event_types! {
     /// A consumer placed an order.
-    OrderCreated by Order carries OrderCreated,
+    OrderCreated by Order carries OrderCreated, order in aggregate, kept in Timeline;
     /// The order may be cooked.
-    OrderAuthorized by Order carries Nothing,
+    OrderAuthorized by Order carries Nothing, order in aggregate, kept in Timeline;
     /// The order may not be cooked.
-    OrderRejected by Order carries Nothing,
+    OrderRejected by Order carries Nothing, order in aggregate, kept in Timeline;
     /// The consumer wants it no more.
-    OrderCancelled by Order carries Nothing,
+    OrderCancelled by Order carries Nothing, order in aggregate, kept in Timeline;
     /// A revision is being checked.
-    OrderRevisionProposed by Order carries OrderRevised,
+    OrderRevisionProposed by Order carries OrderRevised, order in aggregate, kept in Timeline;
     /// A revision was made.
-    OrderRevised by Order carries OrderRevised,
+    OrderRevised by Order carries OrderRevised, order in aggregate, kept in Timeline;
     /// The restaurant was asked.
-    TicketCreated by Ticket carries Nothing,
+    TicketCreated by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// The restaurant will cook it.
-    TicketAccepted by Ticket carries TicketAccepted,
+    TicketAccepted by Ticket carries TicketAccepted, order in aggregate, kept in Timeline;
     /// The cooking began.
-    TicketPreparationStarted by Ticket carries Nothing,
+    TicketPreparationStarted by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// The cooking is done.
-    TicketPreparationCompleted by Ticket carries Nothing,
+    TicketPreparationCompleted by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// The courier took it from the kitchen.
-    TicketPickedUp by Ticket carries Nothing,
+    TicketPickedUp by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// The kitchen will not cook it.
-    TicketCancelled by Ticket carries Nothing,
+    TicketCancelled by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// A courier was assigned.
-    DeliveryScheduled by Delivery carries DeliveryScheduled,
+    DeliveryScheduled by Delivery carries DeliveryScheduled, order in payload, kept in Timeline;
     /// The courier is on the way to the consumer.
-    DeliveryPickedUp by Delivery carries OfOrder,
+    DeliveryPickedUp by Delivery carries OfOrder, order in payload, kept in Timeline;
     /// The courier moved.
-    DeliveryLocationUpdated by Delivery carries DeliveryLocationUpdated,
+    DeliveryLocationUpdated by Delivery carries DeliveryLocationUpdated, order in payload, kept in Location;
     /// The consumer has it.
-    DeliveryDelivered by Delivery carries OfOrder,
+    DeliveryDelivered by Delivery carries OfOrder, order in payload, kept in Timeline;
     /// A charge was asked for.
-    PaymentIntentChargeRequested by PaymentIntent carries PaymentIntentChargeRequested,
+    PaymentIntentChargeRequested by PaymentIntent carries PaymentIntentChargeRequested, order in payload, kept in Timeline;
     /// The money is there.
-    PaymentIntentCharged by PaymentIntent carries PaymentIntentCharged,
+    PaymentIntentCharged by PaymentIntent carries PaymentIntentCharged, order in payload, kept in Timeline;
     /// The charge was refused.
-    PaymentIntentChargeFailed by PaymentIntent carries PaymentIntentChargeFailed,
+    PaymentIntentChargeFailed by PaymentIntent carries PaymentIntentChargeFailed, order in payload, kept in Timeline;
 }
 
 impl fmt::Display for EventType {
@@ -149,6 +173,15 @@ fn last_segment(name: &str) -> &str {
     name.rsplit(['.', '$']).next().unwrap_or(name)
 }
 
+/// Where an order's view shows that it has seen an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record {
+    /// As an entry of the timeline.
+    Timeline,
+    /// By the watermark of the courier's location: every move of a courier would drown the timeline.
+    Location,
+}
+
 /// What publishes events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateType {
@@ -168,7 +201,7 @@ impl AggregateType {
 
     /// The type's last segment.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Order => "Order",
             Self::Ticket => "Ticket",
@@ -207,30 +240,5 @@ impl Event {
     #[must_use]
     pub fn event_type(&self) -> EventType {
         self.payload.event_type()
-    }
-
-    /// The order it happened to.
-    #[must_use]
-    pub fn order_id(&self) -> OrderId {
-        match &self.payload {
-            Payload::OrderCreated(_)
-            | Payload::OrderAuthorized(_)
-            | Payload::OrderRejected(_)
-            | Payload::OrderCancelled(_)
-            | Payload::OrderRevisionProposed(_)
-            | Payload::OrderRevised(_)
-            | Payload::TicketCreated(_)
-            | Payload::TicketAccepted(_)
-            | Payload::TicketPreparationStarted(_)
-            | Payload::TicketPreparationCompleted(_)
-            | Payload::TicketPickedUp(_)
-            | Payload::TicketCancelled(_) => OrderId::from(&self.aggregate_id),
-            Payload::DeliveryScheduled(payload) => payload.order_id.clone(),
-            Payload::DeliveryPickedUp(payload) | Payload::DeliveryDelivered(payload) => payload.order_id.clone(),
-            Payload::DeliveryLocationUpdated(payload) => payload.order_id.clone(),
-            Payload::PaymentIntentChargeRequested(payload) => payload.order_id.clone(),
-            Payload::PaymentIntentCharged(payload) => payload.order_id.clone(),
-            Payload::PaymentIntentChargeFailed(payload) => payload.order_id.clone(),
-        }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 use crate::{Invalid, Timestamp};
 
 /// The id of an event.
@@ -44,6 +46,12 @@ const PLAUSIBLE: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}-{:016x}", self.0 >> 64, self.0 & u128::from(u64::MAX))
+    }
+}
+
+impl Serialize for EventId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -10,17 +10,17 @@ mod json;
 mod malformed;
 mod money;
 pub mod payload;
-mod status;
+#[cfg(feature = "schema")]
+mod schema;
 mod timestamp;
 
 pub use consistency_token::ConsistencyToken;
 pub use degrees::{Degrees, Latitude, Longitude};
 pub use envelope::Message;
-pub use event::{AggregateType, Event, EventType, Payload, UnknownEventType};
+pub use event::{AggregateType, Event, EventType, Payload, Record, UnknownEventType};
 pub use event_id::EventId;
 pub use id::{AggregateId, ConsumerId, CourierId, OrderId};
 pub use json::JsonFault;
 pub use malformed::{Invalid, Malformed};
 pub use money::Money;
-pub use status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, millis};

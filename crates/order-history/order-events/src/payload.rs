@@ -37,20 +37,22 @@ pub struct OrderDetails {
 
 /// One line of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LineItem {
-    /// The menu item.
+    /// The menu item's id.
     pub menu_item_id: String,
-    /// Its name at that time.
+    /// Its name when the order was made.
     pub name: String,
-    /// Its price at that time.
+    /// The price of one: a decimal text.
     pub price: Money,
     /// How many.
     pub quantity: u32,
 }
 
-/// A postal address; FTGO leaves out what it does not have.
+/// A postal address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Address {
     /// Street and number.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -157,3 +157,21 @@ impl<'de> de::Visitor<'de> for TextOrParts {
         Timestamp::from_parts(&read).ok_or_else(|| de::Error::custom(Invalid::Timestamp))
     }
 }
+
+/// For `#[serde(with = "order_events::millis")]`: a moment as a number of milliseconds since 1970.
+pub mod millis {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use super::{Invalid, Timestamp};
+
+    /// Writes the number.
+    pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(at.as_millis())
+    }
+
+    /// Reads the number.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let millis = i64::deserialize(deserializer)?;
+        Timestamp::from_millis(millis).ok_or_else(|| de::Error::custom(Invalid::Timestamp))
+    }
+}

@@ -8,41 +8,29 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection, ProjectionType,
     ScalarAttributeType,
 };
-
-use crate::attribute;
-use crate::error::Error;
+use order_view::VIEW;
+use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME, listed};
+use projection::dynamodb::Error;
 
 /// A consumer's orders by time.
 pub const INDEX: &str = "ftgo-order-history-by-consumer-id-and-creation-time";
 
-/// What a list shows and filters on. Watermarks, location and timeline are left out, so that writing those does not
-/// touch the index.
-pub const PROJECTED: &[&str] = &[
-    attribute::RESTAURANT_ID,
-    attribute::RESTAURANT_NAME,
-    attribute::LINE_ITEMS,
-    attribute::KEYWORDS,
-    attribute::STATUS,
-    attribute::ORDER_TOTAL,
-    attribute::TICKET,
-    attribute::READY_BY,
-    attribute::DELIVERY,
-    attribute::SCHEDULE,
-    attribute::PAYMENT,
-    attribute::REVISIONS,
-];
+/// What the index has beside its keys: what a list shows and filters on.
+pub fn projected() -> impl Iterator<Item = &'static str> {
+    listed().filter(|attribute| ![CONSUMER_ID, ORDER_CREATION_TIME].contains(attribute))
+}
 
 /// The request that creates the table, ready to be sent.
 pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, BuildError> {
     use ScalarAttributeType::{N, S};
     let index = GlobalSecondaryIndex::builder()
         .index_name(INDEX)
-        .key_schema(key(attribute::CONSUMER_ID, KeyType::Hash)?)
-        .key_schema(key(attribute::ORDER_CREATION_TIME, KeyType::Range)?)
+        .key_schema(key(CONSUMER_ID, KeyType::Hash)?)
+        .key_schema(key(ORDER_CREATION_TIME, KeyType::Range)?)
         .projection(
             Projection::builder()
                 .projection_type(ProjectionType::Include)
-                .set_non_key_attributes(Some(PROJECTED.iter().map(ToString::to_string).collect()))
+                .set_non_key_attributes(Some(projected().map(str::to_owned).collect()))
                 .build(),
         )
         .build()?;
@@ -50,10 +38,10 @@ pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, B
         .create_table()
         .table_name(name)
         .billing_mode(BillingMode::PayPerRequest)
-        .attribute_definitions(definition(attribute::ORDER_ID, S)?)
-        .attribute_definitions(definition(attribute::CONSUMER_ID, S)?)
-        .attribute_definitions(definition(attribute::ORDER_CREATION_TIME, N)?)
-        .key_schema(key(attribute::ORDER_ID, KeyType::Hash)?)
+        .attribute_definitions(definition(VIEW.key, S)?)
+        .attribute_definitions(definition(CONSUMER_ID, S)?)
+        .attribute_definitions(definition(ORDER_CREATION_TIME, N)?)
+        .key_schema(key(VIEW.key, KeyType::Hash)?)
         .global_secondary_indexes(index))
 }
 
@@ -63,7 +51,7 @@ pub async fn create_if_missing(client: &Client, name: &str) -> Result<bool, Erro
     match request.send().await {
         Ok(_) => Ok(true),
         Err(error) if error.as_service_error().is_some_and(CreateTableError::is_resource_in_use_exception) => Ok(false),
-        Err(error) => Err(Error::from_sdk(error)),
+        Err(error) => Err(Error::from_sdk(error, name)),
     }
 }
 

@@ -1,15 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod effect;
-mod facet;
+pub mod facet;
 mod keywords;
 mod set;
-mod summary;
+mod status;
 mod view;
 
-pub use effect::{Aggregate, Effect, Piece};
-pub use facet::{Address, Details, Facet, FacetKind, Location, Payment, Promise, Schedule};
+pub use effect::effect;
+pub use facet::{OrderView, VIEW};
 pub use keywords::keywords;
-pub use set::{NotAnElement, Revision, TimelineEntry};
-pub use summary::OrderSummary;
-pub use view::{OrderView, Stamped, fold};
+pub use set::{Revision, TimelineEntry};
+pub use status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
+pub use view::{fold, has_seen};

@@ -1,19 +1,23 @@
 //! Elements of the grow-only sets, and the texts they are stored as.
 
 use std::fmt;
-use std::str::FromStr;
 
 use order_events::payload::RevisedLineItem;
-use order_events::{EventId, EventType, Invalid, Timestamp};
+use order_events::{EventId, EventType, Timestamp};
+use serde::Serialize;
 
-/// One line of an order's timeline, as text `<eventId> <EventType> <time>`. Entries sort by event id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+// Stored as text `<eventId> <EventType> <time>`.
+/// Something that happened to the order. Entries sort by event id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct TimelineEntry {
-    /// Which event.
+    /// The event's id.
     pub event_id: EventId,
     /// What happened.
+    #[serde(rename = "type")]
     pub event_type: EventType,
-    /// When.
+    /// When, in UTC.
     pub at: Timestamp,
 }
 
@@ -32,17 +36,12 @@ impl fmt::Display for TimelineEntry {
     }
 }
 
-impl FromStr for TimelineEntry {
-    type Err = NotAnElement;
-
-    fn from_str(text: &str) -> Result<Self, NotAnElement> {
+impl TimelineEntry {
+    /// Reads the stored text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ');
-        let mut part = || parts.next().ok_or(NotAnElement);
-        Ok(Self {
-            event_id: part()?.parse()?,
-            event_type: part()?.parse().map_err(|_| NotAnElement)?,
-            at: part()?.parse()?,
-        })
+        let (event_id, event_type, at) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Self { event_id: event_id.parse().ok()?, event_type: event_type.parse().ok()?, at: at.parse().ok()? })
     }
 }
 
@@ -53,21 +52,10 @@ impl fmt::Display for Revision {
     }
 }
 
-impl FromStr for Revision {
-    type Err = NotAnElement;
-
-    fn from_str(text: &str) -> Result<Self, NotAnElement> {
-        let (event_id, json) = text.split_once(' ').ok_or(NotAnElement)?;
-        Ok(Self { event_id: event_id.parse()?, line_items: serde_json::from_str(json).map_err(|_| NotAnElement)? })
-    }
-}
-
-/// A text that is no element of a set of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotAnElement;
-
-impl From<Invalid> for NotAnElement {
-    fn from(_: Invalid) -> Self {
-        Self
+impl Revision {
+    /// Reads the stored text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (event_id, json) = text.split_once(' ')?;
+        Some(Self { event_id: event_id.parse().ok()?, line_items: serde_json::from_str(json).ok()? })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use lambda_boot::{Clock, with_causes};
-use order_store::OrderStore;
+use lambda_boot::{Clock, MetricLine, with_causes};
+use order_store::{METRICS_NAMESPACE, OrderStore};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
@@ -135,15 +135,15 @@ impl Api {
         let consistency = Consistency::read(request, &mut parameters, order_id.as_ref().ok());
         let (order_id, consistency) = parameters.finish(both(order_id, consistency))?;
 
-        let visible =
-            |view: &OrderView| view.details.as_ref().is_some_and(|details| caller.may_see(&details.value.consumer_id));
-        let view = if let Some(consistency) = consistency {
+        let visible = |order: &OrderView| caller.may_see(&order.consumer_id);
+        let order = if let Some(consistency) = consistency {
             consistency.wait_for_order(&self.orders, self.latest_answer(deadline), visible).await?
         } else {
-            let view = self.orders.find_order(&order_id).await?;
-            view.filter(visible).ok_or(ProblemKind::OrderNotFound)?
+            let order = self.orders.find_order(&order_id).await?.and_then(|found| OrderView::of(order_id, found));
+            order.filter(visible).ok_or(ProblemKind::OrderNotFound)?
         };
-        let order = json_text(&Order::of(&view).ok_or(ProblemKind::OrderNotFound)?)?;
+        self.report_unreadable(request.id(), [&order]);
+        let order = json_text(&Order::from(&order))?;
         let response = Response::json(200, JSON, order.clone());
         Ok(response.cached_privately(&order, request.header("if-none-match")))
     }
@@ -159,21 +159,25 @@ impl Api {
             return Err(ProblemKind::Forbidden.into());
         }
 
-        let theirs = |view: &OrderView| {
-            view.details.as_ref().is_some_and(|details| details.value.consumer_id == query.consumer_id)
-        };
+        let theirs = |order: &OrderView| order.consumer_id == query.consumer_id;
         if let Some(consistency) = &consistency {
             consistency.wait_for_order(&self.orders, self.latest_answer(deadline), theirs).await?;
         }
         let mut page = self.orders.find_order_history(&query).await?;
         if let Some(consistency) = &consistency {
             // Read after the index, so that it is not the older of the two.
-            let fresh = self.orders.find_order(&consistency.token.order_id).await?.filter(theirs);
-            if let Some(fresh) = fresh.and_then(|view| view.summary()) {
+            let order_id = &consistency.token.order_id;
+            let fresh = self.orders.find_order(order_id).await?;
+            if let Some(fresh) = fresh.and_then(|found| OrderView::of(order_id.clone(), found)).filter(theirs) {
                 page.show(fresh, &query);
             }
         }
 
+        self.report_unreadable(request.id(), &page.orders);
+        for unreadable in &page.left_out {
+            let (request_id, attribute) = (request.id(), &unreadable.attribute);
+            tracing::error!(request_id, attribute, "an item whose key cannot be read is left out of the list");
+        }
         let orders: Vec<_> = page.orders.iter().map(OrderEntry::from).collect();
         // Not the token: the default `since` in it moves with every request.
         let shown = format!("{} {:?}", json_text(&orders)?, page.next);
@@ -195,6 +199,20 @@ impl Api {
             self.orders.ping().await?;
         }
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
+    }
+
+    /// Tells the operator what of the orders shown this version cannot read.
+    fn report_unreadable<'a>(&self, request_id: &str, orders: impl IntoIterator<Item = &'a OrderView>) {
+        for order in orders.into_iter().filter(|order| !order.unreadable.is_empty()) {
+            let attributes: Vec<_> = order.unreadable.iter().map(|unreadable| unreadable.attribute.as_str()).collect();
+            let (order_id, attributes) = (order.order_id.as_str(), attributes.join(", "));
+            tracing::warn!(request_id, order_id, attributes, "attributes left out: this version cannot read them");
+            let line = MetricLine::new(&[("Function", "query-api")])
+                .metric("UnreadableAttributes", "Count", order.unreadable.len())
+                .with("order_id", order_id)
+                .with("attributes", attributes);
+            println!("{}", line.to_text(METRICS_NAMESPACE, self.clock.now()));
+        }
     }
 
     /// When to answer at the latest.

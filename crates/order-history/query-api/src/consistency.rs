@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use order_events::{ConsistencyToken, OrderId};
 use order_store::OrderStore;
-use order_view::OrderView;
+use order_view::{OrderView, has_seen};
 use tokio::time::{Instant, sleep};
 
 use crate::parameters::{Mistaken, Parameters};
@@ -57,11 +57,13 @@ impl Consistency {
         let give_up = no_later_than.min(Instant::now() + self.wait);
         let mut pause = FIRST_PAUSE;
         loop {
-            if let Some(view) = orders.find_order(&self.token.order_id).await?
-                && view.has_seen(self.token.event_type, self.token.event_id)
-                && acceptable(&view)
+            let ConsistencyToken { event_type, event_id, order_id } = &self.token;
+            if let Some(found) = orders.find_order(order_id).await?
+                && has_seen(&found.state, *event_type, *event_id)
+                && let Some(order) = OrderView::of(order_id.clone(), found)
+                && acceptable(&order)
             {
-                return Ok(view);
+                return Ok(order);
             }
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
-use order_events::{ConsumerId, OrderStatus, Timestamp};
+use order_events::{ConsumerId, Timestamp};
 use order_store::{Filter, HistoryQuery};
-use order_view::keywords;
+use order_view::{OrderStatus, keywords};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
@@ -15,13 +15,13 @@ use crate::page_token::PageToken;
 use crate::parameters::{Mistaken, Parameters, pairs};
 
 /// A page of a consumer's orders.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", schemars(rename = "OrderHistory"))]
-pub(crate) struct History {
+pub(crate) struct History<'a> {
     /// Newest first. There may be fewer than `pageSize`, even none, and still more to come.
-    pub(crate) orders: Vec<OrderEntry>,
+    pub(crate) orders: Vec<OrderEntry<'a>>,
     /// Where the list goes on; left out at its end, and only there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start_key: Option<String>,

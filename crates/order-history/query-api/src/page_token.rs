@@ -2,8 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use order_events::{ConsumerId, OrderId, OrderStatus, Timestamp};
+use order_events::{ConsumerId, OrderId, Timestamp};
 use order_store::{Filter, Position};
+use order_view::OrderStatus;
 use sha2::{Digest, Sha256};
 
 /// What a token holds: version, binding, `since` and position. It is not signed: whatever it says, the consumer is checked
@@ -70,7 +71,7 @@ impl PageToken {
 /// No part can hold a line break, so no two lists have the same text.
 fn binding(consumer_id: &ConsumerId, filter: &Filter) -> [u8; BINDING] {
     let Filter { since, status, keywords } = filter;
-    let status = status.map(OrderStatus::as_str).unwrap_or_default();
+    let status = status.as_ref().map(OrderStatus::as_str).unwrap_or_default();
     let mut text = format!("{consumer_id}\n{since}\n{status}\n");
     for keyword in keywords {
         text.push_str(keyword);

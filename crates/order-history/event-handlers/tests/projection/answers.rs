@@ -23,8 +23,8 @@ async fn a_bad_message_fails_alone() {
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let response = function.invoke(&batch).await.unwrap();
     assert_eq!(failures(&response), ["message-1", "message-3"]);
-    for (order_id, view) in fold(&good) {
-        assert_eq!(world.view(&order_id).await, Some(view));
+    for (order_id, state) in fold(&good).unwrap().states {
+        assert_eq!(world.state(&order_id.parse().unwrap()).await, Some(state));
     }
 }
 
@@ -70,7 +70,7 @@ async fn another_payload_under_the_same_id_is_refused() {
     let response = function.invoke(&Batch::of_events([&forged, &event])).await.unwrap();
     assert_eq!(failures(&response), ["message-0"]);
     let order_id = event.order_id();
-    assert_eq!(world.view(&order_id).await, fold([&event]).remove(&order_id));
+    assert_eq!(world.state(&order_id).await, fold([&event]).unwrap().states.remove(order_id.as_str()));
 }
 
 #[tokio::test]
@@ -112,8 +112,8 @@ async fn a_second_view_of_the_same_events_is_not_starved_by_the_firsts_records()
     let _ = world.function(EventType::OrderCreated, &first).invoke(&batch).await.unwrap();
     let _ = world.function_of_second_view(EventType::OrderCreated, &second).invoke(&batch).await.unwrap();
     let order_id = events[0].order_id();
-    assert!(world.view(&order_id).await.is_some());
-    assert_eq!(world.second_view(&order_id).await, world.view(&order_id).await);
+    assert!(world.state(&order_id).await.is_some());
+    assert_eq!(world.second_state(&order_id).await, world.state(&order_id).await);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::{EventType, Message};
-use order_view::{Effect, OrderView, fold};
+use order_view::{effect, fold};
 use sample_events::story;
 
 use crate::world::{Batch, World};
@@ -97,15 +97,15 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
 
     let story = story();
     let order_id = story[0].order_id();
-    assert_eq!(world.view(&order_id).await, fold(&story).remove(&order_id), "after {disturbed:?}");
+    let expected = fold(&story).unwrap().states.remove(order_id.as_str());
+    assert_eq!(world.state(&order_id).await, expected, "after {disturbed:?}");
     wire.requests().into_iter().map(|request| request.operation).collect()
 }
 
 async fn assert_stored(world: &World, body: &str) {
     let event = Message::parse(body).unwrap().event;
-    let order_id = event.order_id();
-    let view = world.view(&order_id).await.unwrap_or(OrderView::empty(order_id));
-    let effect = Effect::of(&event);
-    let missing: Vec<_> = effect.pieces.iter().filter(|piece| view.is_news(effect.event_id, piece)).collect();
+    let state = world.state(&event.order_id()).await.unwrap_or_default();
+    let effect = effect(&event).unwrap();
+    let missing: Vec<_> = effect.pieces.iter().filter(|piece| state.is_news(piece)).collect();
     assert!(missing.is_empty(), "acknowledged, but not stored: {missing:?}");
 }

@@ -32,7 +32,7 @@ async fn eight_handlers_of_one_batch_have_one_effect_and_all_is_acknowledged() {
     }
 
     assert_eq!(wire.count("UpdateItem"), events.len(), "one effect for each event");
-    for (order_id, view) in fold(&events) {
-        assert_eq!(world.view(&order_id).await, Some(view));
+    for (order_id, state) in fold(&events).unwrap().states {
+        assert_eq!(world.state(&order_id.parse().unwrap()).await, Some(state));
     }
 }

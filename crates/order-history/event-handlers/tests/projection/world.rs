@@ -12,7 +12,7 @@ use event_handlers::{BatchFailed, Config, Projector};
 use lambda_boot::Clock;
 use order_events::{Event, EventType, OrderId};
 use order_store::OrderStore;
-use order_view::OrderView;
+use projection::State;
 use sample_events::story;
 use serde_json::{Value, json};
 
@@ -67,12 +67,18 @@ impl World {
         self.clock.fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
     }
 
-    pub(crate) async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
-        OrderStore::new(self.client.clone(), ORDERS).find_order(order_id).await.unwrap()
+    pub(crate) async fn state(&self, order_id: &OrderId) -> Option<State> {
+        self.state_in(ORDERS, order_id).await
     }
 
-    pub(crate) async fn second_view(&self, order_id: &OrderId) -> Option<OrderView> {
-        OrderStore::new(self.client.clone(), SECOND_VIEW).find_order(order_id).await.unwrap()
+    pub(crate) async fn second_state(&self, order_id: &OrderId) -> Option<State> {
+        self.state_in(SECOND_VIEW, order_id).await
+    }
+
+    async fn state_in(&self, table: &str, order_id: &OrderId) -> Option<State> {
+        let found = OrderStore::new(self.client.clone(), table).find_order(order_id).await.unwrap()?;
+        assert_eq!(found.unreadable, []);
+        Some(found.state)
     }
 }
 

@@ -157,8 +157,9 @@ impl Account {
     /// Every order of these events is what `fold` makes of them.
     async fn assert_holds(&self, events: &[Event]) {
         let store = OrderStore::new(self.engine.client(), ORDERS);
-        for (order_id, view) in fold(events) {
-            assert_eq!(store.find_order(&order_id).await.unwrap(), Some(view));
+        for (order_id, state) in fold(events).unwrap().states {
+            let found = store.find_order(&order_id.parse().unwrap()).await.unwrap();
+            assert_eq!(found.map(|found| found.state), Some(state));
         }
     }
 }

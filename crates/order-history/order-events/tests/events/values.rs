@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use order_events::{Latitude, Longitude, Money, OrderId, OrderStatus, Timestamp};
+use order_events::{Latitude, Longitude, Money, OrderId, Timestamp};
 use proptest::prelude::*;
 
 #[test]
@@ -81,14 +81,6 @@ fn an_id_is_a_text_or_a_whole_number() {
     for json in ["null", "1.5", "true", r#""""#, r#""a b""#, r#""a\u0000""#] {
         assert!(serde_json::from_str::<OrderId>(json).is_err(), "{json}");
     }
-}
-
-#[test]
-fn a_status_reads_back() {
-    for status in OrderStatus::ALL {
-        assert_eq!(&status.to_string().parse::<OrderStatus>().unwrap(), status);
-    }
-    assert!("approved".parse::<OrderStatus>().is_err());
 }
 
 proptest! {

@@ -4,23 +4,24 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::EventType;
-use order_store::{Update, render};
-use order_view::{Effect, Piece};
+use order_view::{VIEW, effect};
+use projection::Piece;
+use projection::dynamodb::{Update, render};
 use sample_events::of_type;
 
 #[test]
 fn every_event_renders_as_reviewed() {
     for &event_type in EventType::ALL {
-        let effect = Effect::of(&of_type(event_type));
-        insta::assert_snapshot!(event_type.name(), readable(&render(&effect)));
+        let effect = effect(&of_type(event_type)).unwrap();
+        insta::assert_snapshot!(event_type.name(), readable(&render(&VIEW, &effect.pieces)));
     }
 }
 
 #[test]
 fn a_late_event_renders_only_its_news() {
-    let mut effect = Effect::of(&of_type(EventType::OrderRevised));
-    effect.pieces.retain(|piece| matches!(piece, Piece::Timeline(_) | Piece::Revision(_)));
-    insta::assert_snapshot!("OrderRevised_late", readable(&render(&effect)));
+    let mut effect = effect(&of_type(EventType::OrderRevised)).unwrap();
+    effect.pieces.retain(|piece| matches!(piece, Piece::Element { .. }));
+    insta::assert_snapshot!("OrderRevised_late", readable(&render(&VIEW, &effect.pieces)));
 }
 
 /// One clause a line; of the names, only those that are not their own alias.

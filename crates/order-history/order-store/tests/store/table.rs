@@ -5,7 +5,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Engine, Wire};
 use order_events::{Event, OrderId};
 use order_store::{Applied, OrderStore, table};
-use order_view::{Effect, OrderView};
+use order_view::{OrderView, fold};
+use projection::State;
 use tokio::runtime::Runtime;
 
 pub(crate) const TABLE: &str = "ftgo-order-history";
@@ -25,6 +26,11 @@ pub(crate) fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
     }
     let mut order: Vec<usize> = (0..n).collect();
     heap(n, &mut order, visit);
+}
+
+/// The state that the events leave an order in.
+pub(crate) fn folded(events: &[Event], order_id: &OrderId) -> Option<State> {
+    fold(events).unwrap().states.remove(order_id.as_str())
 }
 
 /// The order history table on an engine of its own.
@@ -53,7 +59,7 @@ impl Table {
     }
 
     pub(crate) fn apply(&self, event: &Event) -> Applied {
-        self.block_on(self.store().apply(Effect::of(event))).unwrap()
+        self.block_on(self.store().apply(event)).unwrap()
     }
 
     pub(crate) fn deliver(&self, events: &[Event]) {
@@ -69,8 +75,17 @@ impl Table {
         self.block_on(delete.send()).unwrap();
     }
 
+    /// The order's item as it is, all of which this version can read.
+    pub(crate) fn state(&self, order_id: &OrderId) -> Option<State> {
+        let found = self.block_on(self.store().find_order(order_id)).unwrap()?;
+        assert_eq!(found.unreadable, []);
+        Some(found.state)
+    }
+
+    /// What a client sees of the order.
     pub(crate) fn view(&self, order_id: &OrderId) -> Option<OrderView> {
-        self.block_on(self.store().find_order(order_id)).unwrap()
+        let found = self.block_on(self.store().find_order(order_id)).unwrap()?;
+        OrderView::of(order_id.clone(), found)
     }
 
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {

@@ -1,38 +1,47 @@
 //! What single events do, and what is shown.
 
-use order_events::{DeliveryStatus, Event, EventType, OrderStatus, PaymentStatus, TicketStatus};
-use order_view::{Effect, OrderView, Piece, fold};
+use order_events::{Event, EventType};
+use order_view::facet::Address;
+use order_view::{DeliveryStatus, OrderStatus, OrderView, PaymentStatus, TicketStatus, effect, fold};
+use projection::{Facet, Found, Piece, State};
 use sample_events::story;
 
-fn view(events: &[Event]) -> OrderView {
-    fold(events).remove(&events[0].order_id()).unwrap()
+fn state(events: &[Event]) -> State {
+    fold(events).unwrap().states.remove(events[0].order_id().as_str()).unwrap()
+}
+
+fn view(events: &[Event]) -> Option<OrderView> {
+    OrderView::of(events[0].order_id(), Found { state: state(events), unreadable: Vec::new() })
 }
 
 #[test]
 fn the_whole_story_ends_as_it_should() {
-    let view = view(&story());
-    let details = view.details.as_ref().unwrap();
-    assert_eq!(details.value.consumer_id.as_str(), "1511300065921");
-    assert_eq!(details.value.order_creation_time.to_string(), "2026-03-01T12:00:00.007Z");
-    assert_eq!(view.state.as_ref().unwrap().value, OrderStatus::Cancelled);
-    assert_eq!(view.total.as_ref().unwrap().value.as_str(), "35.29");
-    let address = &view.address.as_ref().unwrap().value;
+    let view = view(&story()).unwrap();
+    assert_eq!(view.consumer_id.as_str(), "1511300065921");
+    assert_eq!(view.order_creation_time.to_string(), "2026-03-01T12:00:00.007Z");
+    let details = view.details.unwrap();
+    assert_eq!(details.consumer_id.as_str(), "1511300065921");
+    assert_eq!(details.order_creation_time.to_string(), "2026-03-01T12:00:00.007Z");
+    assert_eq!(view.state, Some(OrderStatus::Cancelled));
+    assert_eq!(view.total.unwrap().0.as_str(), "35.29");
+    let address = &view.address.unwrap();
     assert_eq!(address.delivery_address.city.as_deref(), Some("Berkeley"));
     assert_eq!(address.delivery_time.unwrap().to_string(), "2026-03-01T13:15:00.000Z");
-    assert_eq!(view.ticket.as_ref().unwrap().value, TicketStatus::PickedUp);
-    assert_eq!(view.promise.as_ref().unwrap().value.ready_by.to_string(), "2026-03-01T12:30:00.000Z");
-    assert_eq!(view.delivery.as_ref().unwrap().value, DeliveryStatus::Delivered);
-    assert_eq!(view.schedule.as_ref().unwrap().value.courier_id.as_str(), "8", "the second delivery's");
-    assert_eq!(view.location.as_ref().unwrap().value.latitude.to_string(), "37.8716");
-    let payment = &view.payment.as_ref().unwrap().value;
+    assert_eq!(view.ticket, Some(TicketStatus::PickedUp));
+    assert_eq!(view.promise.unwrap().0.to_string(), "2026-03-01T12:30:00.000Z");
+    assert_eq!(view.delivery, Some(DeliveryStatus::Delivered));
+    assert_eq!(view.schedule.unwrap().courier_id.as_str(), "8", "the second delivery's");
+    assert_eq!(view.location.unwrap().latitude.to_string(), "37.8716");
+    let payment = &view.payment.unwrap();
     assert_eq!(payment.status, PaymentStatus::Charged);
     assert_eq!(payment.error_code, None, "a facet is written whole: the first failure left nothing behind");
-    assert_eq!(view.tracking.len(), 6, "one order, one ticket, two deliveries, two payment intents");
+    assert_eq!(view.unreadable, []);
+    assert_eq!(state(&story()).marks().count(), 6, "one order, one ticket, two deliveries, two payment intents");
 }
 
 #[test]
 fn later_revisions_win_and_others_stay() {
-    let quantities: Vec<_> = view(&story()).summary().unwrap().line_items().iter().map(|item| item.quantity).collect();
+    let quantities: Vec<_> = view(&story()).unwrap().line_items().unwrap().iter().map(|item| item.quantity).collect();
     assert_eq!(quantities, [1, 1, 2], "ordered 2, 1, 4; revised to 3, then to 1 and 2");
 }
 
@@ -44,16 +53,15 @@ fn the_timeline_has_everything_but_the_couriers_moves() {
         .map(Event::event_type)
         .filter(|event_type| *event_type != EventType::DeliveryLocationUpdated)
         .collect();
-    let shown: Vec<_> = view(&story).timeline.iter().map(|entry| entry.event_type).collect();
+    let shown: Vec<_> = view(&story).unwrap().timeline.iter().map(|entry| entry.event_type).collect();
     assert_eq!(shown, expected);
 }
 
 #[test]
 fn an_order_can_be_known_before_it_is_created() {
-    let view = view(&story()[1..]);
-    assert!(view.details.is_none());
-    assert_eq!(view.summary(), None);
-    assert!(view.state.is_some());
+    let events = &story()[1..];
+    assert_eq!(view(events), None);
+    assert_eq!(state(events).facet(), Ok(Some(OrderStatus::Cancelled)));
 }
 
 #[test]
@@ -63,21 +71,29 @@ fn a_created_order_without_an_address_leaves_the_address_alone() {
         panic!("the story begins with OrderCreated");
     };
     payload.delivery_address = None;
-    let effect = Effect::of(&created);
+    let effect = effect(&created).unwrap();
     let writes_address = effect
         .pieces
         .iter()
-        .any(|piece| matches!(piece, Piece::Facet(facet) if facet.kind() == order_view::FacetKind::Address));
+        .any(|piece| matches!(piece, Piece::Facet { watermark, .. } if watermark == Address::WATERMARK));
     assert!(!writes_address);
 }
 
 #[test]
 fn every_event_is_tracked_and_writes_at_least_one_facet() {
     for event in story() {
-        let effect = Effect::of(&event);
-        let tracked = effect.pieces.iter().filter(|piece| matches!(piece, Piece::Tracking(_))).count();
-        let facets = effect.pieces.iter().filter(|piece| matches!(piece, Piece::Facet(_))).count();
+        let effect = effect(&event).unwrap();
+        let tracked = effect.pieces.iter().filter(|piece| matches!(piece, Piece::Mark { .. })).count();
+        let facets = effect.pieces.iter().filter(|piece| matches!(piece, Piece::Facet { .. })).count();
         assert_eq!(tracked, 1, "{}", event.event_type());
         assert!(facets >= 1, "{}", event.event_type());
     }
+}
+
+#[test]
+fn a_status_reads_back() {
+    for status in OrderStatus::ALL {
+        assert_eq!(&status.as_str().parse::<OrderStatus>().unwrap(), status);
+    }
+    assert!("approved".parse::<OrderStatus>().is_err());
 }

@@ -1,6 +1,6 @@
 //! Makes the `OpenAPI` document from the types and limits that the code uses.
 
-use order_events::OrderStatus;
+use order_view::OrderStatus;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 

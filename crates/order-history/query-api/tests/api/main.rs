@@ -7,6 +7,7 @@ mod consistency;
 mod document;
 mod filters;
 mod fuzz;
+mod newer_version;
 mod order;
 mod paging;
 mod parameters;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use order_view::Effect;
 use serde_json::json;
 
 use crate::world::{Ask, World, authorized, body, created, ids};
@@ -27,7 +26,7 @@ async fn thousand() -> World {
 }
 
 async fn seed(world: &World, events: &[order_events::Event]) {
-    let writes = stream::iter(events).map(|event| world.store.apply(Effect::of(event))).buffer_unordered(8);
+    let writes = stream::iter(events).map(|event| world.store.apply(event)).buffer_unordered(8);
     writes.for_each(|applied| async move { assert!(applied.is_ok(), "{applied:?}") }).await;
 }
 

@@ -7,7 +7,6 @@ use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::{Event, Message};
 use order_store::{Applied, OrderStore};
-use order_view::Effect;
 use query_api::{Api, Authorization, Config, Response};
 use serde_json::{Map, Value, json};
 
@@ -66,7 +65,7 @@ impl World {
 
     pub(crate) async fn project(&self, events: &[Event]) {
         for event in events {
-            let _: Applied = self.store.apply(Effect::of(event)).await.unwrap();
+            let _: Applied = self.store.apply(event).await.unwrap();
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::Engine;
 use local::lambda::{Function, InvokeError, Settings};
 use order_events::EventType;
 use order_store::{Applied, OrderStore};
-use order_view::Effect;
 use sample_events::{sample, story};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TABLE: &str = "ftgo-order-history";
 
@@ -38,7 +38,7 @@ async fn told() -> Engine {
 
 async fn project_story(store: &OrderStore) {
     for event in story() {
-        let _: Applied = store.apply(Effect::of(&event)).await.unwrap();
+        let _: Applied = store.apply(&event).await.unwrap();
     }
 }
 
@@ -102,6 +102,29 @@ async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     for private in ["1511300065921", "vindaloo", "Ajanta", "Bearer"] {
         assert!(!log.contains(private), "{private} is in the log: {log}");
     }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
+    let engine = told().await;
+    let update = engine.client().update_item().table_name(TABLE).key("orderId", AttributeValue::S("99".to_owned()));
+    let damaged = AttributeValue::S("a secret".to_owned());
+    let update = update.update_expression("SET payment = :damaged").expression_attribute_values(":damaged", damaged);
+    update.send().await.unwrap();
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let order = function.invoke(sample("query-order")).await.unwrap();
+    assert_eq!(order["statusCode"], 200);
+
+    let log = function.stop().await.unwrap();
+    assert!(!log.join("").contains("secret"), "{log:?}");
+    let lines: Vec<Value> = log.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let logged: Vec<_> = lines.iter().filter(|line| line["level"] == "WARN").collect();
+    assert_eq!(logged.len(), 1, "{lines:?}");
+    assert_eq!((&logged[0]["order_id"], &logged[0]["attributes"]), (&json!("99"), &json!("payment")));
+    let counted: Vec<_> = lines.iter().filter(|line| line["UnreadableAttributes"] == 1).collect();
+    assert_eq!(counted.len(), 1, "{lines:?}");
+    assert_eq!((&counted[0]["order_id"], &counted[0]["attributes"]), (&json!("99"), &json!("payment")));
+    assert_eq!(counted[0]["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"], "UnreadableAttributes");
 }
 
 #[tokio::test]

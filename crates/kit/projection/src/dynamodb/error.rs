@@ -5,27 +5,37 @@ use std::error::Error as StdError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// Why an effect was not stored, or an order not read.
+use crate::facet::{Unreadable, Unwritable};
+
+/// Why an effect was not stored, or an item not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The item would be larger than DynamoDB's 400 KB
     /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>).
-    #[error("the order's item would exceed DynamoDB's 400 KB: nothing more can be added to this order")]
+    #[error("the item would exceed DynamoDB's 400 KB: nothing more can be added to it")]
     ItemTooLarge(#[source] Source),
     /// The table or account has no capacity left for now.
     #[error("DynamoDB is throttling: try again later, or raise the table's capacity")]
     Throttled(#[source] Source),
     /// There is no such table.
-    #[error("there is no table with this name: check ORDER_HISTORY_TABLE and the region")]
-    TableMissing(#[source] Source),
+    #[error("there is no table `{table}` in this region: check the setting that names it, and the region")]
+    TableMissing {
+        /// Its name.
+        table: String,
+        /// What the SDK knows.
+        source: Source,
+    },
     /// The server found an attribute of another type than ours.
     #[error(
-        "an attribute of the order's item, or a key of the table, has another type than ours: was the item written by something else?"
+        "an attribute of the item, or a key of the table, has another type than ours: was the item written by something else?"
     )]
     WrongType(#[source] Source),
     /// We found an attribute that is not what we write.
     #[error(transparent)]
-    Corrupt(#[from] Corrupt),
+    Corrupt(#[from] Unreadable),
+    /// A facet's type does not serialise as it declares.
+    #[error(transparent)]
+    Unwritable(#[from] Unwritable),
     /// The server said that the condition failed, but what it showed does not make it fail.
     #[error("DynamoDB refused an update whose every piece is news to the item it holds: try again")]
     Contradiction,
@@ -40,19 +50,6 @@ pub enum Error {
 /// The SDK's error, with all that it knows.
 pub type Source = Box<dyn StdError + Send + Sync>;
 
-/// An attribute that is not what we write.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("attribute `{attribute}` of the order's item is missing or not what this version writes")]
-pub struct Corrupt {
-    attribute: String,
-}
-
-impl Corrupt {
-    pub(crate) fn new(attribute: impl Into<String>) -> Self {
-        Self { attribute: attribute.into() }
-    }
-}
-
 impl Error {
     /// Whether the same request may succeed later with nothing changed by hand.
     #[must_use]
@@ -60,9 +57,10 @@ impl Error {
         match self {
             Self::Throttled(_) | Self::Contradiction | Self::Unavailable(_) => true,
             Self::ItemTooLarge(_)
-            | Self::TableMissing(_)
+            | Self::TableMissing { .. }
             | Self::WrongType(_)
             | Self::Corrupt(_)
+            | Self::Unwritable(_)
             | Self::Refused(_) => false,
         }
     }
@@ -73,17 +71,19 @@ impl Error {
         match self {
             Self::ItemTooLarge(_) => "item_too_large",
             Self::Throttled(_) => "throttled",
-            Self::TableMissing(_) => "table_missing",
+            Self::TableMissing { .. } => "table_missing",
             Self::WrongType(_) => "wrong_attribute_type",
             Self::Corrupt(_) => "corrupt_item",
+            Self::Unwritable(_) => "unwritable",
             Self::Contradiction => "contradiction",
             Self::Unavailable(_) => "unavailable",
             Self::Refused(_) => "refused",
         }
     }
 
-    /// The SDK's error in our terms.
-    pub(crate) fn from_sdk<E>(error: SdkError<E, HttpResponse>) -> Self
+    /// The SDK's error about `table`, in our terms.
+    #[must_use]
+    pub fn from_sdk<E>(error: SdkError<E, HttpResponse>, table: &str) -> Self
     where
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
@@ -93,7 +93,9 @@ impl Error {
             "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded" => {
                 Self::Throttled
             }
-            "ResourceNotFoundException" => Self::TableMissing,
+            "ResourceNotFoundException" => {
+                return Self::TableMissing { table: table.to_owned(), source: Box::new(error) };
+            }
             // Another writer's transaction or another region's write holds the item for a moment.
             "TransactionConflictException" | "ReplicatedWriteConflictException" => Self::Unavailable,
             // DynamoDB has one code for these; only the message tells them apart.

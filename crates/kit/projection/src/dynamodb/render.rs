@@ -1,0 +1,134 @@
+//! From pieces to one conditional `UpdateItem`.
+
+use std::collections::HashMap;
+use std::mem;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::dynamodb::item::attribute_value;
+use crate::piece::{Attributes, Piece, Stamp};
+use crate::view::View;
+
+/// The expressions of one `UpdateItem`, every name aliased and every value bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// What to write.
+    pub update_expression: String,
+    /// When to: only while every watermark and mark in it is lower. `None` if what is written can only add to a set.
+    pub condition_expression: Option<String>,
+    /// What the `#aliases` stand for.
+    pub names: HashMap<String, String>,
+    /// What the `:aliases` stand for.
+    pub values: HashMap<String, AttributeValue>,
+}
+
+/// Renders pieces for one item into one update.
+#[must_use]
+pub fn render(view: &View, pieces: &[Piece]) -> Update {
+    let mut clauses = Clauses::default();
+    for piece in pieces {
+        match piece {
+            Piece::Mark { attribute, by } => {
+                let alias = numbered("tracking", clauses.marks);
+                clauses.marks += 1;
+                clauses.stamp(&alias, attribute, by);
+            }
+            Piece::Facet { watermark, by, attributes } => {
+                clauses.stamp(watermark, watermark, by);
+                clauses.write(view, watermark, attributes);
+            }
+            Piece::Element { set, element } => clauses.add(set, element),
+        }
+    }
+    clauses.join()
+}
+
+#[derive(Default)]
+struct Clauses<'a> {
+    set: Vec<String>,
+    remove: Vec<String>,
+    /// Sets with what is added to them: an expression may name a set once.
+    add: Vec<(&'a str, Vec<String>)>,
+    conditions: Vec<String>,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+    /// The events so far, in the order of their aliases.
+    stamps: Vec<&'a Stamp>,
+    marks: usize,
+}
+
+impl<'a> Clauses<'a> {
+    /// Raises a watermark or mark, on condition that it is lower.
+    fn stamp(&mut self, alias: &str, attribute: &str, by: &'a Stamp) {
+        let known = self.stamps.iter().position(|stamp| *stamp == by);
+        let event_id = numbered(":eventId", known.unwrap_or(self.stamps.len()));
+        if known.is_none() {
+            self.stamps.push(by);
+            self.values.insert(event_id.clone(), AttributeValue::S(by.to_string()));
+        }
+        let name = self.name(alias, attribute);
+        self.conditions.push(format!("(attribute_not_exists({name}) OR {name} < {event_id})"));
+        self.set.push(format!("{name} = {event_id}"));
+    }
+
+    /// Writes a facet whole: what it has no value for is removed.
+    fn write(&mut self, view: &View, watermark: &str, attributes: &Attributes) {
+        let shape = view.facets.iter().find(|shape| shape.watermark == watermark);
+        let (declared, text_sets) = shape.map_or((&[][..], &[][..]), |shape| (shape.attributes, shape.text_sets));
+        let others = attributes.keys().map(|name| &**name).filter(|name| !declared.contains(name));
+        for attribute in declared.iter().copied().chain(others) {
+            let name = self.name(attribute, attribute);
+            match attributes.get(attribute) {
+                Some(value) => {
+                    let value = self.value(attribute, attribute_value(value, text_sets.contains(&attribute)));
+                    self.set.push(format!("{name} = {value}"));
+                }
+                None => self.remove.push(name),
+            }
+        }
+    }
+
+    fn add(&mut self, set: &'a str, element: &str) {
+        match self.add.iter_mut().find(|(known, _)| *known == set) {
+            Some((_, elements)) => elements.push(element.to_owned()),
+            None => self.add.push((set, vec![element.to_owned()])),
+        }
+    }
+
+    fn name(&mut self, alias: &str, attribute: &str) -> String {
+        let alias = format!("#{alias}");
+        self.names.insert(alias.clone(), attribute.to_owned());
+        alias
+    }
+
+    fn value(&mut self, alias: &str, value: AttributeValue) -> String {
+        let alias = format!(":{alias}");
+        self.values.insert(alias.clone(), value);
+        alias
+    }
+
+    fn join(mut self) -> Update {
+        let mut add = Vec::with_capacity(self.add.len());
+        for (set, elements) in mem::take(&mut self.add) {
+            let (name, value) = (self.name(set, set), self.value(set, AttributeValue::Ss(elements)));
+            add.push(format!("{name} {value}"));
+        }
+        let sections = [("SET", self.set), ("REMOVE", self.remove), ("ADD", add)];
+        let sections: Vec<_> = sections
+            .into_iter()
+            .filter(|(_, clauses)| !clauses.is_empty())
+            .map(|(keyword, clauses)| format!("{keyword} {}", clauses.join(", ")))
+            .collect();
+        Update {
+            update_expression: sections.join(" "),
+            condition_expression: (!self.conditions.is_empty()).then(|| self.conditions.join(" AND ")),
+            names: self.names,
+            values: self.values,
+        }
+    }
+}
+
+/// The first has the plain alias.
+fn numbered(alias: &str, place: usize) -> String {
+    if place == 0 { alias.to_owned() } else { format!("{alias}{place}") }
+}

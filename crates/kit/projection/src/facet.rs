@@ -1,0 +1,115 @@
+//! Facets: small groups of attributes, each always written whole by one event.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
+
+use crate::piece::{Attributes, Name, Piece, Stamp};
+
+/// A group of attributes that one event writes whole.
+///
+/// A facet of one attribute serialises as its value, a facet of several as a map of them.
+pub trait Facet: Serialize + DeserializeOwned {
+    /// The attribute that holds the id of the event that wrote this facet. Every item carries it: keep it short.
+    const WATERMARK: &'static str;
+    /// Every attribute of the facet. No other facet has any of them.
+    const ATTRIBUTES: &'static [&'static str];
+    /// Those of the attributes that are sets of texts, and are stored as DynamoDB's string sets.
+    const TEXT_SETS: &'static [&'static str] = &[];
+}
+
+/// A facet that does not serialise as its attributes: a mistake in the program.
+#[derive(Debug, thiserror::Error)]
+#[error("the facet under `{watermark}` does not serialise as a map of its declared attributes")]
+pub struct Unwritable {
+    watermark: &'static str,
+    #[source]
+    source: Option<serde_json::Error>,
+}
+
+/// An attribute that this version of the program cannot read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("attribute `{attribute}` of the item is missing or not what this version writes")]
+pub struct Unreadable {
+    /// Its name: of a facet the attribute at fault, or the watermark if that cannot be told.
+    pub attribute: String,
+}
+
+impl Piece {
+    /// The piece with which the event `by` writes a facet.
+    pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
+        let unwritable = |source| Unwritable { watermark: F::WATERMARK, source };
+        let value = serde_json::to_value(facet).map_err(|error| unwritable(Some(error)))?;
+        let mut members = match (F::ATTRIBUTES, value) {
+            ([only], value) => Map::from_iter([((*only).to_owned(), value)]),
+            (_, Value::Object(members)) => members,
+            _ => return Err(unwritable(None)),
+        };
+        let mut attributes = Attributes::new();
+        for &name in F::ATTRIBUTES {
+            let mut value = members.remove(name).unwrap_or_default();
+            unify_numbers(&mut value);
+            if F::TEXT_SETS.contains(&name) {
+                unify_set(&mut value);
+            }
+            if !value.is_null() {
+                attributes.insert(Name::Borrowed(name), value);
+            }
+        }
+        if !members.is_empty() {
+            return Err(unwritable(None));
+        }
+        Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
+    }
+}
+
+/// Reads a facet from its attributes.
+pub(crate) fn read<F: Facet>(attributes: &Attributes) -> Result<F, Unreadable> {
+    let unreadable = |attribute: &str| Unreadable { attribute: attribute.to_owned() };
+    if let [only] = F::ATTRIBUTES {
+        let value = attributes.get(*only).unwrap_or(&Value::Null);
+        return F::deserialize(value).map_err(|_| unreadable(only));
+    }
+    let members = attributes.iter().map(|(name, value)| (&**name, value));
+    F::deserialize(MapDeserializer::new(members.clone())).map_err(|_: serde_json::Error| {
+        // Once more, to find out where.
+        let again = MapDeserializer::<_, serde_json::Error>::new(members);
+        match serde_path_to_error::deserialize::<_, F>(again) {
+            Err(error) => match error.path().iter().next() {
+                Some(Segment::Map { key }) => unreadable(key),
+                _ => unreadable(F::WATERMARK),
+            },
+            Ok(_) => unreadable(F::WATERMARK),
+        }
+    })
+}
+
+/// DynamoDB returns 38.0 as 38: a whole number is always held as an integer, so that equal facets compare equal.
+fn unify_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            // Beyond 2^53, not every integer is a float.
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0);
+            #[allow(clippy::cast_possible_truncation)]
+            if let Some(whole) = whole {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(unify_numbers),
+        Value::Object(members) => members.values_mut().for_each(unify_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A set has no order, and an empty one is not stored: DynamoDB has none.
+fn unify_set(value: &mut Value) {
+    if let Value::Array(elements) = value {
+        elements.sort_unstable_by(|one, other| one.as_str().cmp(&other.as_str()));
+        elements.dedup();
+        if elements.is_empty() {
+            *value = Value::Null;
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What an event does to a view, as data.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// The name of an attribute of an item.
+pub type Name = Cow<'static, str>;
+
+/// The attributes of a facet that have a value.
+pub type Attributes = BTreeMap<Name, Value>;
+
+/// All that one event, or one partial view, says of what is stored under one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// The item's key.
+    pub key: String,
+    /// The parts of the effect. Each is applied, or skipped as old, independently.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of an effect that is applied whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Raises a mark: the highest event seen from one source of events.
+    Mark {
+        /// The attribute that holds the mark.
+        attribute: Name,
+        /// The event.
+        by: Stamp,
+    },
+    /// Replaces a facet.
+    Facet {
+        /// The attribute that holds the facet's watermark.
+        watermark: Name,
+        /// The event that writes the facet.
+        by: Stamp,
+        /// The new content.
+        attributes: Attributes,
+    },
+    /// Adds to a grow-only set of texts.
+    Element {
+        /// The attribute that holds the set.
+        set: Name,
+        /// The new element.
+        element: String,
+    },
+}
+
+/// The id of an event as the text that is stored and compared.
+///
+/// Texts compare byte by byte, in memory as in DynamoDB, so the ids must sort as texts in the order in which the events
+/// happened: UUIDv7, ULID, or numbers of a fixed width. An id stands for one event only.
+pub type Stamp = Arc<str>;
+
+impl Piece {
+    /// The attribute that decides whether this piece is news.
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn attribute(&self) -> &str {
+        match self {
+            Self::Mark { attribute, .. } => attribute,
+            Self::Facet { watermark, .. } => watermark,
+            Self::Element { set, .. } => set,
+        }
+    }
+}

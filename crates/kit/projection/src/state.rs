@@ -1,0 +1,165 @@
+//! What is known under one key, and how effects and states come together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::facet::{self, Facet, Unreadable};
+use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
+
+/// What is known under one key.
+///
+/// Taking in effects and merging states is commutative, associative and idempotent. It serialises, as a snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct State {
+    pub(crate) marks: BTreeMap<Name, Stamp>,
+    pub(crate) facets: BTreeMap<Name, Written>,
+    pub(crate) sets: BTreeMap<Name, BTreeSet<String>>,
+}
+
+/// What an event wrote into a facet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Written {
+    pub(crate) by: Stamp,
+    pub(crate) attributes: Attributes,
+}
+
+/// An item as it was read: what of it this version knows, and what it cannot read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What is known under the key.
+    pub state: State,
+    /// What is left out of the state.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// Two events with one id wrote different content into a facet. The state keeps the same one of them in any order, but which
+/// one is arbitrary: a publisher broke the promise that an id stands for one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The facet's watermark.
+    pub watermark: Name,
+    /// The id of both events.
+    pub by: Stamp,
+}
+
+/// The states that effects add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// By key.
+    pub states: BTreeMap<String, State>,
+    /// Those that were found, with their keys.
+    pub contradictions: Vec<(String, Contradiction)>,
+}
+
+/// Adds effects up. Any order and any duplicates give the same states.
+pub fn fold(effects: impl IntoIterator<Item = Effect>) -> Folded {
+    let mut folded = Folded::default();
+    for Effect { key, pieces } in effects {
+        let state = folded.states.entry(key.clone()).or_default();
+        folded.contradictions.extend(state.apply(pieces).into_iter().map(|found| (key.clone(), found)));
+    }
+    folded
+}
+
+impl State {
+    /// Takes in those pieces that are news.
+    pub fn apply(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Vec<Contradiction> {
+        let mut contradictions = Vec::new();
+        for piece in pieces {
+            if self.is_news(&piece) {
+                self.put(piece);
+            } else if let Piece::Facet { watermark, by, attributes } = piece
+                && let Some(written) = self.facets.get_mut(&watermark)
+                && written.by == by
+                && written.attributes != attributes
+            {
+                if canonical(&attributes) > canonical(&written.attributes) {
+                    written.attributes = attributes;
+                }
+                contradictions.push(Contradiction { watermark, by });
+            }
+        }
+        contradictions
+    }
+
+    /// Takes in what another state knows under the same key.
+    pub fn merge(&mut self, other: Self) -> Vec<Contradiction> {
+        self.apply(other.into_pieces())
+    }
+
+    /// Whether `piece` adds something to this state.
+    #[must_use]
+    pub fn is_news(&self, piece: &Piece) -> bool {
+        match piece {
+            Piece::Mark { attribute, by } => self.marks.get(attribute).is_none_or(|highest| highest < by),
+            Piece::Facet { watermark, by, .. } => self.watermark(watermark).is_none_or(|written| written < by),
+            Piece::Element { set, element } => self.sets.get(set).is_none_or(|known| !known.contains(element)),
+        }
+    }
+
+    /// A facet, as this version reads it.
+    pub fn facet<F: Facet>(&self) -> Result<Option<F>, Unreadable> {
+        self.facets.get(F::WATERMARK).map(|written| facet::read(&written.attributes)).transpose()
+    }
+
+    /// One attribute of a facet, where it can be read, whatever the rest of the facet is like.
+    #[must_use]
+    pub fn attribute<T: DeserializeOwned>(&self, watermark: &str, name: &str) -> Option<T> {
+        T::deserialize(self.facets.get(watermark)?.attributes.get(name)?).ok()
+    }
+
+    /// The event that wrote a facet.
+    #[must_use]
+    pub fn watermark(&self, watermark: &str) -> Option<&Stamp> {
+        self.facets.get(watermark).map(|written| &written.by)
+    }
+
+    /// The elements of a set, in order.
+    pub fn set(&self, set: &str) -> impl Iterator<Item = &str> {
+        self.sets.get(set).into_iter().flatten().map(String::as_str)
+    }
+
+    /// The marks, with the highest event seen from each source.
+    pub fn marks(&self) -> impl Iterator<Item = (&str, &Stamp)> {
+        self.marks.iter().map(|(name, by)| (&**name, by))
+    }
+
+    /// The state as pieces that make it up.
+    pub fn into_pieces(self) -> impl Iterator<Item = Piece> {
+        let marks = self.marks.into_iter().map(|(attribute, by)| Piece::Mark { attribute, by });
+        let facets = self.facets.into_iter().map(|(watermark, Written { by, attributes })| Piece::Facet {
+            watermark,
+            by,
+            attributes,
+        });
+        let elements = self.sets.into_iter().flat_map(|(set, elements)| {
+            elements.into_iter().map(move |element| Piece::Element { set: set.clone(), element })
+        });
+        marks.chain(facets).chain(elements)
+    }
+
+    fn put(&mut self, piece: Piece) {
+        match piece {
+            Piece::Mark { attribute, by } => {
+                self.marks.insert(attribute, by);
+            }
+            Piece::Facet { watermark, by, attributes } => {
+                self.facets.insert(watermark, Written { by, attributes });
+            }
+            Piece::Element { set, element } => {
+                self.sets.entry(set).or_default().insert(element);
+            }
+        }
+    }
+}
+
+/// Content as a text that is the same for equal content, so that two contents have the same order everywhere.
+fn canonical(attributes: &Attributes) -> String {
+    let mut value = json!(attributes);
+    value.sort_all_objects();
+    value.to_string()
+}

@@ -1,0 +1,80 @@
+//! A typed facet, into a state and out of it.
+
+use projection::{Facet, Piece, State};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::pieces::stamp;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Name {
+    name: Option<String>,
+    words: Vec<String>,
+}
+
+impl Facet for Name {
+    const WATERMARK: &'static str = "wa";
+    const ATTRIBUTES: &'static [&'static str] = &["name", "words"];
+    const TEXT_SETS: &'static [&'static str] = &["words"];
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Degrees(f64);
+
+impl Facet for Degrees {
+    const WATERMARK: &'static str = "wd";
+    const ATTRIBUTES: &'static [&'static str] = &["degrees"];
+}
+
+/// It has a member that it does not declare.
+#[derive(Serialize, Deserialize)]
+struct Undeclared {
+    name: String,
+    secret: String,
+}
+
+impl Facet for Undeclared {
+    const WATERMARK: &'static str = "wu";
+    const ATTRIBUTES: &'static [&'static str] = &["name", "other"];
+}
+
+#[test]
+fn a_facet_reads_back_as_it_was_written() {
+    let mut state = State::default();
+    let name = Name { name: None, words: vec!["a".to_owned()] };
+    state.apply([Piece::facet(&name, &stamp(1)).unwrap(), Piece::facet(&Degrees(38.0), &stamp(1)).unwrap()]);
+    assert_eq!(state.facet(), Ok(Some(name)));
+    assert_eq!(state.facet(), Ok(Some(Degrees(38.0))));
+    assert_eq!(state.watermark("wa"), Some(&stamp(1)));
+    assert_eq!(State::default().facet::<Name>(), Ok(None));
+}
+
+#[test]
+fn a_whole_number_is_one_number_however_it_is_written() {
+    assert_eq!(Piece::facet(&Degrees(-0.0), &stamp(1)).unwrap(), Piece::facet(&Degrees(0.0), &stamp(1)).unwrap());
+    let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(38.0), &stamp(1)).unwrap() else { panic!("a facet") };
+    assert_eq!(attributes["degrees"], json!(38));
+    let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(1e300), &stamp(1)).unwrap() else { panic!("a facet") };
+    assert_eq!(attributes["degrees"], json!(1e300));
+}
+
+#[test]
+fn an_attribute_that_is_not_declared_is_found_when_it_is_written() {
+    let undeclared = Undeclared { name: "n".to_owned(), secret: "s".to_owned() };
+    let error = Piece::facet(&undeclared, &stamp(1)).unwrap_err();
+    assert!(error.to_string().contains("`wu`") && !error.to_string().contains("secret"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_there() {
+    let attributes = [("name".into(), json!("n")), ("words".into(), json!(7))].into();
+    let mut state = State::default();
+    state.apply([
+        Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes },
+        Piece::facet(&Degrees(1.5), &stamp(1)).unwrap(),
+    ]);
+    assert_eq!(state.facet::<Name>().unwrap_err().attribute, "words");
+    assert_eq!(state.attribute::<String>("wa", "name").as_deref(), Some("n"));
+    assert_eq!(state.attribute::<String>("wa", "words"), None);
+    assert_eq!(state.facet(), Ok(Some(Degrees(1.5))));
+}

@@ -1,0 +1,8 @@
+//! The engine by itself: laws in memory, and the same in a table.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod facets;
+mod laws;
+mod pieces;
+mod table;
+mod views;

@@ -1,0 +1,166 @@
+//! The same rules in a table.
+
+use std::cell::Cell;
+
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+};
+use embedded_dynamodb::{Engine, Wire};
+use projection::dynamodb::{Applied, Item, Table, read_item, render};
+use projection::{Attributes, Effect, Piece, State, Unreadable};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::pieces::{VIEW, honest_pieces, stamp};
+
+struct World {
+    engine: Engine,
+    runtime: Runtime,
+}
+
+impl World {
+    fn create() -> Self {
+        let world = Self {
+            engine: Engine::start(),
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        };
+        let key = AttributeDefinition::builder().attribute_name(VIEW.key).attribute_type(ScalarAttributeType::S);
+        let create = world
+            .engine
+            .client()
+            .create_table()
+            .table_name("view")
+            .billing_mode(BillingMode::PayPerRequest)
+            .attribute_definitions(key.build().unwrap())
+            .key_schema(KeySchemaElement::builder().attribute_name(VIEW.key).key_type(KeyType::Hash).build().unwrap());
+        world.runtime.block_on(create.send()).unwrap();
+        world
+    }
+
+    fn table(&self) -> Table {
+        Table::new(self.engine.client(), "view", &VIEW)
+    }
+
+    fn table_over(&self, wire: &Wire) -> Table {
+        Table::new(self.engine.client_over(wire), "view", &VIEW)
+    }
+
+    fn state(&self, key: &str) -> State {
+        let found = self.runtime.block_on(self.table().find(key)).unwrap().unwrap_or_default();
+        assert_eq!(found.unreadable, []);
+        found.state
+    }
+}
+
+fn state(pieces: &[Piece]) -> State {
+    let mut state = State::default();
+    assert_eq!(state.apply(pieces.iter().cloned()), [], "an id stands for one content");
+    state
+}
+
+/// Some events come as events, others in partial views of two rebuilds, while both go on.
+#[test]
+fn events_and_partial_views_add_up_to_what_they_add_up_to_in_memory() {
+    let world = World::create();
+    let case = Cell::new(0);
+    let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
+    let histories = (honest_pieces(15), honest_pieces(15), honest_pieces(15));
+    runner
+        .run(&histories, |(live, some, others)| {
+            case.set(case.get() + 1);
+            let key = format!("key-{}", case.get());
+            world.runtime.block_on(async {
+                let table = world.table();
+                let _ = table.merge(&key, state(&some)).await.unwrap();
+                for piece in &live {
+                    let _ = table.apply(Effect { key: key.clone(), pieces: vec![piece.clone()] }).await.unwrap();
+                }
+                let _ = table.merge(&key, state(&others)).await.unwrap();
+                let _ = table.merge(&key, state(&some)).await.unwrap();
+            });
+            prop_assert_eq!(world.state(&key), state(&[live, some, others].concat()));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_partial_view_that_is_all_news_is_one_request() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let pieces = [
+        Piece::Mark { attribute: "Order1".into(), by: stamp(2) },
+        Piece::Facet {
+            watermark: "wa".into(),
+            by: stamp(1),
+            attributes: Attributes::from([("name".into(), json!("n"))]),
+        },
+        Piece::Facet {
+            watermark: "wb".into(),
+            by: stamp(2),
+            attributes: Attributes::from([("place".into(), json!(1))]),
+        },
+        Piece::Element { set: "steps".into(), element: "1".to_owned() },
+        Piece::Element { set: "steps".into(), element: "2".to_owned() },
+    ];
+    let merged = world.runtime.block_on(world.table_over(&wire).merge("1", state(&pieces))).unwrap();
+    assert_eq!((merged, wire.requests().len()), (Applied::Written, 1));
+    assert_eq!(world.state("1"), state(&pieces));
+}
+
+/// DynamoDB refuses an expression of more than 4 KB.
+#[test]
+fn a_partial_view_of_very_many_sources_goes_in_by_parts() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let marks = (0..100).map(|n| Piece::Mark { attribute: format!("Order{n:0>200}").into(), by: stamp(n) });
+    let elements = (0..100).map(|n| Piece::Element { set: "steps".into(), element: format!("{n:0>300}") });
+    let pieces: Vec<_> = marks.chain(elements).collect();
+    for pieces in pieces.chunks(40) {
+        let longest = render(&VIEW, pieces).condition_expression.unwrap_or_default().len();
+        assert!(longest < 4_096, "{longest}");
+    }
+    let merge = || world.runtime.block_on(world.table_over(&wire).merge("1", state(&pieces))).unwrap();
+    assert_eq!((merge(), wire.requests().len()), (Applied::Written, 3));
+    assert_eq!(world.state("1"), state(&pieces));
+    assert_eq!(merge(), Applied::Duplicate);
+}
+
+#[test]
+fn of_two_events_with_one_id_the_first_stays_in_the_table() {
+    let world = World::create();
+    let facet = |name: &str| Piece::Facet {
+        watermark: "wa".into(),
+        by: stamp(1),
+        attributes: Attributes::from([("name".into(), json!(name))]),
+    };
+    let apply = |name| {
+        let effect = Effect { key: "1".to_owned(), pieces: vec![facet(name)] };
+        world.runtime.block_on(world.table().apply(effect)).unwrap()
+    };
+    assert_eq!((apply("first"), apply("second")), (Applied::Written, Applied::Duplicate));
+    assert_eq!(world.state("1").attribute::<String>("wa", "name").as_deref(), Some("first"));
+}
+
+#[test]
+fn an_item_of_a_newer_version_is_read_as_far_as_it_is_known() {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let item = Item::from([
+        ("id".to_owned(), text("1")),
+        ("wa".to_owned(), AttributeValue::Bool(true)),
+        ("name".to_owned(), text("n")),
+        ("words".to_owned(), AttributeValue::Ns(vec!["1".to_owned()])),
+        ("steps".to_owned(), AttributeValue::N("1".to_owned())),
+        ("notes".to_owned(), AttributeValue::Ss(vec!["b".to_owned(), "a".to_owned()])),
+        ("Order1".to_owned(), text("0001")),
+        ("Ticket1".to_owned(), AttributeValue::N("1".to_owned())),
+        ("novelty".to_owned(), text("?")),
+        ("wz".to_owned(), text("0009")),
+    ]);
+    let found = read_item(&VIEW, item);
+    let unreadable = ["words", "wa", "steps", "Ticket1"].map(|name| Unreadable { attribute: name.to_owned() });
+    assert_eq!(found.unreadable, unreadable);
+    assert_eq!(found.state.attribute::<String>("wa", "name").as_deref(), Some("n"));
+    assert_eq!(found.state.set("notes").collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(found.state.marks().collect::<Vec<_>>(), [("Order1", &stamp(1))]);
+}

@@ -1,0 +1,36 @@
+//! What a view may not be.
+
+use projection::{Shape, View};
+
+const A: Shape = Shape { watermark: "wa", attributes: &["name"], text_sets: &[] };
+const B: Shape = Shape { watermark: "wb", attributes: &["name"], text_sets: &[] };
+
+#[track_caller]
+fn check(facets: &'static [Shape], sets: &'static [&'static str], marks: &'static [&'static str], fault: &str) {
+    assert_eq!(View { key: "id", facets, sets, marks }.check(), Err(fault.to_owned()));
+}
+
+#[test]
+fn a_view_with_distinct_names_is_right() {
+    assert_eq!(View { key: "id", facets: &[A], sets: &["steps"], marks: &["Order", "Ticket"] }.check(), Ok(()));
+}
+
+#[test]
+fn an_attribute_has_one_owner() {
+    check(&[A, B], &[], &[], "two parts of the view have the attribute `name`");
+    check(&[A], &["wa"], &[], "two parts of the view have the attribute `wa`");
+    check(&[A], &["id"], &[], "two parts of the view have the attribute `id`");
+}
+
+#[test]
+fn no_id_can_make_a_mark_into_something_else() {
+    check(&[A], &[], &["na"], "`name` begins as the names of the marks `na` do");
+    check(&[A], &[], &["Order", "OrderLine"], "`OrderLine` begins as the names of the marks `Order` do");
+    check(&[A], &[], &["Order", "Order"], "`Order` begins as the names of the marks `Order` do");
+    check(&[A], &[], &[""], "`name` begins as the names of the marks `` do");
+}
+
+#[test]
+fn a_name_can_be_an_alias() {
+    check(&[A], &["my-steps"], &[], "`my-steps` has more than letters, digits and underscores");
+}

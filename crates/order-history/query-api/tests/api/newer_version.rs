@@ -1,0 +1,132 @@
+//! Items that a newer version wrote, or that something damaged: each order is shown as far as this version can read it, and none
+//! fails the list it stands in.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::{Value, json};
+
+use crate::world::{Ask, TABLE, World, authorized, created, ids};
+
+/// Orders 1 to 20 of consumer 7, the twentieth the newest.
+async fn twenty_orders() -> World {
+    let world = World::create().await;
+    for n in 1..=20 {
+        world.project(&[created("7", n, 1_000 - n, "Ajanta"), authorized(n, 1_000 - n)]).await;
+    }
+    world
+}
+
+/// Gives an attribute of an order another value.
+async fn set(world: &World, order: u64, attribute: &str, value: AttributeValue) {
+    let update = world.engine.client().update_item().table_name(TABLE);
+    update
+        .key("orderId", AttributeValue::S(order.to_string()))
+        .update_expression("SET #attribute = :value")
+        .expression_attribute_names("#attribute", attribute)
+        .expression_attribute_values(":value", value)
+        .send()
+        .await
+        .unwrap();
+}
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+/// A page of all twenty, and the order, as it is shown there and by itself. Whatever it is, the other nineteen are as before.
+async fn shown(order: u64, attribute: &str, value: AttributeValue) -> (Value, Value) {
+    let world = twenty_orders().await;
+    let before = world.open().json("/orders?consumerId=7").await;
+    set(&world, order, attribute, value).await;
+    let after = world.open().json("/orders?consumerId=7").await;
+    assert_eq!(ids(std::slice::from_ref(&after)), ids(std::slice::from_ref(&before)), "{attribute}");
+    let mut changed = None;
+    for (before, after) in before["orders"].as_array().unwrap().iter().zip(after["orders"].as_array().unwrap()) {
+        if after["orderId"] == order.to_string() {
+            changed = Some(after.clone());
+        } else {
+            assert_eq!(after, before, "{attribute}");
+        }
+    }
+    let by_itself = world.open().json(&format!("/orders/{order}")).await;
+    (changed.unwrap(), by_itself)
+}
+
+/// The order in a list and by itself lacks just this.
+async fn check_left_out(attribute: &str, value: AttributeValue, members: &[&str]) {
+    let world = twenty_orders().await;
+    let mut expected = world.open().json("/orders/5").await;
+    for member in members {
+        expected.as_object_mut().unwrap().remove(*member);
+    }
+    let (mut entry, order) = shown(5, attribute, value).await;
+    assert_eq!(order, expected, "{attribute}");
+    entry["timeline"] = order["timeline"].clone();
+    assert_eq!(entry, expected, "{attribute}");
+}
+
+#[tokio::test]
+async fn an_unknown_status_is_passed_on_as_text() {
+    let (entry, order) = shown(5, "status", text("TELEPORTED")).await;
+    assert_eq!((&entry["status"], &order["status"]), (&json!("TELEPORTED"), &json!("TELEPORTED")));
+    assert_eq!(entry["restaurantName"], "Ajanta");
+}
+
+#[tokio::test]
+async fn an_unknown_attribute_changes_nothing() {
+    check_left_out("teleport", text("?"), &[]).await;
+    check_left_out("wz", AttributeValue::Bool(true), &[]).await;
+}
+
+#[tokio::test]
+async fn a_facet_of_the_wrong_type_is_left_out() {
+    check_left_out("status", AttributeValue::Bool(true), &["status"]).await;
+    check_left_out("orderTotal", text("a lot"), &["orderTotal"]).await;
+    check_left_out("payment", text("CHARGED"), &["payment"]).await;
+    check_left_out("schedule", AttributeValue::L(vec![]), &["delivery"]).await;
+    check_left_out("ticket", AttributeValue::Ns(vec!["1".to_owned()]), &["ticket"]).await;
+    check_left_out("readyBy", text("soon"), &["ticket"]).await;
+}
+
+#[tokio::test]
+async fn details_that_cannot_be_read_leave_whose_order_it_is_and_since_when() {
+    let details = ["restaurantId", "restaurantName", "lineItems"];
+    check_left_out("lineItems", AttributeValue::N("3".to_owned()), &details).await;
+    check_left_out("restaurantId", text("one"), &details).await;
+    check_left_out("keywords", AttributeValue::Bool(true), &details).await;
+}
+
+#[tokio::test]
+async fn a_revision_that_cannot_be_read_is_left_out() {
+    check_left_out("revisions", AttributeValue::Ss(vec!["?".to_owned()]), &[]).await;
+    check_left_out("revisions", AttributeValue::N("1".to_owned()), &[]).await;
+}
+
+/// Who may see an order does not depend on what else of it can be read.
+#[tokio::test]
+async fn an_order_with_damaged_details_is_still_its_consumers_only() {
+    let world = twenty_orders().await;
+    set(&world, 5, "lineItems", AttributeValue::Bool(true)).await;
+    let ask = |consumer: &str| Ask::get("/orders/5").claims(json!({"sub": consumer}));
+    assert_eq!(world.guarded().ask(ask("7")).await.status_code, 200);
+    assert_eq!(world.guarded().ask(ask("8")).await.status_code, 404);
+}
+
+/// All of it at once, in one page, with filters that read the damaged attributes.
+#[tokio::test]
+async fn a_page_with_damage_of_every_kind_has_all_its_orders() {
+    let world = twenty_orders().await;
+    set(&world, 2, "status", text("TELEPORTED")).await;
+    set(&world, 4, "teleport", text("?")).await;
+    set(&world, 6, "payment", text("CHARGED")).await;
+    set(&world, 8, "lineItems", AttributeValue::Bool(true)).await;
+    set(&world, 10, "timeline", AttributeValue::Bool(true)).await;
+    set(&world, 12, "ws", AttributeValue::Bool(true)).await;
+    set(&world, 14, "Order14", AttributeValue::Bool(true)).await;
+    let newest_first: Vec<_> = (1..=20).rev().map(|n| n.to_string()).collect();
+    let page = world.open().json("/orders?consumerId=7&pageSize=20").await;
+    assert_eq!(ids(&[page]), newest_first);
+    let pages = world.open().walk("/orders?consumerId=7&pageSize=3&keywords=soup", async || {}).await;
+    assert_eq!(ids(&pages), newest_first);
+    let approved = world.open().json("/orders?consumerId=7&status=APPROVED").await;
+    assert_eq!(ids(&[approved]).len(), 19);
+}
