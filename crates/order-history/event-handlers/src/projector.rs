@@ -17,14 +17,14 @@ use crate::outcome::Outcome;
 use crate::report::Report;
 use crate::{BatchFailed, Config, Failure};
 
-/// How many events of a batch are under way at once: all ten of a usual one. More would only wait for the same core, and each
+/// How many events of a batch are processed at once: all ten of a usual one. More would only wait for the same core, and each
 /// may open a connection, whose TLS handshake takes most of a millisecond of CPU.
 const CONCURRENCY: usize = 10;
 
-/// Kept back from the invocation's time when projecting: to complete the records and answer.
+/// Reserved at the end of the invocation's time, to complete the records and answer.
 const TO_COMPLETE: Duration = Duration::from_secs(1);
 
-/// Kept back from the invocation's time when completing: to answer.
+/// Reserved at the end of the invocation's time, to answer.
 const TO_ANSWER: Duration = Duration::from_millis(200);
 
 /// Projects the events of one type into the view.
@@ -57,7 +57,7 @@ impl Projector {
         }
     }
 
-    /// Projects a batch, and names the messages that must come again.
+    /// Projects a batch, and returns the messages that the queue must deliver again.
     pub async fn handle(
         &self,
         batch: SqsEvent,
@@ -114,7 +114,7 @@ struct Invocation<'a> {
 }
 
 impl Invocation<'_> {
-    /// Projects an event unless time runs out. A claim that comes back is to be completed.
+    /// Projects an event unless time runs out. If a claim is returned, the caller must complete it.
     async fn project_in_time(&self, delivery: Delivery, content: String) -> (Delivery, Outcome, Option<Claim>) {
         let project = self.project(&delivery.message, &content);
         let (outcome, claim) =
@@ -147,7 +147,7 @@ impl Invocation<'_> {
     ///
     /// The effects leave no result, so that COMPLETED is true whoever owns the claims by now, and they may be completed in
     /// one go. A record that stays in progress only costs the next duplicate an update that finds no news; it is no
-    /// reason to have the messages come again.
+    /// reason to process the messages again.
     async fn complete(&self, claims: Vec<Claim>) {
         let records = claims.len();
         let completed = timeout_at(self.leaving(TO_ANSWER), self.records.complete_all(claims)).await;
@@ -160,7 +160,7 @@ impl Invocation<'_> {
     }
 
     /// When to stop, to leave `time` for what follows: at the deadline Lambda ends the invocation without an answer, and
-    /// every message of the batch comes again.
+    /// the queue delivers every message of the batch again.
     fn leaving(&self, time: Duration) -> Instant {
         let left = self.deadline.duration_since(self.projector.clock.now()).unwrap_or_default();
         Instant::now() + left - time.min(left / 4)

@@ -29,7 +29,7 @@ pub struct Api {
     clock: Clock,
 }
 
-/// Kept back from the invocation's time when waiting for an event, to look once more and answer.
+/// Reserved at the end of the invocation's time, to read once more and answer.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 const JSON: &str = "application/json";
@@ -57,7 +57,7 @@ impl Resource {
         }
     }
 
-    /// Whether there can be such a resource.
+    /// Whether the path can name a resource: an order id must be a valid one.
     fn check(&self) -> Result<(), Problem> {
         let Self::Order(order_id) = self else { return Ok(()) };
         let mut parameters = Parameters::default();
@@ -83,7 +83,7 @@ impl Api {
         Self { orders, authorization: config.authorization, read_budget: config.read_budget, clock }
     }
 
-    /// Answers a request; whatever comes is answered.
+    /// Answers a request. It never fails: a malformed request is answered too.
     pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
@@ -165,7 +165,7 @@ impl Api {
         }
         let mut page = self.orders.find_order_history(&query).await?;
         if let Some(consistency) = &consistency {
-            // Read after the index, so that it is not the older of the two.
+            // Read after the index, so that it is never older than the page.
             let order_id = &consistency.token.order_id;
             let fresh = self.orders.find_order(order_id).await?;
             if let Some(fresh) = fresh.and_then(|found| OrderView::of(order_id.clone(), found)).filter(theirs) {
@@ -179,7 +179,7 @@ impl Api {
             tracing::error!(request_id, attribute, "an item whose key cannot be read is left out of the list");
         }
         let orders: Vec<_> = page.orders.iter().map(OrderEntry::from).collect();
-        // Not the token: the default `since` in it moves with every request.
+        // Not the token: it holds the default `since`, which moves with every request.
         let shown = format!("{} {:?}", json_text(&orders)?, page.next);
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
         let link = start_key.as_ref().map(|start_key| history::next_link(request.query_string(), start_key));
@@ -215,7 +215,7 @@ impl Api {
         }
     }
 
-    /// When to answer at the latest.
+    /// When to stop waiting and reading, so that the answer is sent before the deadline.
     fn latest_answer(&self, deadline: SystemTime) -> Instant {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
         Instant::now() + left.saturating_sub(CLOSING_TIME)

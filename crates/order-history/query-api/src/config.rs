@@ -12,7 +12,7 @@ pub struct Config {
     pub order_history_index: String,
     /// Who may see what.
     pub authorization: Authorization,
-    /// At most how many orders one request looks at, to fill a filtered page.
+    /// The most orders that one request reads to fill a filtered page.
     pub read_budget: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Read your writes: a request may name an event that the answer must have seen, and say how long it will wait for it.
+//! Read your writes: a request may name an event that the view must have seen, and how long to wait for it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::parameters::{Mistaken, Parameters};
 use crate::problem::{Problem, ProblemKind};
 use crate::request::Request;
 
-/// What a request asks for.
+/// The event that the view must have seen, and how long to wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Consistency {
     pub(crate) token: ConsistencyToken,
@@ -20,13 +20,13 @@ pub(crate) struct Consistency {
 
 pub(crate) const TOKEN: &str = "Consistency-Token";
 
-/// The longest wait.
+/// The longest wait, in seconds.
 pub(crate) const MAX_WAIT: u64 = 10;
 
-/// Between the first two looks at the item; it doubles from look to look.
+/// The pause after the first read of the item; it doubles from read to read.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Between two looks at the most.
+/// The longest pause between two reads.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
@@ -46,8 +46,8 @@ impl Consistency {
         Ok(Some(Self { token, wait }))
     }
 
-    /// The order of the token, once it has seen the event. `acceptable` says whether the caller may see it; one they may
-    /// not is the same to them as one that never comes.
+    /// Waits until the token's order has seen the event, and returns it. An order that is not `acceptable`, because the
+    /// caller may not see it, is reported as not yet seen.
     pub(crate) async fn wait_for_order(
         &self,
         orders: &OrderStore,
@@ -75,7 +75,7 @@ impl Consistency {
     }
 }
 
-/// `wait` among the preferences. One that cannot be met, or read, is to be ignored (RFC 7240, 2).
+/// The preference `wait`. A preference that cannot be met or read is ignored (RFC 7240, 2).
 fn wait(prefer: &str) -> Option<Duration> {
     let value = prefer.split(',').find_map(|preference| {
         let (name, value) = preference.split_once('=')?;

@@ -42,7 +42,7 @@ pub(crate) const MAX_PAGE_SIZE: usize = 100;
 pub(crate) const DEFAULT_PAGE_SIZE: usize = 20;
 pub(crate) const DEFAULT_DAYS: u64 = 30;
 
-/// Each word is a clause of the filter; ten are a search, more are a mistake.
+/// Each word is a clause of the filter expression.
 pub(crate) const MAX_KEYWORDS: usize = 10;
 
 /// Reads the parameters into a query, which looks at `read_budget` orders at most, and until `read_until`.
@@ -62,7 +62,7 @@ pub(crate) fn read_query(
     let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size);
     let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
 
-    // A token does not match parameters with a mistake in them, and is not to blame for it.
+    // A good token does not match parameters that have a mistake: only the mistake is reported.
     parameters.check()?;
     let (consumer_id, token) = (consumer_id?, token?);
     let fixed = token.as_ref().map(|token| token.since);
@@ -77,7 +77,7 @@ pub(crate) fn read_query(
     Ok(HistoryQuery { consumer_id, filter, page_size, after, read_budget, read_until })
 }
 
-/// A caller who is a consumer may leave it out.
+/// A caller who is a consumer may leave it out: then it is their own.
 fn read_consumer_id(parameters: &mut Parameters, caller: &Caller) -> Result<ConsumerId, Mistaken> {
     let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text))?;
     let needed = "is needed: say whose orders you want";

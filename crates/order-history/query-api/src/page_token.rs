@@ -8,7 +8,7 @@ use order_view::OrderStatus;
 use sha2::{Digest, Sha256};
 
 /// What a token holds: version, binding, `since` and position. It is not signed: whatever it says, the consumer is checked
-/// apart from it, so a forged one leads nowhere but to the forger's own orders.
+/// separately, so a forged token shows only orders that the caller may see anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageToken {
     binding: [u8; BINDING],
@@ -33,7 +33,7 @@ impl PageToken {
         Self { binding: binding(consumer_id, filter), since: filter.since, position }
     }
 
-    /// Whether this token goes on with the list of `filter` for this consumer.
+    /// Whether this token continues the list of this consumer and filter.
     pub(crate) fn continues(&self, consumer_id: &ConsumerId, filter: &Filter) -> bool {
         self.binding == binding(consumer_id, filter)
     }

@@ -1,4 +1,4 @@
-//! Parameters of a request: all are checked, so that the caller sees every mistake in one answer.
+//! Parameters of a request. All are checked, so that the client sees every mistake in one answer.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -20,7 +20,7 @@ pub(crate) struct Parameters {
 pub(crate) struct Mistaken(());
 
 impl Parameters {
-    /// Reads a query string in which only the names in `known` may stand.
+    /// Reads a query string. A parameter that is not in `known` is a mistake.
     pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
         let mut parameters = Self::default();
         for (name, value) in pairs(query_string) {
@@ -53,7 +53,7 @@ impl Parameters {
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, Mistaken> {
         let Some(values) = self.values.remove(name) else {
-            // A value that could not be decoded is not among the values: it is a mistake already.
+            // A value that could not be decoded is not in `values`; `read` has noted it as a mistake.
             return if self.has_mistake(name) { Err(Mistaken(())) } else { Ok(None) };
         };
         let [value] = values.as_slice() else {
@@ -77,7 +77,7 @@ impl Parameters {
     }
 
     pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) -> Mistaken {
-        // Whatever a client sends, what the answer repeats of it is bounded.
+        // Bounded, whatever a client sends.
         let parameter = name.chars().take(64).collect();
         let mistake = Mistake { parameter, location, detail: detail.to_string() };
         if self.mistakes.len() < MAX_MISTAKES && !self.mistakes.contains(&mistake) {
@@ -101,10 +101,10 @@ impl Parameters {
     }
 }
 
-/// More than there are parameters to make one in.
+/// There are fewer parameters than this, so that an honest client sees all its mistakes.
 const MAX_MISTAKES: usize = 20;
 
-/// The names and values of a query string, decoded; `None` for what is not UTF-8 then.
+/// The names and values of a query string, decoded; `None` where the result is not UTF-8.
 pub(crate) fn pairs(query_string: &str) -> impl Iterator<Item = (Option<String>, Option<String>)> {
     query_string.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
