@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use local::lambda::{Function, Settings};
+use lambda_host::lambda::{Function, Settings};
 
 use crate::dynamodb::{ORDERS, RECORDS};
 use crate::{Result, peers};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use local::lambda::Function;
+use lambda_host::lambda::Function;
 use order_events::EventType;
 use order_store::attribute::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME, ORDER_ID};
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lambda_host::queues;
+use lambda_host::route::Route;
 use order_events::EventType;
 use serde::Deserialize;
-
-use crate::queues;
-use crate::route::Route;
 
 const TEMPLATE: &str = include_str!("../template.json");
 

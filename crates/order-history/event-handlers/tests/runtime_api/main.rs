@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use embedded_dynamodb::Engine;
-use local::lambda::{Function, InvokeError, Settings};
+use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::{Event, EventType, Message};
 use order_store::OrderStore;
 use order_view::fold;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use embedded_dynamodb::Engine;
-use local::lambda::{Function, InvokeError, Settings};
+use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::EventType;
 use order_store::{Applied, OrderStore};
 use order_view::Effect;
