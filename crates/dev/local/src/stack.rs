@@ -16,9 +16,6 @@ use tokio::net::TcpListener;
 use crate::demo;
 use crate::template::{Function, Projection, Template};
 
-const ORDERS: &str = "ftgo-order-history";
-const RECORDS: &str = "ftgo-order-history-idempotency";
-
 /// How many requests the HTTP API serves at once.
 const HTTP_CONCURRENCY: usize = 4;
 
@@ -277,11 +274,14 @@ impl Stack {
 
 /// Creates the tables that are not there; says whether the orders' was one of them.
 pub(crate) async fn create_tables(engine: &Engine) -> Result<bool, StartError> {
+    let tables = Template::read()?.tables()?;
     let client = engine.client();
-    let created = order_store::table::create_if_missing(&client, ORDERS)
+    let created = order_store::table::create_if_missing(&client, &tables.order_history_table)
         .await
         .map_err(|error| StartError::Tables(error.into()))?;
-    idempotency::create_table(&client, RECORDS).await.map_err(|error| StartError::Tables(error.into()))?;
+    idempotency::create_table(&client, &tables.idempotency_table)
+        .await
+        .map_err(|error| StartError::Tables(error.into()))?;
     Ok(created)
 }
 

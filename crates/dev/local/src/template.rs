@@ -58,10 +58,25 @@ pub struct Function {
     pub environment: BTreeMap<String, String>,
 }
 
+/// The names of the tables: the variables of a handler's environment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Tables {
+    /// The view's table.
+    pub order_history_table: String,
+    /// The idempotency records' table.
+    pub idempotency_table: String,
+}
+
 impl Template {
     /// Reads it. It is part of this binary.
     pub fn read() -> serde_json::Result<Self> {
         serde_json::from_str(TEMPLATE)
+    }
+
+    /// The names of the tables.
+    pub fn tables(self) -> serde_json::Result<Tables> {
+        serde_json::from_value(self.projection.handler.environment.into_iter().collect())
     }
 }
 

@@ -12,6 +12,12 @@ use serde_json::Value;
 
 pub use arbitrary::arbitrary;
 
+/// The view's table, as `template.yaml` names it. For tests: a function has the name from its environment.
+pub const ORDER_HISTORY_TABLE: &str = "ftgo-order-history";
+
+/// The idempotency records' table, as `template.yaml` names it.
+pub const IDEMPOTENCY_TABLE: &str = "ftgo-order-history-idempotency";
+
 /// A file of `events/`, by its name without `.json`.
 #[must_use]
 pub fn sample(name: &str) -> Value {

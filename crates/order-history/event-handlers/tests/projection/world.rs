@@ -12,12 +12,10 @@ use event_handlers::{BatchFailed, Config, Projector};
 use order_events::{Event, EventType, OrderId};
 use order_store::OrderStore;
 use order_view::OrderView;
-use sample_events::story;
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, story};
 use serde_json::{Value, json};
 
-const ORDERS: &str = "ftgo-order-history";
 const SECOND_VIEW: &str = "ftgo-order-history-2";
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// How long an invocation may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,17 +31,17 @@ impl World {
     pub(crate) async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
-        for table in [ORDERS, SECOND_VIEW] {
+        for table in [ORDER_HISTORY_TABLE, SECOND_VIEW] {
             order_store::table::create(&client, table).unwrap().send().await.unwrap();
         }
-        idempotency::create_table(&client, RECORDS).await.unwrap();
+        idempotency::create_table(&client, IDEMPOTENCY_TABLE).await.unwrap();
         let clock = Arc::default();
         Self { engine, client, clock }
     }
 
     /// A function for one event type whose requests go over `wire`.
     pub(crate) fn function(&self, event_type: EventType, wire: &Wire) -> Function {
-        self.function_of(ORDERS, event_type, wire)
+        self.function_of(ORDER_HISTORY_TABLE, event_type, wire)
     }
 
     /// The same for a second view of the same events, with the same records' table.
@@ -52,7 +50,11 @@ impl World {
     }
 
     fn function_of(&self, view: &str, event_type: EventType, wire: &Wire) -> Function {
-        let config = Config { event_type, order_history_table: view.to_owned(), idempotency_table: RECORDS.to_owned() };
+        let config = Config {
+            event_type,
+            order_history_table: view.to_owned(),
+            idempotency_table: IDEMPOTENCY_TABLE.to_owned(),
+        };
         let clock = Arc::clone(&self.clock);
         let now = Arc::new(move || time(&clock));
         Function {
@@ -67,7 +69,7 @@ impl World {
     }
 
     pub(crate) async fn view(&self, order_id: &OrderId) -> Option<OrderView> {
-        OrderStore::new(self.client.clone(), ORDERS).find_order(order_id).await.unwrap()
+        OrderStore::new(self.client.clone(), ORDER_HISTORY_TABLE).find_order(order_id).await.unwrap()
     }
 
     pub(crate) async fn second_view(&self, order_id: &OrderId) -> Option<OrderView> {

@@ -8,10 +8,8 @@ use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::EventType;
 use order_store::{Applied, OrderStore};
 use order_view::Effect;
-use sample_events::{sample, story};
+use sample_events::{ORDER_HISTORY_TABLE, sample, story};
 use serde_json::Value;
-
-const TABLE: &str = "ftgo-order-history";
 
 /// A function over a table that has the story, with these variables besides.
 async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
@@ -31,8 +29,8 @@ async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
 async fn told() -> Engine {
     let engine = Engine::start();
     let client = engine.client();
-    order_store::table::create_if_missing(&client, TABLE).await.unwrap();
-    let store = OrderStore::new(client, TABLE);
+    order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
+    let store = OrderStore::new(client, ORDER_HISTORY_TABLE);
     for event in story() {
         let _: Applied = store.apply(Effect::of(&event)).await.unwrap();
     }
@@ -46,7 +44,7 @@ fn body(answer: &Value) -> Value {
 #[tokio::test]
 async fn the_sample_requests_get_their_answers() {
     let engine = told().await;
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
 
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
@@ -68,7 +66,7 @@ async fn the_sample_requests_get_their_answers() {
 #[tokio::test]
 async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     let engine = told().await;
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     function.invoke(sample("query-history")).await.unwrap();
     let log = function.stop().await.unwrap().join("\n");
     let line: Value = serde_json::from_str(&log).unwrap();
@@ -85,8 +83,11 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
     let engine = Engine::start();
     let bad = [
         (vec![], "ORDER_HISTORY_TABLE is not set: set it to"),
-        (vec![("ORDER_HISTORY_TABLE", TABLE), ("AUTHORIZATION", "no")], "AUTHORIZATION must be jwt"),
-        (vec![("ORDER_HISTORY_TABLE", TABLE), ("READ_BUDGET", "0")], "READ_BUDGET must be a whole number"),
+        (vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("AUTHORIZATION", "no")], "AUTHORIZATION must be jwt"),
+        (
+            vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("READ_BUDGET", "0")],
+            "READ_BUDGET must be a whole number",
+        ),
     ];
     for (variables, text) in bad {
         let function = function(&engine, &variables).await;
