@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use local::lambda::{Function, Settings};
+use lambda_host::lambda::{Function, Settings};
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
 
-use crate::dynamodb::{ORDERS, RECORDS};
 use crate::{Result, peers};
 
 /// A handler of our events that Lambda could run.
@@ -88,8 +88,8 @@ impl Connection {
             ("AWS_ACCESS_KEY_ID", "local".to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
             ("AWS_ENDPOINT_URL_DYNAMODB", self.endpoint.clone()),
-            ("ORDER_HISTORY_TABLE", ORDERS.to_owned()),
-            ("IDEMPOTENCY_TABLE", RECORDS.to_owned()),
+            ("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE.to_owned()),
+            ("IDEMPOTENCY_TABLE", IDEMPOTENCY_TABLE.to_owned()),
         ];
         if let Some(root) = &self.root {
             // The SDKs of Python and of Rust read the first, Node the second.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use local::lambda::Function;
+use lambda_host::lambda::Function;
 use order_events::EventType;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! What the queues bring: the events of fresh orders, typical ones with three line items, in batches.
 
 use order_events::EventType;
+use sample_events::{message_of_order, story_messages};
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -27,9 +28,9 @@ impl Messages {
     /// Reads the samples. The first event happens at `now`.
     pub fn starting_at(now: u64) -> Result<Self> {
         let mut samples = Vec::new();
-        for message in sample_events::sample("story").as_array().ok_or("the story is no list")? {
+        for message in story_messages() {
             let event_type = message["headers"]["event-type"].as_str().unwrap_or_default().parse();
-            samples.push((event_type.map_err(|error| format!("a sample {error}"))?, message.clone()));
+            samples.push((event_type.map_err(|error| format!("a sample {error}"))?, message));
         }
         Ok(Self { samples, now, orders: 1_000_000 })
     }
@@ -52,18 +53,8 @@ impl Messages {
             .iter()
             .rfind(|(of, _)| *of == event_type)
             .ok_or_else(|| format!("no {event_type} in the story"))?;
-        let mut message = sample.clone();
-        message["headers"]["ID"] = format!("{:016x}-{:016x}", self.now, 0x0242_ac12_0008_0001_u64).into();
-        let mut payload: Value = serde_json::from_str(message["payload"].as_str().unwrap_or_default())?;
-        // A payment or a delivery has an id of its own, and names its order.
-        if payload.get("orderId").is_some() {
-            payload["orderId"] = order_id.into();
-            message["payload"] = payload.to_string().into();
-        } else {
-            message["headers"]["event-aggregate-id"] = order_id.into();
-            message["headers"]["PARTITION_ID"] = order_id.into();
-        }
-        Ok(message.to_string())
+        let id = format!("{:016x}-{:016x}", self.now, 0x0242_ac12_0008_0001_u64).parse()?;
+        Ok(message_of_order(sample, id, order_id, None).to_string())
     }
 
     /// The next event of each of these orders, as Lambda hands a batch of a queue to its function.

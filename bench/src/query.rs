@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use local::lambda::Function;
+use lambda_host::lambda::Function;
 use order_events::EventType;
 use order_view::VIEW;
 use order_view::facet::{CONSUMER_ID, KEYWORDS, ORDER_CREATION_TIME};
+use sample_events::ORDER_HISTORY_TABLE;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::contender::{Connection, Contender};
-use crate::dynamodb::{DynamoDb, ORDERS};
+use crate::dynamodb::DynamoDb;
 use crate::fleet::{Effort, Fleet};
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::projection::{Pace, PerEvent};
@@ -164,7 +165,8 @@ pub async fn typical_order(contender: &Contender, dynamodb: &DynamoDb, messages:
 /// An order's item.
 pub async fn item_of(client: &Client, order_id: &str) -> Result<Item> {
     let key = AttributeValue::S(order_id.to_owned());
-    let found = client.get_item().table_name(ORDERS).key(VIEW.key, key).consistent_read(true).send().await?;
+    let found =
+        client.get_item().table_name(ORDER_HISTORY_TABLE).key(VIEW.key, key).consistent_read(true).send().await?;
     Ok(found.item.ok_or_else(|| format!("no order {order_id}"))?)
 }
 
@@ -179,7 +181,7 @@ pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -
     stream::iter(numbers.chunks(WRITTEN_AT_ONCE).map(<[usize]>::to_vec))
         .map(|numbers| async move {
             let writes = numbers.into_iter().map(|number| write(like, consumer, number)).collect::<Result<Vec<_>>>()?;
-            client.batch_write_item().request_items(ORDERS, writes).send().await?;
+            client.batch_write_item().request_items(ORDER_HISTORY_TABLE, writes).send().await?;
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
         })
         .buffer_unordered(4)

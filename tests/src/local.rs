@@ -10,6 +10,7 @@ use aws_smithy_http_client::Builder as HttpClientBuilder;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use order_events::EventType;
+use sample_events::IDEMPOTENCY_TABLE;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -18,8 +19,6 @@ use uuid::Uuid;
 use crate::aws::Aws;
 use crate::order::Told;
 use crate::system::{Place, System, eventually};
-
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// The process of `make run` and its data, which go with this value.
 #[derive(Debug)]
@@ -183,11 +182,11 @@ impl Place for Local {
 
     /// Without the records' table no function can work.
     async fn break_down(system: &System<Self>, _: EventType) {
-        system.tables().delete_table().table_name(RECORDS).send().await.unwrap();
+        system.tables().delete_table().table_name(IDEMPOTENCY_TABLE).send().await.unwrap();
     }
 
     async fn mend(system: &System<Self>, _: EventType) {
-        idempotency::create_table(&system.tables(), RECORDS).await.unwrap();
+        idempotency::create_table(&system.tables(), IDEMPOTENCY_TABLE).await.unwrap();
     }
 
     async fn redrive(system: &System<Self>, event_type: EventType) {

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use order_events::{ConsistencyToken, Event, EventType, Message, OrderId};
 use order_view::{OrderView, fold};
 use projection::Found;
-use sample_events::story_messages;
-use serde_json::{Value, json};
+use sample_events::{message_of_order, story_messages};
+use serde_json::Value;
 use uuid::Uuid;
 
 /// An event, and the message that tells it.
@@ -32,6 +32,14 @@ pub struct Order {
     pub story: Vec<Told>,
 }
 
+impl Told {
+    fn new(message: &Value) -> Self {
+        let type_name = message["headers"]["event-type"].as_str().unwrap().to_owned();
+        let body = message.to_string();
+        Self { event: Message::parse(&body).unwrap().event, body, type_name }
+    }
+}
+
 impl Order {
     /// An order that nobody has made yet, of this consumer, created so many minutes ago.
     #[must_use]
@@ -39,10 +47,11 @@ impl Order {
         let id = Uuid::new_v4().to_string();
         let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let created = now - minutes_ago * 60_000;
-        let messages = story_messages();
-        let story = messages.iter().zip(0..);
-        let story =
-            story.map(|(message, second)| told_of(&id, consumer_id, created + second * 1_000, message)).collect();
+        let told = |(message, second): (&Value, u64)| {
+            let event_id = format!("{:016x}-{:016x}", created + second * 1_000, number()).parse().unwrap();
+            Told::new(&message_of_order(message, event_id, &id, Some(consumer_id)))
+        };
+        let story = story_messages().iter().zip(0..).map(told).collect();
         Self { id: id.parse().unwrap(), consumer_id: consumer_id.to_owned(), story }
     }
 
@@ -73,25 +82,6 @@ impl Order {
 #[must_use]
 pub fn consumer() -> String {
     format!("consumer-{}", Uuid::new_v4())
-}
-
-/// The same as `message` says, of another order, consumer and time, in an event of its own.
-fn told_of(order_id: &str, consumer_id: &str, at: u64, message: &Value) -> Told {
-    let mut message = message.clone();
-    let mut payload: Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
-    if payload["orderId"].is_string() {
-        payload["orderId"] = json!(order_id);
-    } else {
-        message["headers"]["event-aggregate-id"] = json!(order_id);
-    }
-    if payload["orderDetails"].is_object() {
-        payload["orderDetails"]["consumerId"] = json!(consumer_id);
-    }
-    message["payload"] = json!(payload.to_string());
-    message["headers"]["ID"] = json!(format!("{at:016x}-{:016x}", number()));
-    let type_name = message["headers"]["event-type"].as_str().unwrap().to_owned();
-    let body = message.to_string();
-    Told { event: Message::parse(&body).unwrap().event, body, type_name }
 }
 
 /// A number that no other event has, of this run or another.

@@ -11,10 +11,10 @@ use hyper::http::request::{Parts, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use sample_events::IDEMPOTENCY_TABLE;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::RECORDS;
 use super::server::{Answers, operation};
 use crate::Result;
 
@@ -73,7 +73,7 @@ impl Tally {
             let of_table = table["Table"]["CapacityUnits"].as_f64().unwrap_or_default();
             let indexes = table["GlobalSecondaryIndexes"].as_object().into_iter().flat_map(|indexes| indexes.values());
             units.index += indexes.filter_map(|index| index["CapacityUnits"].as_f64()).sum::<f64>();
-            if table["TableName"] == RECORDS {
+            if table["TableName"] == IDEMPOTENCY_TABLE {
                 units.records += of_table;
             } else {
                 units.orders += of_table;
@@ -156,6 +156,7 @@ impl Answers for Meter {
 
 #[cfg(test)]
 mod tests {
+    use sample_events::ORDER_HISTORY_TABLE;
     use serde_json::json;
 
     use super::*;
@@ -164,10 +165,11 @@ mod tests {
     fn units_are_told_apart_by_what_they_were_spent_on() {
         let mut tally = Tally::default();
         let order = json!({
-            "TableName": "ftgo-order-history", "CapacityUnits": 3.0,
+            "TableName": ORDER_HISTORY_TABLE, "CapacityUnits": 3.0,
             "Table": {"CapacityUnits": 2.0}, "GlobalSecondaryIndexes": {"by-consumer": {"CapacityUnits": 1.0}},
         });
-        let records = json!([{"TableName": RECORDS, "CapacityUnits": 10.0, "Table": {"CapacityUnits": 10.0}}]);
+        let records =
+            json!([{"TableName": IDEMPOTENCY_TABLE, "CapacityUnits": 10.0, "Table": {"CapacityUnits": 10.0}}]);
         tally.add("UpdateItem", Some(&order));
         tally.add("BatchWriteItem", Some(&records));
         tally.add("PutItem", None);

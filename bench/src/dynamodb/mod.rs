@@ -14,6 +14,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use aws_smithy_http_client::Builder;
 use embedded_dynamodb::Engine;
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -24,10 +25,6 @@ use crate::Result;
 use meter::Meter;
 use stub::Stub;
 
-/// The view's table.
-pub const ORDERS: &str = "ftgo-order-history";
-/// The idempotency records' table.
-pub const RECORDS: &str = "ftgo-order-history-idempotency";
 /// What this program is told to be DynamoDB's side.
 pub const COMMAND: &str = "dynamodb";
 
@@ -76,8 +73,8 @@ impl DynamoDb {
         let endpoints = answers.next_line().await?.ok_or("DynamoDB's side did not start")?;
         let endpoints: Endpoints = serde_json::from_str(&endpoints)?;
         let client = client(&endpoints.engine);
-        order_store::table::create_if_missing(&client, ORDERS).await?;
-        idempotency::create_table(&client, RECORDS).await?;
+        order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await?;
+        idempotency::create_table(&client, IDEMPOTENCY_TABLE).await?;
         Ok(Self { endpoints, _process: process, questions, answers })
     }
 

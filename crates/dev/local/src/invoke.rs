@@ -2,10 +2,10 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 
+use lambda_host::lambda::{Answer, Function};
 use order_events::EventType;
 use serde_json::Value;
 
-use crate::lambda::{Answer, Function};
 use crate::stack::{Config, StartError, create_tables};
 use crate::template::{self, Projection, Template};
 

@@ -7,8 +7,7 @@ use lambda_boot::with_causes;
 use local::invoke::{Invoked, invoke};
 use local::stack::{Authorization, Config, Stack};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::level_filters::LevelFilter;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
 
@@ -18,8 +17,8 @@ const USAGE: &str =
 #[tokio::main]
 async fn main() -> ExitCode {
     // What a function failed at is told as it happens; standard output is for what to do next.
-    let ours = Targets::new().with_target("local", LevelFilter::WARN);
-    tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(ours).init();
+    let host = Targets::new().with_target("lambda_host", LevelFilter::WARN);
+    tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(host).init();
     // A signal drops the system: the engine's thread and the functions' processes end with it.
     let ended = tokio::select! {
         ended = run() => ended,

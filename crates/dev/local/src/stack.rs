@@ -5,22 +5,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use axum::http::HeaderMap;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use embedded_dynamodb::Engine;
+use lambda_host::lambda::Settings;
+use lambda_host::mapping::Mapping;
+use lambda_host::queues::{self, Queue, QueueError, Queues};
+use lambda_host::{REGION, gateway};
 use order_events::{EventType, Timestamp};
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::lambda::Settings;
-use crate::mapping::Mapping;
-use crate::queues::{self, Queue, QueueError, Queues, REGION};
+use crate::demo;
 use crate::template::{Function, Projection, Template};
-use crate::{demo, gateway};
-
-const ORDERS: &str = "ftgo-order-history";
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// How many requests the HTTP API serves at once.
 const HTTP_CONCURRENCY: usize = 4;
@@ -203,7 +197,8 @@ impl Stack {
         let mut query_api = self.config.function(&template.http.query_api, &self.engine.endpoint())?;
         query_api.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
         let routes = template.http.routes;
-        let http = gateway::serve(self.http.listener, query_api, HTTP_CONCURRENCY, routes, unverified_claims);
+        let authorizer = gateway::unverified_claims;
+        let http = gateway::serve(self.http.listener, query_api, HTTP_CONCURRENCY, routes, authorizer);
         let sqs = self.queues.serve(self.sqs.listener);
         tokio::select! {
             served = http => served.map_err(|source| StartError::Io { what: "serve HTTP".to_owned(), source }),
@@ -279,11 +274,14 @@ impl Stack {
 
 /// Creates the tables that are not there; says whether the orders' was one of them.
 pub(crate) async fn create_tables(engine: &Engine) -> Result<bool, StartError> {
+    let tables = Template::read()?.tables()?;
     let client = engine.client();
-    let created = order_store::table::create_if_missing(&client, ORDERS)
+    let created = order_store::table::create_if_missing(&client, &tables.order_history_table)
         .await
         .map_err(|error| StartError::Tables(error.into()))?;
-    idempotency::create_table(&client, RECORDS).await.map_err(|error| StartError::Tables(error.into()))?;
+    idempotency::create_table(&client, &tables.idempotency_table)
+        .await
+        .map_err(|error| StartError::Tables(error.into()))?;
     Ok(created)
 }
 
@@ -344,14 +342,6 @@ impl Port {
     fn url(&self) -> String {
         format!("http://{}", self.address)
     }
-}
-
-/// The claims of a bearer token, as API Gateway's JWT authorizer hands them over after it has checked the token.
-fn unverified_claims(headers: &HeaderMap) -> Option<Value> {
-    let token = headers.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")?;
-    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
-    claims.is_object().then(|| json!({"jwt": {"claims": claims, "scopes": null}}))
 }
 
 fn now() -> Timestamp {

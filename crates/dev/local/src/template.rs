@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lambda_host::queues;
+use lambda_host::route::Route;
 use order_events::EventType;
 use serde::Deserialize;
-
-use crate::queues;
-use crate::route::Route;
 
 const TEMPLATE: &str = include_str!("../template.json");
 
@@ -59,10 +58,25 @@ pub struct Function {
     pub environment: BTreeMap<String, String>,
 }
 
+/// The names of the tables: the variables of a handler's environment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Tables {
+    /// The view's table.
+    pub order_history_table: String,
+    /// The idempotency records' table.
+    pub idempotency_table: String,
+}
+
 impl Template {
     /// Reads it. It is part of this binary.
     pub fn read() -> serde_json::Result<Self> {
         serde_json::from_str(TEMPLATE)
+    }
+
+    /// The names of the tables.
+    pub fn tables(self) -> serde_json::Result<Tables> {
+        serde_json::from_value(self.projection.handler.environment.into_iter().collect())
     }
 }
 

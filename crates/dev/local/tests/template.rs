@@ -4,10 +4,8 @@
 use embedded_dynamodb::Engine;
 use local::template::{Projection, Template};
 use order_events::EventType;
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
 use serde_json::{Value, json};
-
-const ORDERS: &str = "ftgo-order-history";
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 fn rendered() -> Value {
     serde_json::from_str(include_str!("../template.json")).unwrap()
@@ -69,10 +67,10 @@ async fn described(engine: &Engine, name: &str) -> Value {
 async fn the_tables_are_those_that_the_code_creates() {
     let engine = Engine::start();
     let client = engine.client();
-    order_store::table::create_if_missing(&client, ORDERS).await.unwrap();
-    idempotency::create_table(&client, RECORDS).await.unwrap();
-    assert_eq!(described(&engine, ORDERS).await, table(ORDERS));
-    assert_eq!(described(&engine, RECORDS).await, table(RECORDS));
+    order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
+    idempotency::create_table(&client, IDEMPOTENCY_TABLE).await.unwrap();
+    assert_eq!(described(&engine, ORDER_HISTORY_TABLE).await, table(ORDER_HISTORY_TABLE));
+    assert_eq!(described(&engine, IDEMPOTENCY_TABLE).await, table(IDEMPOTENCY_TABLE));
 }
 
 #[test]
@@ -80,10 +78,10 @@ fn every_event_type_has_a_queue_and_a_handler_of_its_name() {
     for &event_type in EventType::ALL {
         let projection = Projection::of(event_type).unwrap();
         assert_eq!(projection.handler.handler, event_type.name());
-        assert_eq!(projection.queue.name, format!("{ORDERS}-{event_type}"));
+        assert_eq!(projection.queue.name, format!("{ORDER_HISTORY_TABLE}-{event_type}"));
         assert_eq!(projection.queue.redrive.unwrap().dead_letter_queue, projection.dead_letter_queue.name);
-        assert_eq!(projection.handler.environment["ORDER_HISTORY_TABLE"], ORDERS);
-        assert_eq!(projection.handler.environment["IDEMPOTENCY_TABLE"], RECORDS);
+        assert_eq!(projection.handler.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);
+        assert_eq!(projection.handler.environment["IDEMPOTENCY_TABLE"], IDEMPOTENCY_TABLE);
     }
 }
 
@@ -91,7 +89,7 @@ fn every_event_type_has_a_queue_and_a_handler_of_its_name() {
 fn the_http_api_is_read() {
     let http = Template::read().unwrap().http;
     assert_eq!(http.query_api.binary(), "query-api");
-    assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDERS);
+    assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);
     let route = http.routes.iter().find(|route| route.key == "ANY /orders/{orderId}").unwrap();
     assert_eq!(route.authorization, "JWT");
 }

@@ -7,10 +7,16 @@ mod arbitrary;
 use std::collections::HashSet;
 use std::path::Path;
 
-use order_events::{Event, EventType, Message, OrderId};
+use order_events::{Event, EventId, EventType, Message, OrderId};
 use serde_json::Value;
 
 pub use arbitrary::arbitrary;
+
+/// The view's table, as `template.yaml` names it. For tests: a function has the name from its environment.
+pub const ORDER_HISTORY_TABLE: &str = "ftgo-order-history";
+
+/// The idempotency records' table, as `template.yaml` names it.
+pub const IDEMPOTENCY_TABLE: &str = "ftgo-order-history-idempotency";
 
 /// A file of `events/`, by its name without `.json`.
 #[must_use]
@@ -49,20 +55,57 @@ pub fn of_type(event_type: EventType) -> Event {
     story().into_iter().rfind(|event| event.event_type() == event_type).unwrap()
 }
 
-/// The same event, told of another order.
+/// The same event of another order. Its id stays.
 #[must_use]
 pub fn of_order(event: &Event, order_id: &OrderId) -> Event {
-    let mut message: Value = serde_json::from_str(&event.to_message().unwrap()).unwrap();
+    let message = serde_json::from_str(&event.to_message().unwrap()).unwrap();
+    read(&message_of_order(&message, event.id, order_id.as_str(), None).to_string())
+}
+
+/// The same message of another order, with the event's id, its date and, where one is given, the consumer who ordered.
+#[must_use]
+pub fn message_of_order(message: &Value, id: EventId, order_id: &str, consumer_id: Option<&str>) -> Value {
+    let mut message = message.clone();
     let mut payload: Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
-    if payload["orderId"].is_string() {
-        payload["orderId"] = order_id.as_str().into();
-        message["payload"] = payload.to_string().into();
+    let headers = &mut message["headers"];
+    headers["ID"] = id.to_string().into();
+    headers["DATE"] = id.time().unwrap().to_http_date().into();
+    // A payment or a delivery has an id of its own, and names its order.
+    if payload.get("orderId").is_some() {
+        payload["orderId"] = order_id.into();
     } else {
-        message["headers"]["event-aggregate-id"] = order_id.as_str().into();
+        headers["event-aggregate-id"] = order_id.into();
+        headers["PARTITION_ID"] = order_id.into();
     }
-    read(&message.to_string())
+    if let (Some(details), Some(consumer_id)) = (payload.get_mut("orderDetails"), consumer_id) {
+        details["consumerId"] = consumer_id.into();
+    }
+    message["payload"] = payload.to_string().into();
+    message
 }
 
 fn read(message: &str) -> Event {
     Message::parse(message).unwrap().event
+}
+
+#[cfg(test)]
+mod tests {
+    use order_events::Payload;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_message_of_the_story_can_be_of_another_order() {
+        let id = "0000019ccd52c800-0000000000000001".parse().unwrap();
+        for message in story_messages() {
+            let message = message_of_order(&message, id, "7", Some("8"));
+            assert_eq!(message["headers"]["DATE"], json!("Sun, 08 Mar 2026 12:01:20 +0000"));
+            let event = read(&message.to_string());
+            assert_eq!((event.id, event.order_id().as_str()), (id, "7"));
+            if let Payload::OrderCreated(created) = event.payload {
+                assert_eq!(created.order_details.consumer_id.as_str(), "8");
+            }
+        }
+    }
 }

@@ -13,12 +13,10 @@ use lambda_boot::Clock;
 use order_events::{Event, EventType, OrderId};
 use order_store::OrderStore;
 use projection::State;
-use sample_events::story;
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, story};
 use serde_json::{Value, json};
 
-const ORDERS: &str = "ftgo-order-history";
 const SECOND_VIEW: &str = "ftgo-order-history-2";
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 /// How long an invocation may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,17 +32,17 @@ impl World {
     pub(crate) async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
-        for table in [ORDERS, SECOND_VIEW] {
+        for table in [ORDER_HISTORY_TABLE, SECOND_VIEW] {
             order_store::table::create(&client, table).unwrap().send().await.unwrap();
         }
-        idempotency::create_table(&client, RECORDS).await.unwrap();
+        idempotency::create_table(&client, IDEMPOTENCY_TABLE).await.unwrap();
         let clock = Arc::default();
         Self { engine, client, clock }
     }
 
     /// A function for one event type whose requests go over `wire`.
     pub(crate) fn function(&self, event_type: EventType, wire: &Wire) -> Function {
-        self.function_of(ORDERS, event_type, wire)
+        self.function_of(ORDER_HISTORY_TABLE, event_type, wire)
     }
 
     /// The same for a second view of the same events, with the same records' table.
@@ -53,7 +51,11 @@ impl World {
     }
 
     fn function_of(&self, view: &str, event_type: EventType, wire: &Wire) -> Function {
-        let config = Config { event_type, order_history_table: view.to_owned(), idempotency_table: RECORDS.to_owned() };
+        let config = Config {
+            event_type,
+            order_history_table: view.to_owned(),
+            idempotency_table: IDEMPOTENCY_TABLE.to_owned(),
+        };
         let clock = Arc::clone(&self.clock);
         let now = Clock::from_fn(move || time(&clock));
         Function {
@@ -68,7 +70,7 @@ impl World {
     }
 
     pub(crate) async fn state(&self, order_id: &OrderId) -> Option<State> {
-        self.state_in(ORDERS, order_id).await
+        self.state_in(ORDER_HISTORY_TABLE, order_id).await
     }
 
     pub(crate) async fn second_state(&self, order_id: &OrderId) -> Option<State> {

@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use embedded_dynamodb::Engine;
-use local::lambda::{Function, InvokeError, Settings};
+use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::{Event, EventType, Message};
 use order_store::OrderStore;
 use order_view::fold;
-use sample_events::sample;
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, sample};
 use serde_json::{Value, json};
-
-const ORDERS: &str = "ftgo-order-history";
-const RECORDS: &str = "ftgo-order-history-idempotency";
 
 #[tokio::test]
 async fn all_functions_take_their_sample_event_and_leave_its_effect() {
@@ -134,15 +131,15 @@ impl Account {
     async fn create() -> Self {
         let engine = Engine::start();
         let client = engine.client();
-        order_store::table::create(&client, ORDERS).unwrap().send().await.unwrap();
-        idempotency::create_table(&client, RECORDS).await.unwrap();
+        order_store::table::create(&client, ORDER_HISTORY_TABLE).unwrap().send().await.unwrap();
+        idempotency::create_table(&client, IDEMPOTENCY_TABLE).await.unwrap();
         Self { engine }
     }
 
     async fn function(&self, handler: &str) -> Function {
         let environment = [
-            ("ORDER_HISTORY_TABLE", ORDERS.to_owned()),
-            ("IDEMPOTENCY_TABLE", RECORDS.to_owned()),
+            ("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE.to_owned()),
+            ("IDEMPOTENCY_TABLE", IDEMPOTENCY_TABLE.to_owned()),
             ("AWS_ENDPOINT_URL_DYNAMODB", self.engine.endpoint()),
             ("AWS_REGION", "us-east-1".to_owned()),
             ("AWS_ACCESS_KEY_ID", "local".to_owned()),
@@ -156,7 +153,7 @@ impl Account {
 
     /// Every order of these events is what `fold` makes of them.
     async fn assert_holds(&self, events: &[Event]) {
-        let store = OrderStore::new(self.engine.client(), ORDERS);
+        let store = OrderStore::new(self.engine.client(), ORDER_HISTORY_TABLE);
         for (order_id, state) in fold(events).unwrap().states {
             let found = store.find_order(&order_id.parse().unwrap()).await.unwrap();
             assert_eq!(found.map(|found| found.state), Some(state));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sample_events::{arbitrary, of_order, of_type, story};
+use sample_events::{ORDER_HISTORY_TABLE, arbitrary, of_order, of_type, story};
 
 use crate::table::{self, Table, folded};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -132,7 +132,7 @@ fn a_late_event_goes_in_beside_what_a_newer_version_wrote() {
     let update = table
         .client
         .update_item()
-        .table_name(table::TABLE)
+        .table_name(ORDER_HISTORY_TABLE)
         .key("orderId", AttributeValue::S("99".to_owned()))
         .update_expression("ADD timeline :newer SET teleport = :newer")
         .expression_attribute_values(":newer", AttributeValue::Ss(vec![newer]));

@@ -1,7 +1,7 @@
 //! What goes wrong has its own name.
-use sample_events::{of_type, story};
+use sample_events::{ORDER_HISTORY_TABLE, of_type, story};
 
-use crate::table::{self, Table};
+use crate::table::Table;
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::payload::RevisedLineItem;
@@ -13,7 +13,7 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
     let put = table
         .client
         .put_item()
-        .table_name(table::TABLE)
+        .table_name(ORDER_HISTORY_TABLE)
         .item("orderId", AttributeValue::S(event.order_id().to_string()))
         .item(attribute, value);
     table.block_on(put.send()).unwrap();

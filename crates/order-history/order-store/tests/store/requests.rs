@@ -1,7 +1,7 @@
 //! What an event costs, counted on the wire.
-use sample_events::{of_type, story};
+use sample_events::{ORDER_HISTORY_TABLE, of_type, story};
 
-use crate::table::{self, Table, folded};
+use crate::table::{Table, folded};
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::EventType;
 use order_store::Applied;
@@ -56,7 +56,7 @@ fn a_lost_answer_and_the_sdks_retry_write_once() {
         _ => Disturbance::None,
     });
     let config = table.engine.config().http_client(wire.clone()).build();
-    let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), table::TABLE);
+    let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), ORDER_HISTORY_TABLE);
     let applied = table.block_on(store.apply(created)).unwrap();
     assert_eq!(applied, Applied::Duplicate, "the retry meets its own first try");
     assert_eq!(wire.count("UpdateItem"), 2);

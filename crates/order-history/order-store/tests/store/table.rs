@@ -7,9 +7,8 @@ use order_events::{Event, OrderId};
 use order_store::{Applied, OrderStore, table};
 use order_view::{OrderView, fold};
 use projection::State;
+use sample_events::ORDER_HISTORY_TABLE;
 use tokio::runtime::Runtime;
-
-pub(crate) const TABLE: &str = "ftgo-order-history";
 
 /// Calls `visit` with every order of `0..n` (Heap's algorithm).
 pub(crate) fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
@@ -45,17 +44,17 @@ impl Table {
         let engine = Engine::start();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = engine.client();
-        let create = table::create(&client, TABLE).unwrap();
+        let create = table::create(&client, ORDER_HISTORY_TABLE).unwrap();
         runtime.block_on(create.send()).unwrap();
         Self { engine, client, runtime }
     }
 
     pub(crate) fn store(&self) -> OrderStore {
-        OrderStore::new(self.client.clone(), TABLE)
+        OrderStore::new(self.client.clone(), ORDER_HISTORY_TABLE)
     }
 
     pub(crate) fn store_over(&self, wire: &Wire) -> OrderStore {
-        OrderStore::new(self.engine.client_over(wire), TABLE)
+        OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE)
     }
 
     pub(crate) fn apply(&self, event: &Event) -> Applied {
@@ -71,7 +70,7 @@ impl Table {
     /// Forgets an order.
     pub(crate) fn clear(&self, order_id: &OrderId) {
         let key = AttributeValue::S(order_id.to_string());
-        let delete = self.client.delete_item().table_name(TABLE).key("orderId", key);
+        let delete = self.client.delete_item().table_name(ORDER_HISTORY_TABLE).key("orderId", key);
         self.block_on(delete.send()).unwrap();
     }
 

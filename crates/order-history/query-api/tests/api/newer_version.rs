@@ -2,9 +2,10 @@
 //! fails the list it stands in.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Value, json};
 
-use crate::world::{Ask, TABLE, World, authorized, created, ids};
+use crate::world::{Ask, World, authorized, created, ids};
 
 /// Orders 1 to 20 of consumer 7, the twentieth the newest.
 async fn twenty_orders() -> World {
@@ -17,7 +18,7 @@ async fn twenty_orders() -> World {
 
 /// Gives an attribute of an order another value.
 async fn set(world: &World, order: u64, attribute: &str, value: AttributeValue) {
-    let update = world.engine.client().update_item().table_name(TABLE);
+    let update = world.engine.client().update_item().table_name(ORDER_HISTORY_TABLE);
     update
         .key("orderId", AttributeValue::S(order.to_string()))
         .update_expression("SET #attribute = :value")

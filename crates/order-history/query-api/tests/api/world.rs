@@ -8,9 +8,8 @@ use lambda_boot::Clock;
 use order_events::{Event, Message};
 use order_store::{Applied, OrderStore};
 use query_api::{Api, Authorization, Config, Response};
+use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Map, Value, json};
-
-pub(crate) const TABLE: &str = "ftgo-order-history";
 
 /// 2026-03-02T00:00:00Z, the day after the story.
 pub(crate) const NOW: u64 = 1_772_409_600_000;
@@ -24,8 +23,8 @@ impl World {
     pub(crate) async fn create() -> Self {
         let engine = Arc::new(Engine::start());
         let client = engine.client();
-        order_store::table::create(&client, TABLE).unwrap().send().await.unwrap();
-        Self { engine, store: OrderStore::new(client, TABLE) }
+        order_store::table::create(&client, ORDER_HISTORY_TABLE).unwrap().send().await.unwrap();
+        Self { engine, store: OrderStore::new(client, ORDER_HISTORY_TABLE) }
     }
 
     /// The API as everybody may use it.
@@ -40,7 +39,7 @@ impl World {
 
     /// The API with its requests to DynamoDB over `wire`.
     pub(crate) fn open_over(&self, wire: &Wire) -> Desk {
-        self.desk(Authorization::Off, OrderStore::new(self.engine.client_over(wire), TABLE))
+        self.desk(Authorization::Off, OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE))
     }
 
     /// The API as everybody may use it, so many milliseconds later.
@@ -54,7 +53,7 @@ impl World {
 
     fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
         let config = Config {
-            order_history_table: TABLE.to_owned(),
+            order_history_table: ORDER_HISTORY_TABLE.to_owned(),
             order_history_index: order_store::table::INDEX.to_owned(),
             authorization,
             read_budget: 1_000,

@@ -5,13 +5,11 @@ use std::path::PathBuf;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::Engine;
-use local::lambda::{Function, InvokeError, Settings};
+use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::EventType;
 use order_store::{Applied, OrderStore};
-use sample_events::{sample, story};
+use sample_events::{ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
-
-const TABLE: &str = "ftgo-order-history";
 
 /// A function over a table that has the story, with these variables besides.
 async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
@@ -31,8 +29,8 @@ async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
 async fn told() -> Engine {
     let engine = Engine::start();
     let client = engine.client();
-    order_store::table::create_if_missing(&client, TABLE).await.unwrap();
-    project_story(&OrderStore::new(client, TABLE)).await;
+    order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
+    project_story(&OrderStore::new(client, ORDER_HISTORY_TABLE)).await;
     engine
 }
 
@@ -49,7 +47,7 @@ fn body(answer: &Value) -> Value {
 #[tokio::test]
 async fn the_sample_requests_get_their_answers() {
     let engine = told().await;
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
 
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
@@ -72,19 +70,20 @@ async fn the_sample_requests_get_their_answers() {
 async fn lists_are_read_from_the_index_that_is_set() {
     let engine = Engine::start();
     let client = engine.client();
-    let request = order_store::table::create(&client, TABLE).unwrap();
+    let request = order_store::table::create(&client, ORDER_HISTORY_TABLE).unwrap();
     let mut indexes = request.get_global_secondary_indexes().clone().unwrap();
     indexes[0].index_name = "the-second-index".to_owned();
     request.set_global_secondary_indexes(Some(indexes)).send().await.unwrap();
-    project_story(&OrderStore::new(client, TABLE)).await;
+    project_story(&OrderStore::new(client, ORDER_HISTORY_TABLE)).await;
 
     let second =
-        function(&engine, &[("ORDER_HISTORY_TABLE", TABLE), ("ORDER_HISTORY_INDEX", "the-second-index")]).await;
+        function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("ORDER_HISTORY_INDEX", "the-second-index")])
+            .await;
     let history = second.invoke(sample("query-history")).await.unwrap();
     assert_eq!(history["statusCode"], 200);
     assert_eq!(body(&history)["orders"][0]["orderId"], "99");
 
-    let default = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let default = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     let history = default.invoke(sample("query-history")).await.unwrap();
     assert_eq!(history["statusCode"], 500, "there is no index of the default name");
 }
@@ -92,7 +91,7 @@ async fn lists_are_read_from_the_index_that_is_set() {
 #[tokio::test]
 async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     let engine = told().await;
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     function.invoke(sample("query-history")).await.unwrap();
     let log = function.stop().await.unwrap().join("\n");
     let line: Value = serde_json::from_str(&log).unwrap();
@@ -107,11 +106,15 @@ async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
 #[tokio::test]
 async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let engine = told().await;
-    let update = engine.client().update_item().table_name(TABLE).key("orderId", AttributeValue::S("99".to_owned()));
+    let update = engine
+        .client()
+        .update_item()
+        .table_name(ORDER_HISTORY_TABLE)
+        .key("orderId", AttributeValue::S("99".to_owned()));
     let damaged = AttributeValue::S("a secret".to_owned());
     let update = update.update_expression("SET payment = :damaged").expression_attribute_values(":damaged", damaged);
     update.send().await.unwrap();
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
 
@@ -132,8 +135,11 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
     let engine = Engine::start();
     let bad = [
         (vec![], "ORDER_HISTORY_TABLE is not set: set it to"),
-        (vec![("ORDER_HISTORY_TABLE", TABLE), ("AUTHORIZATION", "no")], "AUTHORIZATION must be jwt"),
-        (vec![("ORDER_HISTORY_TABLE", TABLE), ("READ_BUDGET", "0")], "READ_BUDGET must be a whole number"),
+        (vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("AUTHORIZATION", "no")], "AUTHORIZATION must be jwt"),
+        (
+            vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("READ_BUDGET", "0")],
+            "READ_BUDGET must be a whole number",
+        ),
     ];
     for (variables, text) in bad {
         let function = function(&engine, &variables).await;

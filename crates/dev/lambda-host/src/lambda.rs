@@ -23,6 +23,8 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::{ACCOUNT, REGION};
+
 /// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
 
@@ -272,7 +274,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     };
     let request_id = Uuid::new_v4().to_string();
     let deadline = invocation.deadline.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{}", api.function_name);
+    let arn = format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{}", api.function_name);
     let headers = AppendHeaders([
         ("lambda-runtime-aws-request-id", request_id.clone()),
         ("lambda-runtime-deadline-ms", deadline.as_millis().to_string()),

@@ -1,19 +1,21 @@
 //! HTTP requests through the gateway to a real function process (`examples/echo.rs`), and back.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 use std::collections::BTreeSet;
-use std::env::consts::EXE_SUFFIX;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use local::gateway;
-use local::lambda::{PAYLOAD_LIMIT, Settings};
-use local::route::Route;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use lambda_host::gateway;
+use lambda_host::lambda::{PAYLOAD_LIMIT, Settings};
+use lambda_host::route::Route;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+
+use crate::echo::settings;
 
 #[tokio::test]
 async fn a_request_is_an_event_of_format_2() {
@@ -120,6 +122,22 @@ async fn the_authorizers_value_is_in_the_request_context() {
     let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ok\r\nconnection: close\r\n\r\n";
     let event = exchange(gateway.address, request.as_bytes()).await.json();
     assert_eq!(event["requestContext"].get("authorizer"), None, "this route asks for nobody");
+}
+
+#[test]
+fn the_claims_of_a_bearer_token_count_unverified() {
+    let authorizer = |authorization: &str| {
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, authorization.parse().unwrap())]);
+        gateway::unverified_claims(&headers)
+    };
+    // {"alg":"none"}, {"sub":"1"} and no signature.
+    let expected = json!({"jwt": {"claims": {"sub": "1"}, "scopes": null}});
+    assert_eq!(authorizer("Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."), Some(expected));
+    // The last one's claims are the array [].
+    for unreadable in ["", "Basic YTpi", "Bearer eyJzdWIiOiIxIn0", "Bearer a.b.c", "Bearer a.W10.c"] {
+        assert_eq!(authorizer(unreadable), None, "{unreadable}");
+    }
+    assert_eq!(gateway::unverified_claims(&HeaderMap::new()), None);
 }
 
 #[tokio::test]
@@ -308,7 +326,7 @@ impl Gateway {
     async fn start_with(
         settings: Settings,
         concurrency: usize,
-        authorizer: impl Fn(&axum::http::HeaderMap) -> Option<Value> + Send + Sync + 'static,
+        authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -350,19 +368,11 @@ async fn processes(requests: &mut JoinSet<Response>) -> BTreeSet<u64> {
     processes
 }
 
-/// One that the template has, and all others.
+/// A route with a parameter, one without authorization, and one for all other requests.
 fn routes() -> Vec<Route> {
     [("ANY /orders/{orderId}", "JWT"), ("ANY /health", "NONE"), ("$default", "JWT")]
         .map(|(key, authorization)| Route { key: key.to_owned(), authorization: authorization.to_owned() })
         .to_vec()
-}
-
-/// The echo function. Cargo builds examples for `cargo test`, beside the tests.
-fn settings() -> Settings {
-    let test = std::env::current_exe().unwrap();
-    let binary = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
-    assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
-    Settings::new("echo", "bootstrap", binary)
 }
 
 async fn send(gateway: SocketAddr, method: &str, target: &str, body: &[u8]) -> Response {

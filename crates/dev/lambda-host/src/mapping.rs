@@ -13,9 +13,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::REGION;
 use crate::lambda::{InvokeError, Settings};
 use crate::pool::Pool;
-use crate::queues::{Message, MessageAttribute, Queue, QueueError, REGION};
+use crate::queues::{Message, MessageAttribute, Queue, QueueError};
 
 /// How long a queue that cannot be read is left alone.
 const PAUSE: Duration = Duration::from_secs(1);

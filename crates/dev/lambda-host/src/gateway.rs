@@ -14,12 +14,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, SET_COOKIE, TRANSFER_ENCODING, USER_AGENT};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, SET_COOKIE, TRANSFER_ENCODING, USER_AGENT,
+};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,6 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
+use crate::ACCOUNT;
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
 use crate::route::{Matched, Route};
@@ -40,10 +43,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 /// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended or timed
 /// out. It also ends, unlike in Lambda, with a client that does not wait for its answer.
 ///
-/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from the request's headers, such as
-/// `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}`; with none, and on routes without
-/// authorization, the function sees a request that no authorizer has looked at. This gateway checks no token and refuses
-/// nobody.
+/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from
+/// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` ([`unverified_claims`] does); with
+/// none, and on routes without authorization, the function sees a request that no authorizer has looked at. This gateway
+/// checks no token and refuses nobody.
 pub async fn serve(
     listener: TcpListener,
     function: Settings,
@@ -62,6 +65,16 @@ pub async fn serve(
     };
     let service = Router::new().fallback(handle).with_state(Arc::new(gateway));
     axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await
+}
+
+/// An authorizer that takes the claims of a bearer token for true: what API Gateway's JWT authorizer would hand over, but
+/// nobody checks signature, issuer or expiry. A request without a readable token has no authorizer's value.
+#[must_use]
+pub fn unverified_claims(headers: &HeaderMap) -> Option<Value> {
+    let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+    let payload = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    claims.is_object().then(|| json!({"jwt": {"claims": claims, "scopes": null}}))
 }
 
 type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
@@ -150,7 +163,7 @@ impl Gateway {
             "queryStringParameters": parameters(query),
             "pathParameters": (!route.parameters.is_empty()).then_some(&route.parameters),
             "requestContext": without_nulls(json!({
-                "accountId": "000000000000",
+                "accountId": ACCOUNT,
                 "apiId": "local",
                 "authorizer": route.is_authorized.then(|| (self.authorizer)(&head.headers)).flatten(),
                 "domainName": "localhost",

@@ -1,21 +1,20 @@
 //! Messages over the SQS API to a real function process (`examples/echo.rs`), whose answers this test gives.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 use std::collections::BTreeSet;
-use std::env::consts::EXE_SUFFIX;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use local::lambda::Settings;
-use local::mapping::Mapping;
-use local::queues::{self, Queues, Redrive};
+use lambda_host::lambda::Settings;
+use lambda_host::mapping::Mapping;
+use lambda_host::queues::{self, Queues, Redrive};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+
+use crate::echo::settings;
 
 /// For what is to come again: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
@@ -480,12 +479,4 @@ async fn kill(process: u64) {
         }
     };
     timeout(PATIENCE, ended).await.expect("a killed process ends");
-}
-
-/// The echo function. Cargo builds examples for `cargo test`, beside the tests.
-fn settings() -> Settings {
-    let test = std::env::current_exe().unwrap();
-    let binary: PathBuf = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
-    assert!(binary.exists(), "run `cargo build -p local --examples`: there is no {}", binary.display());
-    Settings::new("echo", "bootstrap", binary)
 }

@@ -23,12 +23,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use self::move_task::Api;
-
-/// The region of all that is local.
-pub const REGION: &str = "us-east-1";
-
-/// The account of all that is local.
-pub const ACCOUNT: &str = "000000000000";
+use crate::{ACCOUNT, REGION};
 
 /// The most messages that one receive gives, and its longest wait:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html>.

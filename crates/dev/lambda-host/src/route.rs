@@ -7,7 +7,7 @@ use axum::http::Method;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-/// A route as the template has it.
+/// A route as a template declares it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Route {
     /// Such as `ANY /orders/{orderId}`, or `$default` for what no other route matches.

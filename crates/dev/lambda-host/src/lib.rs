@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod gateway;
+pub mod lambda;
+pub mod mapping;
+mod pool;
+pub mod queues;
+pub mod route;
+
+/// The region of every ARN.
+pub const REGION: &str = "us-east-1";
+
+/// The account of every ARN.
+pub const ACCOUNT: &str = "000000000000";

@@ -1,0 +1,13 @@
+//! The function behind every test of this crate: `examples/echo.rs`.
+
+use std::env::consts::EXE_SUFFIX;
+
+use lambda_host::lambda::Settings;
+
+/// Cargo builds the examples for `cargo test`, beside the tests.
+pub(crate) fn settings() -> Settings {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
+    assert!(binary.exists(), "run `cargo build -p lambda-host --examples`: there is no {}", binary.display());
+    Settings::new("echo", "bootstrap", binary)
+}
