@@ -223,7 +223,7 @@ impl Stack {
     #[must_use]
     pub fn commands_to_try(&self) -> String {
         let (order, consumer) = (demo::ORDER, demo::CONSUMER);
-        let (event_type, message) = demo::next_message(now());
+        let (event_type, message) = demo::next_message(Timestamp::from(SystemTime::now()));
         let (http, sqs) = (self.http.url(), self.sqs.url());
         let queue = self.sources.iter().find(|source| source.event_type == event_type);
         let queue_url = queue.map(|source| source.queue.url()).unwrap_or_default();
@@ -252,7 +252,7 @@ impl Stack {
 
     async fn publish_demo(&self) -> Result<(), StartError> {
         let failed = |error: &dyn ToString| StartError::Demo(error.to_string());
-        let events = demo::events(now()).map_err(|error| failed(&error))?;
+        let events = demo::events(Timestamp::from(SystemTime::now())).map_err(|error| failed(&error))?;
         let mut published = Vec::new();
         for source in &self.sources {
             let mut messages = 0;
@@ -342,11 +342,6 @@ impl Port {
     fn url(&self) -> String {
         format!("http://{}", self.address)
     }
-}
-
-fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    now.as_millis().try_into().ok().and_then(Timestamp::from_millis).unwrap_or(Timestamp::EPOCH)
 }
 
 fn not_opened(source: io::Error, what: &str, port: u16, variable: &'static str) -> StartError {

@@ -96,7 +96,7 @@ fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
 
 fn parse_status(text: &str) -> Result<OrderStatus, String> {
     text.parse().map_err(|_| {
-        let known: Vec<_> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
+        let known: Vec<_> = OrderStatus::ALL.iter().map(OrderStatus::as_str).collect();
         format!("must be one of {}", known.join(", "))
     })
 }

@@ -250,7 +250,7 @@ fn headers() -> Value {
 }
 
 fn history_parameters() -> Value {
-    let statuses: Vec<_> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let statuses: Vec<_> = OrderStatus::ALL.iter().map(OrderStatus::as_str).collect();
     json!([
         {
             "name": parameter::CONSUMER_ID, "in": "query",

@@ -40,15 +40,15 @@ async fn shown(order: u64, attribute: &str, value: AttributeValue) -> (Value, Va
     set(&world, order, attribute, value).await;
     let after = world.open().json("/orders?consumerId=7").await;
     assert_eq!(ids(std::slice::from_ref(&after)), ids(std::slice::from_ref(&before)), "{attribute}");
-    let mut changed = None;
+    let (mut changed, order_id) = (None, order.to_string());
     for (before, after) in before["orders"].as_array().unwrap().iter().zip(after["orders"].as_array().unwrap()) {
-        if after["orderId"] == order.to_string() {
+        if after["orderId"] == order_id.as_str() {
             changed = Some(after.clone());
         } else {
             assert_eq!(after, before, "{attribute}");
         }
     }
-    let by_itself = world.open().json(&format!("/orders/{order}")).await;
+    let by_itself = world.open().json(&format!("/orders/{order_id}")).await;
     (changed.unwrap(), by_itself)
 }
 
