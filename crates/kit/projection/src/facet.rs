@@ -1,8 +1,10 @@
 //! Facets: small groups of attributes, each always written whole by one event.
 
-use serde::Serialize;
+use std::collections::BTreeSet;
+
 use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
@@ -51,8 +53,8 @@ impl Piece {
         for &name in F::ATTRIBUTES {
             let mut value = members.remove(name).unwrap_or_default();
             unify_numbers(&mut value);
-            if F::TEXT_SETS.contains(&name) {
-                unify_set(&mut value);
+            if F::TEXT_SETS.contains(&name) && !value.is_null() {
+                value = unified_set(value).ok_or_else(|| unwritable(None))?;
             }
             if !value.is_null() {
                 attributes.insert(Name::Borrowed(name), value);
@@ -86,15 +88,19 @@ pub(crate) fn read<F: Facet>(attributes: &Attributes) -> Result<F, Unreadable> {
     })
 }
 
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
 /// DynamoDB returns 38.0 as 38: a whole number is always held as an integer, so that equal facets compare equal.
 fn unify_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
-            // Beyond 2^53, not every integer is a float.
-            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0);
-            #[allow(clippy::cast_possible_truncation)]
-            if let Some(whole) = whole {
-                *value = Value::from(whole as i64);
+            // A whole float is exactly this integer, where it fits.
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0);
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            match whole {
+                Some(whole) if (-TWO_TO_63..TWO_TO_63).contains(&whole) => *value = Value::from(whole as i64),
+                Some(whole) if (TWO_TO_63..2.0 * TWO_TO_63).contains(&whole) => *value = Value::from(whole as u64),
+                _ => {}
             }
         }
         Value::Array(elements) => elements.iter_mut().for_each(unify_numbers),
@@ -103,13 +109,8 @@ fn unify_numbers(value: &mut Value) {
     }
 }
 
-/// A set has no order, and an empty one is not stored: DynamoDB has none.
-fn unify_set(value: &mut Value) {
-    if let Value::Array(elements) = value {
-        elements.sort_unstable_by(|one, other| one.as_str().cmp(&other.as_str()));
-        elements.dedup();
-        if elements.is_empty() {
-            *value = Value::Null;
-        }
-    }
+/// A set of texts has no order, and an empty one is not stored: DynamoDB has none.
+fn unified_set(value: Value) -> Option<Value> {
+    let set = BTreeSet::<String>::deserialize(value).ok()?;
+    Some(if set.is_empty() { Value::Null } else { set.into_iter().collect() })
 }

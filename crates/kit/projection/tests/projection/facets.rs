@@ -9,6 +9,7 @@ use crate::pieces::stamp;
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Name {
     name: Option<String>,
+    #[serde(default)]
     words: Vec<String>,
 }
 
@@ -54,6 +55,8 @@ fn a_whole_number_is_one_number_however_it_is_written() {
     assert_eq!(Piece::facet(&Degrees(-0.0), &stamp(1)).unwrap(), Piece::facet(&Degrees(0.0), &stamp(1)).unwrap());
     let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(38.0), &stamp(1)).unwrap() else { panic!("a facet") };
     assert_eq!(attributes["degrees"], json!(38));
+    let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(1e19), &stamp(1)).unwrap() else { panic!("a facet") };
+    assert_eq!(attributes["degrees"], json!(10_000_000_000_000_000_000_u64));
     let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(1e300), &stamp(1)).unwrap() else { panic!("a facet") };
     assert_eq!(attributes["degrees"], json!(1e300));
 }
@@ -63,6 +66,27 @@ fn an_attribute_that_is_not_declared_is_found_when_it_is_written() {
     let undeclared = Undeclared { name: "n".to_owned(), secret: "s".to_owned() };
     let error = Piece::facet(&undeclared, &stamp(1)).unwrap_err();
     assert!(error.to_string().contains("`wu`") && !error.to_string().contains("secret"), "{error}");
+}
+
+/// It says that it is a set of texts.
+#[derive(Serialize, Deserialize)]
+struct Numbers(Option<Vec<u8>>);
+
+impl Facet for Numbers {
+    const WATERMARK: &'static str = "wn";
+    const ATTRIBUTES: &'static [&'static str] = &["numbers"];
+    const TEXT_SETS: &'static [&'static str] = &["numbers"];
+}
+
+#[test]
+fn a_set_of_texts_is_one_or_is_found_when_it_is_written() {
+    assert!(Piece::facet(&Numbers(Some(vec![1])), &stamp(1)).is_err());
+    assert!(Piece::facet(&Numbers(None), &stamp(1)).is_ok());
+    let words = |words: &[&str]| Name { name: None, words: words.iter().map(ToString::to_string).collect() };
+    let of = |name: &Name| Piece::facet(name, &stamp(1)).unwrap();
+    assert_eq!(of(&words(&["b", "a", "b"])), of(&words(&["a", "b"])));
+    let Piece::Facet { attributes, .. } = of(&words(&[])) else { panic!("a facet") };
+    assert!(attributes.is_empty());
 }
 
 #[test]

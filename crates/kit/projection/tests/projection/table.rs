@@ -7,13 +7,22 @@ use aws_sdk_dynamodb::types::{
 };
 use embedded_dynamodb::{Engine, Wire};
 use projection::dynamodb::{Applied, Item, Table, read_item, render};
-use projection::{Attributes, Effect, Piece, State, Unreadable};
+use projection::{Attributes, Effect, Facet, Piece, State, Unreadable};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::pieces::{VIEW, honest_pieces, stamp};
+
+#[derive(Serialize, Deserialize)]
+struct Place(Value);
+
+impl Facet for Place {
+    const WATERMARK: &'static str = "wb";
+    const ATTRIBUTES: &'static [&'static str] = &["place"];
+}
 
 struct World {
     engine: Engine,
@@ -110,6 +119,22 @@ fn a_partial_view_that_is_all_news_is_one_request() {
 }
 
 /// DynamoDB refuses an expression of more than 4 KB.
+/// Whatever DynamoDB makes of a number's text, table and memory agree.
+#[test]
+fn a_number_reads_back_as_it_is_in_memory() {
+    let world = World::create();
+    let floats =
+        [0.0, -0.0, 38.0, -122.27, 1e-7, 0.1 + 0.2, 9_007_199_254_740_993.0, 1e16, 9.3e18, 1e19, 1e21, -1e19, 1e100];
+    for (n, float) in floats.into_iter().enumerate() {
+        let piece =
+            Piece::facet(&Place(json!({"float": float, "list": [float, u64::MAX, i64::MIN]})), &stamp(1)).unwrap();
+        let key = n.to_string();
+        let effect = Effect { key: key.clone(), pieces: vec![piece.clone()] };
+        let _ = world.runtime.block_on(world.table().apply(effect)).unwrap();
+        assert_eq!(world.state(&key), state(&[piece]), "{float}");
+    }
+}
+
 #[test]
 fn a_partial_view_of_very_many_sources_goes_in_by_parts() {
     let (world, wire) = (World::create(), Wire::watched());
