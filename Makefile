@@ -26,9 +26,10 @@ storm: ## 20,000 events through the local system, shuffled, some twice or malfor
 check: lint deny template contract test e2e ## All that CI checks
 
 .PHONY: lint
-lint: ## Formatting and clippy, warnings denied
+lint: ## Formatting, clippy and documentation, warnings denied
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 .PHONY: deny
 deny: cargo-deny ## Bans, licences and sources of the dependencies

@@ -4,6 +4,7 @@
 use embedded_dynamodb::Engine;
 use local::template::{Projection, Template};
 use order_events::EventType;
+use order_store::table::INDEX;
 use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
 use serde_json::{Value, json};
 
@@ -69,7 +70,10 @@ async fn the_tables_are_those_that_the_code_creates() {
     let client = engine.client();
     order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
     idempotency::create_table(&client, IDEMPOTENCY_TABLE).await.unwrap();
-    assert_eq!(described(&engine, ORDER_HISTORY_TABLE).await, table(ORDER_HISTORY_TABLE));
+    let mut orders = table(ORDER_HISTORY_TABLE);
+    // While one index replaces another, the template has both.
+    orders["GlobalSecondaryIndexes"].as_array_mut().unwrap().retain(|index| index["IndexName"] == INDEX);
+    assert_eq!(described(&engine, ORDER_HISTORY_TABLE).await, orders);
     assert_eq!(described(&engine, IDEMPOTENCY_TABLE).await, table(IDEMPOTENCY_TABLE));
 }
 

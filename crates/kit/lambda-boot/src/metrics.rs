@@ -41,7 +41,7 @@ impl MetricLine {
 
     /// The text of the line.
     #[must_use]
-    pub fn to_text(mut self, namespace: &str, now: SystemTime) -> String {
+    pub fn into_text(mut self, namespace: &str, now: SystemTime) -> String {
         let millis = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let about = json!({
             "Timestamp": u64::try_from(millis).unwrap_or_default(),

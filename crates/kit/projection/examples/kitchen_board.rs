@@ -55,8 +55,8 @@ struct Message {
 
 /// What an event does to the board: all that is to be written for a view.
 fn effect(message: &Message) -> Result<Option<Effect>, Box<dyn Error>> {
-    let header = |name: &str| message.headers[name].as_str().unwrap_or_default().to_owned();
-    let (class, by) = (header("event-type"), Stamp::from(header("ID")));
+    let header = |name: &str| message.headers[name].as_str().map(str::to_owned).ok_or(format!("no header {name}"));
+    let (class, by) = (header("event-type")?, Stamp::from(header("ID")?));
     let name = class.rsplit('.').next().unwrap_or_default().trim_end_matches("Event");
     let progress = |text: &str| -> Result<Vec<Piece>, Unwritable> {
         let step = Piece::Element { set: "steps".into(), element: format!("{by} {text}") };
@@ -68,7 +68,7 @@ fn effect(message: &Message) -> Result<Option<Effect>, Box<dyn Error>> {
             let lines = payload["orderDetails"]["lineItems"].as_array().cloned().unwrap_or_default();
             let dish = |line: &Value| format!("{} {}", line["quantity"], line["name"].as_str().unwrap_or_default());
             let dishes = lines.iter().map(dish).collect();
-            let restaurant_id = payload["orderDetails"]["restaurantId"].as_u64().unwrap_or_default();
+            let restaurant_id = payload["orderDetails"]["restaurantId"].as_u64().ok_or("no restaurant")?;
             vec![Piece::facet(&Dishes { restaurant_id, dishes }, &by)?]
         }
         "TicketCreated" => progress("new")?,
@@ -78,8 +78,8 @@ fn effect(message: &Message) -> Result<Option<Effect>, Box<dyn Error>> {
         "TicketPickedUp" | "TicketCancelled" => progress("closed")?,
         _ => return Ok(None),
     };
-    let ticket = header("event-aggregate-id");
-    let aggregate = header("event-aggregate-type");
+    let ticket = header("event-aggregate-id")?;
+    let aggregate = header("event-aggregate-type")?;
     let source = format!("{}{ticket}", aggregate.rsplit('.').next().unwrap_or_default());
     pieces.push(Piece::Mark { attribute: source.into(), by });
     Ok(Some(Effect { key: ticket, pieces }))

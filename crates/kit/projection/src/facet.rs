@@ -18,21 +18,20 @@ pub trait Facet: Serialize + DeserializeOwned {
     const WATERMARK: &'static str;
     /// Every attribute of the facet. No other facet has any of them.
     const ATTRIBUTES: &'static [&'static str];
-    /// Those of the attributes that are sets of texts, and are stored as DynamoDB's string sets.
+    /// Those of the attributes that are sets of texts, and are stored as DynamoDB's string sets; an empty one is not stored.
     const TEXT_SETS: &'static [&'static str] = &[];
 }
 
-/// A facet that does not serialise as its attributes: a mistake in the program.
+/// A piece that is not as its type or the view declares it: a mistake in the program.
 #[derive(Debug, thiserror::Error)]
-#[error("the facet under `{watermark}` does not serialise as a map of its declared attributes")]
+#[error("what is written under `{attribute}` is not as its facet or the view declares it")]
 pub struct Unwritable {
-    watermark: &'static str,
-    #[source]
-    source: Option<serde_json::Error>,
+    pub(crate) attribute: String,
+    pub(crate) source: Option<serde_json::Error>,
 }
 
 /// An attribute that this version of the program cannot read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("attribute `{attribute}` of the item is missing or not what this version writes")]
 pub struct Unreadable {
     /// Its name: of a facet the attribute at fault, or the watermark if that cannot be told.
@@ -42,7 +41,7 @@ pub struct Unreadable {
 impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
-        let unwritable = |source| Unwritable { watermark: F::WATERMARK, source };
+        let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
         let value = serde_json::to_value(facet).map_err(|error| unwritable(Some(error)))?;
         let mut members = match (F::ATTRIBUTES, value) {
             ([only], value) => Map::from_iter([((*only).to_owned(), value)]),
@@ -67,24 +66,22 @@ impl Piece {
     }
 }
 
+static EMPTY: Value = Value::Array(Vec::new());
+
 /// Reads a facet from its attributes.
 pub(crate) fn read<F: Facet>(attributes: &Attributes) -> Result<F, Unreadable> {
     let unreadable = |attribute: &str| Unreadable { attribute: attribute.to_owned() };
+    let missing = |name: &str| if F::TEXT_SETS.contains(&name) { &EMPTY } else { &Value::Null };
     if let [only] = F::ATTRIBUTES {
-        let value = attributes.get(*only).unwrap_or(&Value::Null);
+        let value = attributes.get(*only).unwrap_or(missing(only));
         return F::deserialize(value).map_err(|_| unreadable(only));
     }
-    let members = attributes.iter().map(|(name, value)| (&**name, value));
-    F::deserialize(MapDeserializer::new(members.clone())).map_err(|_: serde_json::Error| {
-        // Once more, to find out where.
-        let again = MapDeserializer::<_, serde_json::Error>::new(members);
-        match serde_path_to_error::deserialize::<_, F>(again) {
-            Err(error) => match error.path().iter().next() {
-                Some(Segment::Map { key }) => unreadable(key),
-                _ => unreadable(F::WATERMARK),
-            },
-            Ok(_) => unreadable(F::WATERMARK),
-        }
+    let empty = F::TEXT_SETS.iter().filter(|name| !attributes.contains_key(**name)).map(|name| (*name, &EMPTY));
+    let members = attributes.iter().map(|(name, value)| (&**name, value)).chain(empty);
+    let read = serde_path_to_error::deserialize(MapDeserializer::<_, serde_json::Error>::new(members));
+    read.map_err(|error| match error.path().iter().next() {
+        Some(Segment::Map { key }) => unreadable(key),
+        _ => unreadable(F::WATERMARK),
     })
 }
 

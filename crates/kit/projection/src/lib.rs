@@ -9,5 +9,5 @@ mod view;
 
 pub use facet::{Facet, Unreadable, Unwritable};
 pub use piece::{Attributes, Effect, Name, Piece, Stamp};
-pub use state::{Contradiction, Folded, Found, State, fold};
+pub use state::{Contradiction, Folded, Found, State};
 pub use view::{Shape, View};

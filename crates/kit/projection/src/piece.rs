@@ -17,7 +17,7 @@ pub type Attributes = BTreeMap<Name, Value>;
 pub struct Effect {
     /// The item's key.
     pub key: String,
-    /// The parts of the effect. Each is applied, or skipped as old, independently.
+    /// The parts of the effect, at most one for each facet and mark. Each is applied, or skipped as old, independently.
     pub pieces: Vec<Piece>,
 }
 
@@ -31,7 +31,7 @@ pub enum Piece {
         /// The event.
         by: Stamp,
     },
-    /// Replaces a facet.
+    /// Replaces a facet. [`Piece::facet`] makes it from a value.
     Facet {
         /// The attribute that holds the facet's watermark.
         watermark: Name,
@@ -52,17 +52,17 @@ pub enum Piece {
 /// The id of an event as the text that is stored and compared.
 ///
 /// Texts compare byte by byte, in memory as in DynamoDB, so the ids must sort as texts in the order in which the events
-/// happened: UUIDv7, ULID, or numbers of a fixed width. An id stands for one event only.
+/// happened, and have one length: UUIDv7, ULID, or numbers of a fixed width. An id stands for one event only.
 pub type Stamp = Arc<str>;
 
+#[cfg(feature = "dynamodb")]
 impl Piece {
-    /// The attribute that decides whether this piece is news.
-    #[cfg(feature = "dynamodb")]
-    pub(crate) fn attribute(&self) -> &str {
+    /// The attribute that decides whether this piece is news, and the event's id, which an element does not need.
+    pub(crate) fn decided_by(&self) -> (&str, Option<&Stamp>) {
         match self {
-            Self::Mark { attribute, .. } => attribute,
-            Self::Facet { watermark, .. } => watermark,
-            Self::Element { set, .. } => set,
+            Self::Mark { attribute, by } => (attribute, Some(by)),
+            Self::Facet { watermark, by, .. } => (watermark, Some(by)),
+            Self::Element { set, .. } => (set, None),
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct Contradiction {
     pub by: Stamp,
 }
 
-/// The states that effects add up to.
+/// The states that effects add up to. Any order and any duplicates give the same states.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folded {
     /// By key.
@@ -55,14 +55,12 @@ pub struct Folded {
     pub contradictions: Vec<(String, Contradiction)>,
 }
 
-/// Adds effects up. Any order and any duplicates give the same states.
-pub fn fold(effects: impl IntoIterator<Item = Effect>) -> Folded {
-    let mut folded = Folded::default();
-    for Effect { key, pieces } in effects {
-        let state = folded.states.entry(key.clone()).or_default();
-        folded.contradictions.extend(state.apply(pieces).into_iter().map(|found| (key.clone(), found)));
+impl Folded {
+    /// Takes in an effect.
+    pub fn add(&mut self, Effect { key, pieces }: Effect) {
+        let contradictions = self.states.entry(key.clone()).or_default().apply(pieces);
+        self.contradictions.extend(contradictions.into_iter().map(|contradiction| (key.clone(), contradiction)));
     }
-    folded
 }
 
 impl State {
@@ -95,8 +93,9 @@ impl State {
     #[must_use]
     pub fn is_news(&self, piece: &Piece) -> bool {
         match piece {
-            Piece::Mark { attribute, by } => self.marks.get(attribute).is_none_or(|highest| highest < by),
-            Piece::Facet { watermark, by, .. } => self.watermark(watermark).is_none_or(|written| written < by),
+            Piece::Mark { attribute, by } | Piece::Facet { watermark: attribute, by, .. } => {
+                self.stamp(attribute).is_none_or(|stored| stored < by)
+            }
             Piece::Element { set, element } => self.sets.get(set).is_none_or(|known| !known.contains(element)),
         }
     }
@@ -112,10 +111,10 @@ impl State {
         T::deserialize(self.facets.get(watermark)?.attributes.get(name)?).ok()
     }
 
-    /// The event that wrote a facet.
+    /// The event under a watermark or mark.
     #[must_use]
-    pub fn watermark(&self, watermark: &str) -> Option<&Stamp> {
-        self.facets.get(watermark).map(|written| &written.by)
+    pub fn stamp(&self, attribute: &str) -> Option<&Stamp> {
+        self.marks.get(attribute).or_else(|| self.facets.get(attribute).map(|written| &written.by))
     }
 
     /// The elements of a set, in order.
@@ -128,18 +127,15 @@ impl State {
         self.marks.iter().map(|(name, by)| (&**name, by))
     }
 
-    /// The state as pieces that make it up.
+    /// The state as the pieces that make it up, the facets first.
     pub fn into_pieces(self) -> impl Iterator<Item = Piece> {
         let marks = self.marks.into_iter().map(|(attribute, by)| Piece::Mark { attribute, by });
-        let facets = self.facets.into_iter().map(|(watermark, Written { by, attributes })| Piece::Facet {
-            watermark,
-            by,
-            attributes,
-        });
+        let facet = |(watermark, Written { by, attributes })| Piece::Facet { watermark, by, attributes };
+        let facets = self.facets.into_iter().map(facet);
         let elements = self.sets.into_iter().flat_map(|(set, elements)| {
             elements.into_iter().map(move |element| Piece::Element { set: set.clone(), element })
         });
-        marks.chain(facets).chain(elements)
+        facets.chain(marks).chain(elements)
     }
 
     fn put(&mut self, piece: Piece) {

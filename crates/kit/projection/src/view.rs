@@ -1,6 +1,8 @@
 //! A view's attributes: which of them belong together.
 
 use crate::facet::Facet;
+#[cfg(feature = "dynamodb")]
+use crate::piece::Piece;
 
 /// What the items of a view are made of.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +13,7 @@ pub struct View {
     pub facets: &'static [Shape],
     /// Every grow-only set.
     pub sets: &'static [&'static str],
-    /// What the names of marks begin with: the kinds of sources that are tracked. A source's own id follows.
+    /// The prefixes of marks: the kinds of sources that are tracked. A source's own id follows.
     pub marks: &'static [&'static str],
 }
 
@@ -33,28 +35,43 @@ impl Shape {
 }
 
 impl View {
-    /// Whether no name stands for two things, or else which one does. [`Table::new`](crate::dynamodb::Table::new) asserts it in
-    /// debug builds, so that every test of a view checks it.
+    /// Whether no name stands for two things, or else which one does. A `dynamodb::Table` asserts it in debug builds.
     ///
-    /// Every attribute has one owner. No attribute's name begins as a mark's, and no kind of mark begins as another, so that no id,
-    /// whatever its text, makes a mark into something else. Names are also the aliases of expressions: letters, digits, underscores.
+    /// Every attribute has one owner. No attribute starts with a mark's prefix, and no prefix with another, so that no id, whatever
+    /// its text, makes a mark into something else. Names are also the aliases of expressions, beside `eventId` and `tracking`.
     pub fn check(&self) -> Result<(), String> {
         let of_facets = self.facets.iter().flat_map(|shape| shape.attributes.iter().chain([&shape.watermark]));
         let names: Vec<&str> = of_facets.chain(self.sets).chain([&self.key]).copied().collect();
         for (place, name) in names.iter().enumerate() {
+            let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if name.is_empty() || !is_plain || name.starts_with("eventId") || name.starts_with("tracking") {
+                return Err(format!("`{name}` cannot be an alias in an expression"));
+            }
             if names[..place].contains(name) {
                 return Err(format!("two parts of the view have the attribute `{name}`"));
             }
-            if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-                return Err(format!("`{name}` has more than letters, digits and underscores"));
-            }
         }
-        for (place, kind) in self.marks.iter().enumerate() {
+        for (place, prefix) in self.marks.iter().enumerate() {
             let others = self.marks.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, other)| other);
-            if let Some(name) = names.iter().chain(others).find(|name| name.starts_with(kind)) {
-                return Err(format!("`{name}` begins as the names of the marks `{kind}` do"));
+            if let Some(name) = names.iter().chain(others).find(|name| name.starts_with(prefix)) {
+                return Err(format!("`{name}` starts with the mark prefix `{prefix}`"));
             }
         }
-        Ok(())
+        let stray = |shape: &&Shape| shape.text_sets.iter().any(|set| !shape.attributes.contains(set));
+        self.facets.iter().find(stray).map_or(Ok(()), |shape| {
+            Err(format!("a text set of the facet under `{}` is none of its attributes", shape.watermark))
+        })
+    }
+
+    /// Whether the view has what `piece` writes.
+    #[cfg(feature = "dynamodb")]
+    pub(crate) fn declares(&self, piece: &Piece) -> bool {
+        match piece {
+            Piece::Mark { attribute, .. } => self.marks.iter().any(|prefix| attribute.starts_with(prefix)),
+            Piece::Facet { watermark, attributes, .. } => self.facets.iter().any(|shape| {
+                shape.watermark == watermark && attributes.keys().all(|name| shape.attributes.contains(&&**name))
+            }),
+            Piece::Element { set, .. } => self.sets.contains(&&**set),
+        }
     }
 }

@@ -51,8 +51,11 @@ impl Tally {
         let with_lag = |line: MetricLine, lags: &[i64]| line.metric("ProjectionLag", "Milliseconds", lags);
         let mut lags = self.lags.chunks(MAX_VALUES);
         let first = counts.into_iter().fold(empty.clone(), |line, (name, count)| line.metric(name, "Count", count));
-        let first = lags.next().map_or(first.clone(), |lags| with_lag(first, lags));
+        let first = match lags.next() {
+            Some(lags) => with_lag(first, lags),
+            None => first,
+        };
         let rest = lags.map(|lags| with_lag(empty.clone(), lags));
-        std::iter::once(first).chain(rest).map(|line| line.to_text(METRICS_NAMESPACE, now)).collect()
+        std::iter::once(first).chain(rest).map(|line| line.into_text(METRICS_NAMESPACE, now)).collect()
     }
 }

@@ -110,7 +110,4 @@ pub enum Invalid {
     /// A consistency token that no command service minted.
     #[error("must be a consistency token as a command's response brought it")]
     ConsistencyToken,
-    /// A status we do not know.
-    #[error("is not a known status")]
-    Status,
 }

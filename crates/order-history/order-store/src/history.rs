@@ -71,10 +71,9 @@ impl Filter {
     #[must_use]
     pub fn matches(&self, order: &OrderView) -> bool {
         let Self { since, status, keywords } = self;
-        let has_any = |keywords| order.details.as_ref().is_some_and(|details| !details.keywords.is_disjoint(keywords));
         order.order_creation_time > *since
             && (status.is_none() || *status == order.state)
-            && (keywords.is_empty() || has_any(keywords))
+            && (keywords.is_empty() || !keywords.is_disjoint(&order.keywords))
     }
 
     /// Whether there is no filter expression, so that every order read is one to show; time is the key condition's.
@@ -89,6 +88,13 @@ impl Position {
     #[must_use]
     pub fn of(order: &OrderView) -> Self {
         Self { order_id: order.order_id.clone(), order_creation_time: order.order_creation_time }
+    }
+
+    /// Reads the key of an item of the index.
+    fn read(key: &Item) -> Option<Self> {
+        let millis = key.get(ORDER_CREATION_TIME)?.as_n().ok()?.parse().ok()?;
+        let order_id = key.get(VIEW.key)?.as_s().ok()?.parse().ok()?;
+        Some(Self { order_id, order_creation_time: Timestamp::from_millis(millis)? })
     }
 
     fn key(&self, consumer_id: &ConsumerId) -> Item {
@@ -133,37 +139,39 @@ impl OrderStore {
     /// One page of a consumer's orders. Without a filter it is one request.
     pub async fn find_order_history(&self, query: &HistoryQuery) -> Result<Page, Error> {
         let (mut orders, mut left_out) = (Vec::new(), Vec::new());
-        let mut after = query.after.clone();
+        let mut after = query.after.as_ref().map(|after| after.key(&query.consumer_id));
         let mut budget = query.read_budget;
         loop {
             // One more than the page holds shows whether there is a next page.
             let wanted = query.page_size + 1 - orders.len();
             let limit = if query.filter.takes_all() { wanted } else { STRIDE };
-            let found = self.query(query, after.as_ref(), limit.min(budget)).await?;
+            let found = self.query(query, after, limit.min(budget.max(1))).await?;
             for item in found.items.unwrap_or_default() {
                 if orders.len() == query.page_size {
-                    let next = orders.last().map(Position::of);
-                    return Ok(Page { orders, next, left_out });
+                    return Ok(Page { next: orders.last().map(Position::of), orders, left_out });
                 }
                 match read_order(item) {
                     Ok(order) => orders.push(order),
                     Err(unreadable) => left_out.push(unreadable),
                 }
             }
-            after = found.last_evaluated_key.map(read_order).transpose()?.as_ref().map(Position::of);
+            after = found.last_evaluated_key;
             budget = budget.saturating_sub(found.scanned_count.try_into().unwrap_or_default());
-            if after.is_none() || budget == 0 || Instant::now() >= query.read_until {
-                return Ok(Page { orders, next: after, left_out });
+            let Some(last) = &after else { return Ok(Page { orders, next: None, left_out }) };
+            // A page cannot end at a key that is not ours: then it reads on.
+            if let Some(next) = Position::read(last)
+                && (budget == 0 || Instant::now() >= query.read_until)
+            {
+                return Ok(Page { orders, next: Some(next), left_out });
             }
             // Whether another one matches may take many more requests to find out: the next page will see.
             if orders.len() == query.page_size {
-                let next = orders.last().map(Position::of);
-                return Ok(Page { orders, next, left_out });
+                return Ok(Page { next: orders.last().map(Position::of), orders, left_out });
             }
         }
     }
 
-    async fn query(&self, query: &HistoryQuery, after: Option<&Position>, limit: usize) -> Result<QueryOutput, Error> {
+    async fn query(&self, query: &HistoryQuery, after: Option<Item>, limit: usize) -> Result<QueryOutput, Error> {
         let Filter { since, status, keywords } = &query.filter;
         let mut request = self
             .table
@@ -173,7 +181,7 @@ impl OrderStore {
             .index_name(&self.index)
             .scan_index_forward(false)
             .limit(limit.try_into().unwrap_or(i32::MAX))
-            .set_exclusive_start_key(after.map(|after| after.key(&query.consumer_id)))
+            .set_exclusive_start_key(after)
             .key_condition_expression("#consumerId = :consumerId AND #orderCreationTime > :since")
             .expression_attribute_names("#consumerId", CONSUMER_ID)
             .expression_attribute_names("#orderCreationTime", ORDER_CREATION_TIME)
@@ -203,10 +211,9 @@ impl OrderStore {
     }
 }
 
-/// Reads an item of the index, or the key of one.
+/// Reads an item of the index.
 fn read_order(item: Item) -> Result<OrderView, Unreadable> {
-    let unreadable = |attribute: &str| Unreadable { attribute: attribute.to_owned() };
-    let order_id = item.get(VIEW.key).and_then(|value| value.as_s().ok()?.parse().ok());
-    let order_id: OrderId = order_id.ok_or_else(|| unreadable(VIEW.key))?;
-    OrderView::of(order_id, read_item(&VIEW, item)).ok_or_else(|| unreadable(ORDER_CREATION_TIME))
+    let position = Position::read(&item).ok_or_else(|| Unreadable { attribute: VIEW.key.to_owned() })?;
+    OrderView::of(position.order_id, read_item(&VIEW, item))
+        .ok_or_else(|| Unreadable { attribute: CONSUMER_ID.to_owned() })
 }

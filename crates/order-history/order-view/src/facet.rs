@@ -46,33 +46,35 @@ macro_rules! facets {
             pub consumer_id: ConsumerId,
             /// When the order was made; known even if the details cannot be read.
             pub order_creation_time: Timestamp,
+            /// The words one can find the order by; known even if the details cannot be read.
+            pub keywords: BTreeSet<String>,
             $($(#[$doc])* pub $name: Option<$type>,)*
             /// What happened, in the order of the events' ids.
             pub timeline: BTreeSet<TimelineEntry>,
             /// The revisions made, in the order of the events' ids.
             pub revisions: BTreeSet<Revision>,
             /// What of the item is left out, because this version cannot read it.
-            pub unreadable: Vec<Unreadable>,
+            pub unreadable: BTreeSet<Unreadable>,
         }
 
         impl OrderView {
             /// The order in an item; none before its `OrderCreated` has come. What cannot be read is left out and named.
             #[must_use]
             pub fn of(order_id: OrderId, Found { state, mut unreadable }: Found) -> Option<Self> {
+                if state.set(REVISIONS).any(|text| Revision::parse(text).is_none()) {
+                    unreadable.push(Unreadable { attribute: REVISIONS.to_owned() });
+                }
                 let created = state.attribute(Details::WATERMARK, ORDER_CREATION_TIME).and_then(Timestamp::from_millis);
                 Some(Self {
                     order_id,
                     consumer_id: state.attribute(Details::WATERMARK, CONSUMER_ID)?,
                     order_creation_time: created?,
+                    keywords: state.attribute(Details::WATERMARK, KEYWORDS).unwrap_or_default(),
                     $($name: state.facet().unwrap_or_else(|error| { unreadable.push(error); None }),)*
                     // A newer version may know more kinds of events: their entries are left alone.
                     timeline: state.set(TIMELINE).filter_map(TimelineEntry::parse).collect(),
-                    revisions: state.set(REVISIONS).filter_map(|text| {
-                        let revision = Revision::parse(text);
-                        revision.is_none().then(|| unreadable.push(Unreadable { attribute: REVISIONS.to_owned() }));
-                        revision
-                    }).collect(),
-                    unreadable,
+                    revisions: state.set(REVISIONS).filter_map(Revision::parse).collect(),
+                    unreadable: unreadable.into_iter().collect(),
                 })
             }
         }
@@ -140,8 +142,6 @@ pub struct Details {
     pub restaurant_name: String,
     /// With the quantities first ordered; see [`OrderView::line_items`] for the revised ones.
     pub line_items: Vec<LineItem>,
-    /// The words one can find the order by.
-    #[serde(default)]
     pub keywords: BTreeSet<String>,
 }
 

@@ -9,8 +9,9 @@ use crate::facet::{Location, OrderView, TIMELINE};
 
 /// The states of the orders that the events speak of. Any order and any duplicates give the same states.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Folded, Unwritable> {
-    let effects: Vec<_> = events.into_iter().map(effect).collect::<Result<_, _>>()?;
-    Ok(projection::fold(effects))
+    let mut folded = Folded::default();
+    events.into_iter().try_for_each(|event| effect(event).map(|effect| folded.add(effect)))?;
+    Ok(folded)
 }
 
 /// Whether an order has seen this event. The mark of its aggregate would not tell: a later event may have come before it.
@@ -19,7 +20,7 @@ pub fn has_seen(order: &State, event_type: EventType, event_id: EventId) -> bool
     let event_id = event_id.to_string();
     match event_type.record() {
         Record::Timeline => order.set(TIMELINE).any(|entry| entry.starts_with(&event_id)),
-        Record::Location => order.watermark(Location::WATERMARK).is_some_and(|by| **by >= *event_id),
+        Record::Location => order.stamp(Location::WATERMARK).is_some_and(|by| **by >= *event_id),
     }
 }
 

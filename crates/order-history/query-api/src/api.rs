@@ -211,7 +211,7 @@ impl Api {
                 .metric("UnreadableAttributes", "Count", order.unreadable.len())
                 .with("order_id", order_id)
                 .with("attributes", attributes);
-            println!("{}", line.to_text(METRICS_NAMESPACE, self.clock.now()));
+            println!("{}", line.into_text(METRICS_NAMESPACE, self.clock.now()));
         }
     }
 

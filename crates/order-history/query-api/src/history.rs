@@ -95,7 +95,7 @@ fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
 }
 
 fn parse_status(text: &str) -> Result<OrderStatus, String> {
-    text.parse().map_err(|_| {
+    OrderStatus::known(text).ok_or_else(|| {
         let known: Vec<_> = OrderStatus::ALL.iter().map(OrderStatus::as_str).collect();
         format!("must be one of {}", known.join(", "))
     })

@@ -9,36 +9,27 @@ use crate::facet::{Unreadable, Unwritable};
 
 /// Why an effect was not stored, or an item not read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages are the documentation.
 pub enum Error {
     /// The item would be larger than DynamoDB's 400 KB
     /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>).
     #[error("the item would exceed DynamoDB's 400 KB: nothing more can be added to it")]
     ItemTooLarge(#[source] Source),
-    /// The table or account has no capacity left for now.
     #[error("DynamoDB is throttling: try again later, or raise the table's capacity")]
     Throttled(#[source] Source),
-    /// There is no such table.
     #[error("there is no table `{table}` in this region: check the setting that names it, and the region")]
-    TableMissing {
-        /// Its name.
-        table: String,
-        /// What the SDK knows.
-        source: Source,
-    },
-    /// The server found an attribute of another type than ours.
+    TableMissing { table: String, source: Source },
     #[error(
         "an attribute of the item, or a key of the table, has another type than ours: was the item written by something else?"
     )]
     WrongType(#[source] Source),
-    /// We found an attribute that is not what we write.
     #[error(transparent)]
     Corrupt(#[from] Unreadable),
-    /// A facet's type does not serialise as it declares.
     #[error(transparent)]
     Unwritable(#[from] Unwritable),
     /// The server said that the condition failed, but what it showed does not make it fail.
     #[error("DynamoDB refused an update whose every piece is news to the item it holds: try again")]
-    Contradiction,
+    Inconsistent,
     /// No answer, or a server's fault: whether it took effect is not known.
     #[error("DynamoDB did not answer: try again")]
     Unavailable(#[source] Source),
@@ -55,7 +46,7 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Throttled(_) | Self::Contradiction | Self::Unavailable(_) => true,
+            Self::Throttled(_) | Self::Inconsistent | Self::Unavailable(_) => true,
             Self::ItemTooLarge(_)
             | Self::TableMissing { .. }
             | Self::WrongType(_)
@@ -75,7 +66,7 @@ impl Error {
             Self::WrongType(_) => "wrong_attribute_type",
             Self::Corrupt(_) => "corrupt_item",
             Self::Unwritable(_) => "unwritable",
-            Self::Contradiction => "contradiction",
+            Self::Inconsistent => "contradiction",
             Self::Unavailable(_) => "unavailable",
             Self::Refused(_) => "refused",
         }
@@ -87,7 +78,8 @@ impl Error {
     where
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
-        let failed = error.raw_response().is_none_or(|response| response.status().is_server_error());
+        let is_sent = !matches!(error, SdkError::ConstructionFailure(_));
+        let failed = is_sent && error.raw_response().is_none_or(|response| response.status().is_server_error());
         let message = error.message().unwrap_or_default();
         let kind = match error.code().unwrap_or_default() {
             "ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded" => {
@@ -101,7 +93,6 @@ impl Error {
             // DynamoDB has one code for these; only the message tells them apart.
             "ValidationException" if message.contains("Item size") => Self::ItemTooLarge,
             "ValidationException" if is_about_types(message) => Self::WrongType,
-            _ if matches!(error, SdkError::ConstructionFailure(_)) => Self::Refused,
             _ if failed => Self::Unavailable,
             _ => Self::Refused,
         };

@@ -13,9 +13,6 @@ use crate::view::View;
 /// An item as the SDK has it.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// Below the id of every event.
-const LOWEST: &str = "";
-
 /// Reads an item of the table or of an index on it.
 ///
 /// Attributes that the view does not name are ignored: a newer version may have written them. What cannot be read is left
@@ -33,13 +30,14 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
                 None => {}
             }
         }
+        // No text is below every id.
         let by = match item.remove(shape.watermark) {
             Some(AttributeValue::S(by)) => by,
             None if attributes.is_empty() => continue,
-            None => LOWEST.to_owned(),
+            None => String::new(),
             Some(_) => {
                 unreadable(shape.watermark);
-                LOWEST.to_owned()
+                String::new()
             }
         };
         found.state.facets.insert(shape.watermark.into(), Written { by: by.into(), attributes });

@@ -8,8 +8,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 
-use crate::facet::Unreadable;
-use crate::piece::{Effect, Piece};
+use crate::facet::{Unreadable, Unwritable};
+use crate::piece::{Effect, Piece, Stamp};
 use crate::state::{Found, State};
 use crate::view::View;
 
@@ -32,7 +32,7 @@ pub struct Table {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Applied {
-    /// It was all news.
+    /// It was all news. Elements alone are always written: adding one again changes nothing.
     Written,
     /// Some of it was news: later events had come first.
     WrittenLate,
@@ -52,20 +52,27 @@ impl Table {
     ///
     /// When this returns `Ok`, the effect is in the item.
     pub async fn apply(&self, mut effect: Effect) -> Result<Applied, Error> {
+        if let Some(piece) = effect.pieces.iter().find(|piece| !self.view.declares(piece)) {
+            return Err(Unwritable { attribute: piece.decided_by().0.to_owned(), source: None }.into());
+        }
         let mut applied = Applied::Written;
         while !effect.pieces.is_empty() {
             let Some(old) = self.send(&effect).await? else { return Ok(applied) };
             let Found { state, unreadable } = read_item(self.view, old);
-            // Whatever else is wrong with the item is no reason to stop an event.
-            let decides = |item: &Unreadable| effect.pieces.iter().any(|piece| piece.attribute() == item.attribute);
-            if let Some(corrupt) = unreadable.into_iter().find(decides) {
-                return Err(corrupt.into());
+            for (attribute, by) in effect.pieces.iter().map(Piece::decided_by) {
+                // Ids have one length: another text is no id, and must not pass for the id of a later event. Whatever else may be
+                // wrong with the item is no reason to stop this event.
+                let length = |stamp: Option<&Stamp>| stamp.map(|stamp| stamp.len()).filter(|length| *length > 0);
+                let is_no_id = length(state.stamp(attribute)).is_some_and(|stored| Some(stored) != length(by));
+                if is_no_id || unreadable.iter().any(|unreadable| unreadable.attribute == attribute) {
+                    return Err(Unreadable { attribute: attribute.to_owned() }.into());
+                }
             }
             let before = effect.pieces.len();
             effect.pieces.retain(|piece| state.is_news(piece));
             // Each round must drop a piece, or this would not end.
             if effect.pieces.len() == before {
-                return Err(Error::Contradiction);
+                return Err(Error::Inconsistent);
             }
             applied = Applied::WrittenLate;
         }
@@ -78,8 +85,9 @@ impl Table {
         let (elements, stamped): (Vec<_>, Vec<_>) =
             state.into_pieces().partition(|piece| matches!(piece, Piece::Element { .. }));
         let mut updates: Vec<Vec<_>> = stamped.chunks(MAX_CONDITIONS).map(<[Piece]>::to_vec).collect();
-        match updates.first_mut() {
-            Some(first) => first.extend(elements),
+        // An element may say that an event has been seen, so it comes after what the event wrote.
+        match updates.last_mut() {
+            Some(last) => last.extend(elements),
             None => updates.push(elements),
         }
         let mut merged = None;
@@ -130,5 +138,5 @@ impl Table {
 }
 
 /// An expression may have 4 KB (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and
-/// the condition of one piece takes some 70 bytes of it.
+/// a piece takes some 70 bytes of the condition, and fewer of the update unless it has many attributes.
 const MAX_CONDITIONS: usize = 40;

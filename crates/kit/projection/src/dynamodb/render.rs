@@ -22,7 +22,7 @@ pub struct Update {
     pub values: HashMap<String, AttributeValue>,
 }
 
-/// Renders pieces for one item into one update.
+/// Renders pieces for one item, all of which the view declares, into one update.
 #[must_use]
 pub fn render(view: &View, pieces: &[Piece]) -> Update {
     let mut clauses = Clauses::default();
@@ -73,14 +73,12 @@ impl<'a> Clauses<'a> {
 
     /// Writes a facet whole: what it has no value for is removed.
     fn write(&mut self, view: &View, watermark: &str, attributes: &Attributes) {
-        let shape = view.facets.iter().find(|shape| shape.watermark == watermark);
-        let (declared, text_sets) = shape.map_or((&[][..], &[][..]), |shape| (shape.attributes, shape.text_sets));
-        let others = attributes.keys().map(|name| &**name).filter(|name| !declared.contains(name));
-        for attribute in declared.iter().copied().chain(others) {
+        let Some(shape) = view.facets.iter().find(|shape| shape.watermark == watermark) else { return };
+        for &attribute in shape.attributes {
             let name = self.name(attribute, attribute);
             match attributes.get(attribute) {
                 Some(value) => {
-                    let value = self.value(attribute, attribute_value(value, text_sets.contains(&attribute)));
+                    let value = self.value(attribute, attribute_value(value, shape.text_sets.contains(&attribute)));
                     self.set.push(format!("{name} = {value}"));
                 }
                 None => self.remove.push(name),
@@ -90,6 +88,7 @@ impl<'a> Clauses<'a> {
 
     fn add(&mut self, set: &'a str, element: &str) {
         match self.add.iter_mut().find(|(known, _)| *known == set) {
+            Some((_, elements)) if elements.iter().any(|known| known == element) => {}
             Some((_, elements)) => elements.push(element.to_owned()),
             None => self.add.push((set, vec![element.to_owned()])),
         }

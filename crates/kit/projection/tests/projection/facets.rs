@@ -9,7 +9,6 @@ use crate::pieces::stamp;
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Name {
     name: Option<String>,
-    #[serde(default)]
     words: Vec<String>,
 }
 
@@ -46,7 +45,7 @@ fn a_facet_reads_back_as_it_was_written() {
     state.apply([Piece::facet(&name, &stamp(1)).unwrap(), Piece::facet(&Degrees(38.0), &stamp(1)).unwrap()]);
     assert_eq!(state.facet(), Ok(Some(name)));
     assert_eq!(state.facet(), Ok(Some(Degrees(38.0))));
-    assert_eq!(state.watermark("wa"), Some(&stamp(1)));
+    assert_eq!(state.stamp("wa"), Some(&stamp(1)));
     assert_eq!(State::default().facet::<Name>(), Ok(None));
 }
 
@@ -87,6 +86,9 @@ fn a_set_of_texts_is_one_or_is_found_when_it_is_written() {
     assert_eq!(of(&words(&["b", "a", "b"])), of(&words(&["a", "b"])));
     let Piece::Facet { attributes, .. } = of(&words(&[])) else { panic!("a facet") };
     assert!(attributes.is_empty());
+    let mut state = State::default();
+    state.apply([of(&words(&[]))]);
+    assert_eq!(state.facet(), Ok(Some(words(&[]))), "an empty set is not stored, and reads back");
 }
 
 #[test]

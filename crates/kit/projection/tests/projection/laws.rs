@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use projection::{Effect, Piece, State, fold};
+use projection::{Effect, Folded, Piece, State};
 use proptest::prelude::*;
 
 use crate::pieces::pieces;
@@ -89,7 +89,10 @@ proptest! {
 
     #[test]
     fn a_contradiction_that_shows_is_reported_in_any_order(pieces in pieces(40).prop_shuffle()) {
-        let folded = fold(pieces.iter().map(|piece| Effect { key: "1".to_owned(), pieces: vec![piece.clone()] }));
+        let mut folded = Folded::default();
+        for piece in &pieces {
+            folded.add(Effect { key: "1".to_owned(), pieces: vec![piece.clone()] });
+        }
         let reported: BTreeSet<_> = folded
             .contradictions
             .iter()

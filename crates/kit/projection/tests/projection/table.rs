@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 use embedded_dynamodb::{Engine, Wire};
-use projection::dynamodb::{Applied, Item, Table, read_item, render};
+use projection::dynamodb::{Applied, Error, Item, Table, read_item, render};
 use projection::{Attributes, Effect, Facet, Piece, State, Unreadable};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -165,6 +165,47 @@ fn of_two_events_with_one_id_the_first_stays_in_the_table() {
     };
     assert_eq!((apply("first"), apply("second")), (Applied::Written, Applied::Duplicate));
     assert_eq!(world.state("1").attribute::<String>("wa", "name").as_deref(), Some("first"));
+}
+
+/// A second time it would be no duplicate, for the view would not read it.
+#[test]
+fn what_the_view_does_not_declare_is_not_written() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let attributes = |name: &'static str| Attributes::from([(name.into(), json!(1))]);
+    let undeclared = [
+        Piece::Mark { attribute: "Shipment7".into(), by: stamp(1) },
+        Piece::Element { set: "tags".into(), element: "x".to_owned() },
+        Piece::Facet { watermark: "wz".into(), by: stamp(1), attributes: attributes("name") },
+        Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes: attributes("other") },
+    ];
+    for piece in undeclared {
+        let effect = Effect { key: "1".to_owned(), pieces: vec![piece] };
+        let error = world.runtime.block_on(world.table_over(&wire).apply(effect)).unwrap_err();
+        assert!(matches!(error, Error::Unwritable(_)) && !error.is_retryable(), "{error:?}");
+    }
+    assert_eq!(wire.requests().len(), 0);
+}
+
+#[test]
+fn an_element_twice_in_one_effect_is_one_element() {
+    let world = World::create();
+    let element = Piece::Element { set: "steps".into(), element: "x".to_owned() };
+    let effect = Effect { key: "1".to_owned(), pieces: vec![element.clone(), element.clone()] };
+    let _ = world.runtime.block_on(world.table().apply(effect)).unwrap();
+    assert_eq!(world.state("1"), state(&[element]));
+}
+
+/// It would pass for the id of a later event, and the event would be taken for a duplicate.
+#[test]
+fn a_watermark_that_is_no_id_stops_the_event() {
+    let world = World::create();
+    let put = world.engine.client().put_item().table_name("view").item("id", AttributeValue::S("1".to_owned()));
+    let put = put.item("wa", AttributeValue::S("garbage".to_owned()));
+    world.runtime.block_on(put.send()).unwrap();
+    let piece = Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes: Attributes::new() };
+    let effect = Effect { key: "1".to_owned(), pieces: vec![piece] };
+    let error = world.runtime.block_on(world.table().apply(effect)).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt(corrupt) if corrupt.attribute == "wa"), "{error:?}");
 }
 
 #[test]

@@ -24,13 +24,23 @@ fn an_attribute_has_one_owner() {
 
 #[test]
 fn no_id_can_make_a_mark_into_something_else() {
-    check(&[A], &[], &["na"], "`name` begins as the names of the marks `na` do");
-    check(&[A], &[], &["Order", "OrderLine"], "`OrderLine` begins as the names of the marks `Order` do");
-    check(&[A], &[], &["Order", "Order"], "`Order` begins as the names of the marks `Order` do");
-    check(&[A], &[], &[""], "`name` begins as the names of the marks `` do");
+    check(&[A], &[], &["na"], "`name` starts with the mark prefix `na`");
+    check(&[A], &[], &["Order", "OrderLine"], "`OrderLine` starts with the mark prefix `Order`");
+    check(&[A], &[], &["Order", "Order"], "`Order` starts with the mark prefix `Order`");
+    check(&[A], &[], &[""], "`name` starts with the mark prefix ``");
 }
 
 #[test]
 fn a_name_can_be_an_alias() {
-    check(&[A], &["my-steps"], &[], "`my-steps` has more than letters, digits and underscores");
+    for name in ["my-steps", "", "eventId", "eventId1", "tracking", "tracking2"] {
+        let sets: &'static [&'static str] = vec![name].leak();
+        check(&[A], sets, &[], &format!("`{name}` cannot be an alias in an expression"));
+    }
+}
+
+#[test]
+fn a_text_set_is_an_attribute() {
+    let stray = Shape { watermark: "wc", attributes: &["words"], text_sets: &["wrods"] };
+    let facets: &'static [Shape] = vec![stray].leak();
+    check(facets, &[], &[], "a text set of the facet under `wc` is none of its attributes");
 }

@@ -56,10 +56,12 @@ fn a_set_of_another_type_is_the_servers_to_find() {
 #[test]
 fn a_watermark_of_another_type_is_ours_to_find() {
     let (table, story) = (Table::create(), story());
-    let error = apply_onto(&table, &story[0], "ws", AttributeValue::Bool(true));
-    assert!(matches!(error, Error::Corrupt(_)), "{error:?}");
-    assert!(!error.is_retryable());
-    assert!(error.to_string().contains("`ws`"), "{error}");
+    for value in [AttributeValue::Bool(true), AttributeValue::S("garbage".to_owned())] {
+        let error = apply_onto(&table, &story[0], "ws", value);
+        assert!(matches!(error, Error::Corrupt(_)), "{error:?}");
+        assert!(!error.is_retryable());
+        assert!(error.to_string().contains("`ws`"), "{error}");
+    }
 }
 
 #[test]

@@ -4,5 +4,6 @@
 mod any_order;
 mod errors;
 mod expressions;
+mod page;
 mod requests;
 mod table;

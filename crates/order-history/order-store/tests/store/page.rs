@@ -42,8 +42,7 @@ fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expect
     let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
     let mut page = Page { orders, next: next.map(position), left_out: Vec::new() };
     page.show(order(fresh, OrderStatus::Approved), &query);
-    let seconds: Vec<i64> =
-        page.orders.iter().map(|order| order.order_creation_time.as_millis() / 1_000).collect();
+    let seconds: Vec<i64> = page.orders.iter().map(|order| order.order_creation_time.as_millis() / 1_000).collect();
     assert_eq!((seconds.as_slice(), page.next), (expected.0, expected.1.map(position)));
 }
 

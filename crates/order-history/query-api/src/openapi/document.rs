@@ -66,8 +66,8 @@ pub fn document() -> Value {
             "title": "FTGO Order History",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "What did I order, and where is it?",
-            "description": "Times are RFC 3339 in UTC, money is a decimal text. What is not known yet is left out: no member is \
-                            ever `null`. Errors are problem documents (RFC 9457), but for those that API Gateway answers \
+            "description": "Times are RFC 3339 in UTC, money is a decimal text. What is not known yet, or cannot be read, is left \
+                            out: no member is ever `null`. Errors are problem documents (RFC 9457), but for those that API Gateway answers \
                             itself, such as 401 for a token it does not accept and 429 for too many requests. HEAD and \
                             OPTIONS work on every resource.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Value, json};
 
-use crate::world::{Ask, World, authorized, created, ids};
+use crate::world::{Ask, NOW, World, authorized, created, ids};
 
 /// Orders 1 to 20 of consumer 7, the twentieth the newest.
 async fn twenty_orders() -> World {
@@ -130,4 +130,21 @@ async fn a_page_with_damage_of_every_kind_has_all_its_orders() {
     assert_eq!(ids(&pages), newest_first);
     let approved = world.open().json("/orders?consumerId=7&status=APPROVED").await;
     assert_eq!(ids(&[approved]).len(), 19);
+}
+
+/// Something else put items into the table whose keys are no order ids of ours: 30 of them, newer than all orders.
+#[tokio::test]
+async fn items_whose_keys_are_not_ours_stop_no_list() {
+    let world = twenty_orders().await;
+    for n in 0..30 {
+        let put = world.engine.client().put_item().table_name(ORDER_HISTORY_TABLE);
+        let put = put.item("orderId", text(&format!("not ours {n}"))).item("consumerId", text("7"));
+        let put =
+            put.item("orderCreationTime", AttributeValue::N((NOW + n).to_string())).item("status", text("APPROVED"));
+        put.send().await.unwrap();
+    }
+    let newest_first: Vec<_> = (1..=20).rev().map(|n| n.to_string()).collect();
+    for list in ["/orders?consumerId=7&pageSize=3", "/orders?consumerId=7&pageSize=3&status=APPROVED"] {
+        assert_eq!(ids(&world.open().walk(list, async || {}).await), newest_first, "{list}");
+    }
 }
