@@ -160,7 +160,7 @@ const REST: usize = 2 * page_token::MAX_LENGTH + 1_024;
 /// for what cannot stand in a URI.
 pub(crate) fn shared_parameters(query_string: &str) -> String {
     let shared = pairs(query_string).filter(|pair| decoded(pair).0.as_deref() != Some(parameter::START_KEY));
-    shared.map(|pair| format!("{}&", utf8_percent_encode(pair, NOT_IN_A_URI))).collect()
+    shared.flat_map(|pair| utf8_percent_encode(pair, NOT_IN_A_URI).chain(["&"])).collect()
 }
 
 /// The next page, relative to the request, so that it works behind any base path.

@@ -234,11 +234,9 @@ pub(crate) fn forged_token(
     made: i64,
     order_id: &str,
 ) -> String {
-    let since = Timestamp::from_millis(since).unwrap();
-    let mut list = format!("{consumer_id}\n{since}\n{status}\n");
-    for keyword in keywords {
-        list.push_str(&format!("{keyword}\n"));
-    }
+    let since = Timestamp::from_millis(since).unwrap().to_string();
+    let parts = [consumer_id, &since, status].into_iter().chain(keywords.iter().map(String::as_str));
+    let list: String = parts.flat_map(|part| [part, "\n"]).collect();
     let mut token = vec![1];
     token.extend(&Sha256::digest(list)[..8]);
     token.extend(own_since.to_be_bytes());
