@@ -131,7 +131,7 @@ impl Page {
         }
     }
 
-    /// Leaves all but the first `length` orders, at least one, to the next page.
+    /// Leaves all but the first `length` orders to the next page; `length` is at least one.
     pub fn cut(&mut self, length: usize) {
         if self.orders.len() > length {
             self.orders.truncate(length);

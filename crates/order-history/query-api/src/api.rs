@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use lambda_boot::{Clock, MetricLine, with_causes};
-use order_store::{METRICS_NAMESPACE, OrderStore};
+use order_store::{HistoryQuery, METRICS_NAMESPACE, OrderStore, Page};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
@@ -177,19 +177,27 @@ impl Api {
                 page.show(fresh, &query);
             }
         }
+        self.show(page, request, &query)
+    }
 
-        self.report_unreadable(request.id(), &page.orders);
+    /// A page as a response, cut where Lambda would refuse a larger one.
+    fn show(&self, mut page: Page, request: &Request, query: &HistoryQuery) -> Result<Response, Problem> {
+        let request_id = request.id();
         for unreadable in &page.left_out {
-            let (request_id, attribute) = (request.id(), &unreadable.attribute);
-            tracing::error!(request_id, attribute, "an item whose key cannot be read is left out of the list");
+            tracing::error!(
+                request_id,
+                attribute = unreadable.attribute,
+                "an item whose key cannot be read is left out of the list"
+            );
         }
         let shared = history::shared_parameters(request.query_string());
         let orders = history::entries_that_fit(&page.orders, shared.len()).map_err(|_| ProblemKind::Internal)?;
-        let (request_id, shown, cut) = (request.id(), orders.len(), page.orders.len() - orders.len());
+        let (shown, cut) = (orders.len(), page.orders.len() - orders.len());
         if cut > 0 {
             page.cut(shown);
             tracing::info!(request_id, shown, cut, "page cut: Lambda would refuse an answer with more orders");
         }
+        self.report_unreadable(request_id, &page.orders);
         // Not the token: it holds the default `since`, which moves with every request.
         let tag = tag(orders.iter().map(|order| order.get()).chain([format!("{:?}", page.next).as_str()]));
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());

@@ -228,7 +228,7 @@ async fn the_second_look_is_soon_after_the_first() {
             of_wire.lock().unwrap().push(Instant::now());
             Disturbance::None
         });
-        world.open_with_max_wait(Duration::from_millis(11), &wire).ask(ask.clone()).await;
+        world.open_with_max_wait(Duration::from_millis(60), &wire).ask(ask.clone()).await;
         let times = times.lock().unwrap();
         if times[1] - times[0] < Duration::from_millis(50) {
             return;
