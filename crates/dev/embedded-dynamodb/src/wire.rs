@@ -30,6 +30,8 @@ pub enum Disturbance {
     None,
     /// It never reaches the engine, and the client sees a broken connection.
     FailBefore,
+    /// It never reaches the engine, and is never answered.
+    Stall,
     /// It takes effect, but the client sees a broken connection instead of the answer.
     LoseAnswer,
     /// It never reaches the engine, and is answered as DynamoDB does when it has no capacity left.
@@ -116,6 +118,7 @@ impl HttpConnector for Wire {
         let disturbance = (self.script)(&request);
         match disturbance {
             Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(broken(&request))),
+            Disturbance::Stall => return HttpConnectorFuture::new(std::future::pending()),
             Disturbance::Throttle => return HttpConnectorFuture::ready(forged(400, SLOW_DOWN)),
             Disturbance::Answer(status, body) => return HttpConnectorFuture::ready(forged(status, body)),
             Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
@@ -128,7 +131,11 @@ impl HttpConnector for Wire {
             in_flight.now.fetch_sub(1, Ordering::SeqCst);
             let mut answer = answer?;
             match disturbance {
-                Disturbance::None | Disturbance::FailBefore | Disturbance::Throttle | Disturbance::Answer(..) => {}
+                Disturbance::None
+                | Disturbance::FailBefore
+                | Disturbance::Stall
+                | Disturbance::Throttle
+                | Disturbance::Answer(..) => {}
                 Disturbance::LoseAnswer => {
                     // The answer is read to its end first: the effect is then certain to have happened.
                     read(answer.take_body()).await?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// A route as a template declares it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Route {
-    /// Such as `ANY /orders/{orderId}`, or `$default` for what no other route matches.
+    /// Such as `ANY /orders/{orderId}`, `ANY /files/{path+}` for all that is below, or `$default` for what no other route matches.
     pub key: String,
     /// Such as `JWT`, or `NONE`.
     pub authorization: String,
@@ -27,9 +27,14 @@ pub(crate) struct Matched<'a> {
 
 impl Route {
     /// The most specific route that matches a request: one that names the method is before one for any.
+    ///
+    /// API Gateway decodes the path before it looks for the route: `%2F` is a slash like any other, and `/orders/a%2Fb` does not
+    /// match `/orders/{orderId}`. AWS documents that it decodes, but not when; this is what users of it report
+    /// (<https://github.com/ccbrown/cloud-snitch/pull/13>).
     pub(crate) fn find<'a>(routes: &'a [Self], method: &Method, path: &str) -> Option<Matched<'a>> {
+        let path = percent_decode_str(path).decode_utf8_lossy();
         let matching = routes.iter().filter_map(|route| {
-            let (specificity, parameters) = route.matches(method, path)?;
+            let (specificity, parameters) = route.matches(method, &path)?;
             let matched = Matched { key: &route.key, is_authorized: route.authorization != "NONE", parameters };
             Some((specificity, matched))
         });
@@ -45,7 +50,11 @@ impl Route {
         if !names_method && of_method != "ANY" {
             return None;
         }
-        let (pattern, segments): (Vec<_>, Vec<_>) = (of_path.split('/').collect(), path.split('/').collect());
+        let pattern: Vec<_> = of_path.split('/').collect();
+        let is_greedy = of_path.ends_with("+}");
+        // The last part of a greedy route takes all the rest.
+        let most = if is_greedy { pattern.len() } else { usize::MAX };
+        let segments: Vec<_> = path.splitn(most, '/').collect();
         if pattern.len() != segments.len() {
             return None;
         }
@@ -53,21 +62,22 @@ impl Route {
         for (pattern, segment) in pattern.iter().zip(segments) {
             match pattern.strip_prefix('{').and_then(|pattern| pattern.strip_suffix('}')) {
                 Some(name) if !segment.is_empty() => {
-                    let value = percent_decode_str(segment).decode_utf8_lossy().into_owned();
-                    parameters.insert(name.to_owned(), value);
+                    parameters.insert(name.trim_end_matches('+').to_owned(), segment.to_owned());
                 }
                 None if *pattern == segment => {}
                 _ => return None,
             }
         }
         let fixed = pattern.len() - parameters.len();
-        Some((Specificity { fixed, names_method }, parameters))
+        Some((Specificity { is_whole: !is_greedy, fixed, names_method }, parameters))
     }
 }
 
 /// Of two routes that match, the greater wins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Specificity {
+    /// Whether each part of the path has its own part of the route: API Gateway tries greedy routes after all others.
+    is_whole: bool,
     /// How many parts of the path are given. `$default` gives none, and every path begins with an empty one.
     fixed: usize,
     names_method: bool,
@@ -85,7 +95,25 @@ mod tests {
         check(&Method::OPTIONS, "/orders/99", "OPTIONS /orders/{orderId}", &[("orderId", "99")]);
         check(&Method::GET, "/orders/count", "GET /orders/count", &[]);
         check(&Method::POST, "/orders/count", "ANY /orders/{orderId}", &[("orderId", "count")]);
-        check(&Method::GET, "/orders/a%2Fb%20c", "ANY /orders/{orderId}", &[("orderId", "a/b c")]);
+        check(&Method::GET, "/orders/a%25b%20c", "ANY /orders/{orderId}", &[("orderId", "a%b c")]);
+    }
+
+    #[test]
+    fn a_greedy_parameter_takes_the_rest_of_the_path() {
+        check(&Method::GET, "/files/a", "ANY /files/{path+}", &[("path", "a")]);
+        check(&Method::GET, "/files/a/b/", "ANY /files/{path+}", &[("path", "a/b/")]);
+        check(&Method::GET, "/files/a%2Fb%252Fc", "ANY /files/{path+}", &[("path", "a/b%2Fc")]);
+        check(&Method::OPTIONS, "/files/a/b", "OPTIONS /files/{path+}", &[("path", "a/b")]);
+        check(&Method::GET, "/files/a/size", "ANY /files/{name}/size", &[("name", "a")]);
+        check(&Method::GET, "/files/a/b/size", "ANY /files/{path+}", &[("path", "a/b/size")]);
+        check(&Method::GET, "/files/", "$default", &[]);
+        check(&Method::GET, "/files", "$default", &[]);
+    }
+
+    #[test]
+    fn an_encoded_slash_is_a_slash() {
+        check(&Method::GET, "/orders/a%2Fb", "$default", &[]);
+        check(&Method::GET, "/orders%2F99", "ANY /orders/{orderId}", &[("orderId", "99")]);
     }
 
     #[test]
@@ -104,6 +132,9 @@ mod tests {
             "OPTIONS /orders",
             "OPTIONS /orders/{orderId}",
             "GET /orders/count",
+            "ANY /files/{path+}",
+            "OPTIONS /files/{path+}",
+            "ANY /files/{name}/size",
         ];
         keys.map(|key| Route { key: key.to_owned(), authorization: "NONE".to_owned() }).to_vec()
     }

@@ -94,6 +94,6 @@ fn the_http_api_is_read() {
     let http = Template::read().unwrap().http;
     assert_eq!(http.query_api.binary(), "query-api");
     assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);
-    let route = http.routes.iter().find(|route| route.key == "ANY /orders/{orderId}").unwrap();
+    let route = http.routes.iter().find(|route| route.key == "ANY /orders/{orderId+}").unwrap();
     assert_eq!(route.authorization, "JWT");
 }

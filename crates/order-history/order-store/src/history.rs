@@ -24,7 +24,7 @@ pub struct HistoryQuery {
     pub page_size: usize,
     /// The last order of the page before; `None` for the first page.
     pub after: Option<Position>,
-    /// The most orders to read in search of those that match the filter; at least one.
+    /// The most orders to ask DynamoDB for, in all requests together; at least one.
     pub read_budget: usize,
     /// No request to DynamoDB is begun after this moment, but for the first: the page then shows what was found.
     pub read_until: Instant,
@@ -127,10 +127,15 @@ impl Page {
         if matches && after_start && before_end {
             let place = self.orders.partition_point(|order| order.order_creation_time >= made);
             self.orders.insert(place, fresh);
-            if self.orders.len() > query.page_size {
-                self.orders.truncate(query.page_size);
-                self.next = self.orders.last().map(Position::of);
-            }
+            self.cut(query.page_size);
+        }
+    }
+
+    /// Leaves all but the first `length` orders to the next page; `length` is at least one.
+    pub fn cut(&mut self, length: usize) {
+        if self.orders.len() > length {
+            self.orders.truncate(length);
+            self.next = self.orders.last().map(Position::of);
         }
     }
 }
@@ -145,7 +150,8 @@ impl OrderStore {
             // One more than the page holds shows whether there is a next page.
             let wanted = query.page_size + 1 - orders.len();
             let limit = if query.filter.takes_all() { wanted } else { STRIDE };
-            let found = self.query(query, after, limit.min(budget.max(1))).await?;
+            let limit = limit.min(budget.max(1));
+            let found = self.query(query, after, limit).await?;
             for item in found.items.unwrap_or_default() {
                 if orders.len() == query.page_size {
                     return Ok(Page { next: orders.last().map(Position::of), orders, left_out });
@@ -156,7 +162,8 @@ impl OrderStore {
                 }
             }
             after = found.last_evaluated_key;
-            budget = budget.saturating_sub(found.scanned_count.try_into().unwrap_or_default());
+            // What was asked for, not what was read: orders so large that DynamoDB stops at 1 MB use up the budget as fast.
+            budget = budget.saturating_sub(limit);
             let Some(last) = &after else { return Ok(Page { orders, next: None, left_out }) };
             // A page cannot end at a key that is not ours: then it reads on.
             if let Some(next) = Position::read(last)

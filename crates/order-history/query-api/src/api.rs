@@ -3,22 +3,22 @@
 use std::time::{Duration, SystemTime};
 
 use lambda_boot::{Clock, MetricLine, with_causes};
-use order_store::{METRICS_NAMESPACE, OrderStore};
+use order_store::{HistoryQuery, METRICS_NAMESPACE, OrderStore, Page};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::consistency::Consistency;
 use crate::history::{self, History};
-use crate::order::{Order, OrderEntry};
+use crate::order::Order;
 use crate::page_token::PageToken;
 use crate::parameters::{Mistaken, Parameters};
-use crate::problem::{ALLOW, Problem, ProblemKind};
+use crate::problem::{ALLOW, Cause, Problem, ProblemKind};
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Response, tag};
 use crate::{Authorization, openapi};
 
 /// The API over one table.
@@ -26,11 +26,15 @@ pub struct Api {
     orders: OrderStore,
     authorization: Authorization,
     read_budget: usize,
+    max_wait: Duration,
     clock: Clock,
 }
 
-/// Reserved at the end of the invocation's time, to read once more and answer.
+/// How long before the invocation's deadline no wait and no further read of a list begins: to read once more and answer.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
+
+/// How long before the invocation's deadline the answer is given up, so that 503 is our answer and not Lambda's timeout.
+const RESPONSE_TIME: Duration = Duration::from_millis(500);
 
 const JSON: &str = "application/json";
 
@@ -44,16 +48,15 @@ enum Resource {
 
 impl Resource {
     fn of(request: &Request) -> Option<Self> {
-        let path = request.path().strip_prefix('/')?;
-        match path.split('/').collect::<Vec<_>>().as_slice() {
-            ["orders"] => Some(Self::Orders),
-            // API Gateway has decoded both, the parameter only where the route has it.
-            ["orders", order_id] if !order_id.is_empty() => {
+        match request.path() {
+            "/orders" => Some(Self::Orders),
+            "/openapi.json" => Some(Self::OpenApi),
+            "/health" => Some(Self::Health),
+            path => {
+                // API Gateway has decoded the path and its parameter, so an order id may have slashes.
+                let order_id = path.strip_prefix("/orders/").filter(|order_id| !order_id.is_empty())?;
                 Some(Self::Order(request.path_parameter("orderId").unwrap_or(order_id).to_owned()))
             }
-            ["openapi.json"] => Some(Self::OpenApi),
-            ["health"] => Some(Self::Health),
-            _ => None,
         }
     }
 
@@ -80,7 +83,8 @@ impl Api {
     /// The API over a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
-        Self { orders, authorization: config.authorization, read_budget: config.read_budget, clock }
+        let Config { authorization, read_budget, max_wait, .. } = config;
+        Self { orders, authorization, read_budget, max_wait, clock }
     }
 
     /// Answers a request. It never fails: a malformed request is answered too.
@@ -88,16 +92,15 @@ impl Api {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
         let (request_id, method) = (request.id(), request.method());
-        let answer = self.answer(&request, resource, deadline).await;
-        let mut response = answer.unwrap_or_else(|problem| {
+        let answer = timeout_at(self.before(deadline, RESPONSE_TIME), self.answer(&request, resource, deadline)).await;
+        let answer = answer.unwrap_or_else(|_| Err(Cause::OutOfTime.into()));
+        let response = answer.unwrap_or_else(|problem| {
             if let Some(cause) = &problem.cause {
                 tracing::error!(request_id, route, reason = cause.code(), error = with_causes(cause), "not answered");
             }
             problem.respond(request_id)
         });
-        if method == "HEAD" {
-            response.body = None;
-        }
+        let response = if method == "HEAD" { response.without_body() } else { response };
         tracing::info!(request_id, method, route, status = response.status_code, "answered");
         response
     }
@@ -132,28 +135,30 @@ impl Api {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let order_id = parameters.order_id(order_id);
-        let consistency = Consistency::read(request, &mut parameters, order_id.as_ref().ok());
+        let (now, max_wait) = (self.clock.now(), self.max_wait);
+        let consistency = Consistency::read(request, &mut parameters, order_id.as_ref().ok(), now, max_wait);
         let (order_id, consistency) = parameters.finish(both(order_id, consistency))?;
 
         let visible = |order: &OrderView| caller.may_see(&order.consumer_id);
         let order = if let Some(consistency) = consistency {
-            consistency.wait_for_order(&self.orders, self.latest_answer(deadline), visible).await?
+            consistency.wait_for_order(&self.orders, self.before(deadline, CLOSING_TIME), visible).await?
         } else {
             let order = self.orders.find_order(&order_id).await?.and_then(|found| OrderView::of(order_id, found));
             order.filter(visible).ok_or(ProblemKind::OrderNotFound)?
         };
         self.report_unreadable(request.id(), [&order]);
         let order = json_text(&Order::from(&order))?;
-        let response = Response::json(200, JSON, order.clone());
-        Ok(response.cached_privately(&order, request.header("if-none-match")))
+        let tag = tag([order.as_str()]);
+        Ok(Response::json(200, JSON, order).cached_privately(&tag, request.header("if-none-match")))
     }
 
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let read_until = self.latest_answer(deadline).into_std();
-        let query = history::read_query(&mut parameters, &caller, self.clock.now(), self.read_budget, read_until);
-        let consistency = Consistency::read(request, &mut parameters, None);
+        let read_until = self.before(deadline, CLOSING_TIME);
+        let (now, read_budget) = (self.clock.now(), self.read_budget);
+        let query = history::read_query(&mut parameters, &caller, now, read_budget, read_until.into_std());
+        let consistency = Consistency::read(request, &mut parameters, None, now, self.max_wait);
         let (query, consistency) = parameters.finish(both(query, consistency))?;
         if !caller.may_see(&query.consumer_id) {
             return Err(ProblemKind::Forbidden.into());
@@ -161,7 +166,7 @@ impl Api {
 
         let theirs = |order: &OrderView| order.consumer_id == query.consumer_id;
         if let Some(consistency) = &consistency {
-            consistency.wait_for_order(&self.orders, self.latest_answer(deadline), theirs).await?;
+            consistency.wait_for_order(&self.orders, read_until, theirs).await?;
         }
         let mut page = self.orders.find_order_history(&query).await?;
         if let Some(consistency) = &consistency {
@@ -172,20 +177,34 @@ impl Api {
                 page.show(fresh, &query);
             }
         }
+        self.show(page, request, &query)
+    }
 
-        self.report_unreadable(request.id(), &page.orders);
+    /// A page as a response, cut where Lambda would refuse a larger one.
+    fn show(&self, mut page: Page, request: &Request, query: &HistoryQuery) -> Result<Response, Problem> {
+        let request_id = request.id();
         for unreadable in &page.left_out {
-            let (request_id, attribute) = (request.id(), &unreadable.attribute);
-            tracing::error!(request_id, attribute, "an item whose key cannot be read is left out of the list");
+            tracing::error!(
+                request_id,
+                attribute = unreadable.attribute,
+                "an item whose key cannot be read is left out of the list"
+            );
         }
-        let orders: Vec<_> = page.orders.iter().map(OrderEntry::from).collect();
+        let shared = history::shared_parameters(request.query_string());
+        let orders = history::entries_that_fit(&page.orders, shared.len()).map_err(|_| ProblemKind::Internal)?;
+        let (shown, cut) = (orders.len(), page.orders.len() - orders.len());
+        if cut > 0 {
+            page.cut(shown);
+            tracing::info!(request_id, shown, cut, "page cut: Lambda would refuse an answer with more orders");
+        }
+        self.report_unreadable(request_id, &page.orders);
         // Not the token: it holds the default `since`, which moves with every request.
-        let shown = format!("{} {:?}", json_text(&orders)?, page.next);
+        let tag = tag(orders.iter().map(|order| order.get()).chain([format!("{:?}", page.next).as_str()]));
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
-        let link = start_key.as_ref().map(|start_key| history::next_link(request.query_string(), start_key));
+        let link = start_key.as_ref().map(|start_key| history::next_link(&shared, start_key));
         let response = Response::json(200, JSON, json_text(&History { orders, start_key })?);
         let response = link.into_iter().fold(response, |response, link| response.with("link", link));
-        Ok(response.cached_privately(&shown, request.header("if-none-match")))
+        Ok(response.cached_privately(&tag, request.header("if-none-match")))
     }
 
     async fn health(&self, request: &Request) -> Result<Response, Problem> {
@@ -215,10 +234,10 @@ impl Api {
         }
     }
 
-    /// When to stop waiting and reading, so that the answer is sent before the deadline.
-    fn latest_answer(&self, deadline: SystemTime) -> Instant {
+    /// The moment that is `time` before the deadline, or now if it has passed.
+    fn before(&self, deadline: SystemTime, time: Duration) -> Instant {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
-        Instant::now() + left.saturating_sub(CLOSING_TIME)
+        Instant::now() + left.saturating_sub(time)
     }
 }
 

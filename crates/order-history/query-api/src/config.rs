@@ -1,7 +1,11 @@
 //! Configuration: from the environment only.
 
+use std::time::Duration;
+
 use lambda_boot::{Environment, Missing};
 use order_store::table::INDEX;
+
+use crate::consistency::MAX_WAIT;
 
 /// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +18,8 @@ pub struct Config {
     pub authorization: Authorization,
     /// The most orders that one request reads to fill a filtered page.
     pub read_budget: usize,
+    /// The longest that a request may wait for an event, whatever it prefers; at most ten seconds.
+    pub max_wait: Duration,
 }
 
 /// Who may see what.
@@ -40,6 +46,11 @@ pub enum ConfigError {
     /// `READ_BUDGET` is no number.
     #[error("environment variable READ_BUDGET must be a whole number from 1 to 100000 (1000 if it is not set)")]
     ReadBudget,
+    /// `MAX_WAIT_SECONDS` is no number.
+    #[error(
+        "environment variable MAX_WAIT_SECONDS must be a whole number from 0 to {MAX_WAIT} ({MAX_WAIT} if it is not set)"
+    )]
+    MaxWait,
 }
 
 impl Config {
@@ -58,10 +69,15 @@ impl Config {
                 number.parse().ok().filter(|number| (1..=100_000).contains(number)).ok_or(ConfigError::ReadBudget)?
             }
         };
+        let max_wait = match environment.get("MAX_WAIT_SECONDS") {
+            None => MAX_WAIT,
+            Some(number) => number.parse().ok().filter(|number| *number <= MAX_WAIT).ok_or(ConfigError::MaxWait)?,
+        };
+        let max_wait = Duration::from_secs(max_wait);
         let order_history_table =
             environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
         let order_history_index = environment.get("ORDER_HISTORY_INDEX").unwrap_or_else(|| INDEX.to_owned());
         environment.check_lambda()?;
-        Ok(Self { order_history_table, order_history_index, authorization, read_budget })
+        Ok(Self { order_history_table, order_history_index, authorization, read_budget, max_wait })
     }
 }

@@ -1,8 +1,8 @@
 //! Read your writes: a request may name an event that the view must have seen, and how long to wait for it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use order_events::{ConsistencyToken, OrderId};
+use order_events::{ConsistencyToken, EventId, OrderId, Timestamp};
 use order_store::OrderStore;
 use order_view::{OrderView, has_seen};
 use tokio::time::{Instant, sleep};
@@ -23,18 +23,29 @@ pub(crate) const TOKEN: &str = "Consistency-Token";
 /// The longest wait, in seconds.
 pub(crate) const MAX_WAIT: u64 = 10;
 
-/// The pause after the first read of the item; it doubles from read to read.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How far a publisher's clock may be ahead of ours, in milliseconds.
+const CLOCK_SKEW: i64 = 60_000;
+
+/// How old an event may be that is still on its way, in milliseconds: 28 days, which is longer than a message can spend in its
+/// queue and its dead-letter queue. The idempotency records live as long.
+const OLDEST: i64 = 28 * 24 * 60 * 60 * 1_000;
+
+/// The pause after the first read of the item; it doubles from read to read. An event is projected within milliseconds of its
+/// message's arrival.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest pause between two reads.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
-    /// Reads the two headers; `order_id` is the order asked for, if it is one.
+    /// Reads the two headers; `order_id` is the order asked for, if it is one. It waits no longer than `max_wait`, and not at all
+    /// for an event that cannot be on its way.
     pub(crate) fn read(
         request: &Request,
         parameters: &mut Parameters,
         order_id: Option<&OrderId>,
+        now: SystemTime,
+        max_wait: Duration,
     ) -> Result<Option<Self>, Mistaken> {
         let Some(token) = request.header("consistency-token") else { return Ok(None) };
         let token: ConsistencyToken = token.parse().map_err(|error| parameters.mistake_in("header", TOKEN, error))?;
@@ -43,6 +54,7 @@ impl Consistency {
             return Err(parameters.mistake_in("header", TOKEN, other));
         }
         let wait = request.header("prefer").and_then(wait).unwrap_or_default();
+        let wait = if may_come(token.event_id, now) { wait.min(max_wait) } else { Duration::ZERO };
         Ok(Some(Self { token, wait }))
     }
 
@@ -75,6 +87,13 @@ impl Consistency {
     }
 }
 
+/// Whether an event that has not been seen can still be on its way. A token is not signed: without this, anybody's made-up one
+/// would hold a function for as long as it may wait.
+fn may_come(event_id: EventId, now: SystemTime) -> bool {
+    let now = Timestamp::from(now).as_millis();
+    event_id.time().is_some_and(|at| (now - OLDEST..=now + CLOCK_SKEW).contains(&at.as_millis()))
+}
+
 /// The preference `wait`. A preference that cannot be met or read is ignored (RFC 7240, 2).
 fn wait(prefer: &str) -> Option<Duration> {
     let value = prefer.split(',').find_map(|preference| {
@@ -82,5 +101,5 @@ fn wait(prefer: &str) -> Option<Duration> {
         name.trim().eq_ignore_ascii_case("wait").then_some(value)
     })?;
     let seconds: u64 = value.split(';').next()?.trim().trim_matches('"').parse().ok()?;
-    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
+    Some(Duration::from_secs(seconds))
 }

@@ -5,23 +5,26 @@ use std::time::{Duration, Instant, SystemTime};
 
 use order_events::{ConsumerId, Timestamp};
 use order_store::{Filter, HistoryQuery};
-use order_view::{OrderStatus, keywords};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use order_view::{OrderStatus, OrderView, keywords};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::caller::Caller;
 use crate::order::OrderEntry;
-use crate::page_token::PageToken;
-use crate::parameters::{Mistaken, Parameters, pairs};
+use crate::page_token::{self, PageToken};
+use crate::parameters::{Mistaken, Parameters, decoded, pairs};
+use crate::response::{MAX_BYTES, bytes_in_response};
 
 /// A page of a consumer's orders.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", schemars(rename = "OrderHistory"))]
-pub(crate) struct History<'a> {
+pub(crate) struct History {
     /// Newest first. There may be fewer than `pageSize`, even none, and still more to come.
-    pub(crate) orders: Vec<OrderEntry<'a>>,
+    #[cfg_attr(feature = "openapi", schemars(with = "Vec<OrderEntry>"))]
+    pub(crate) orders: Vec<Box<RawValue>>,
     /// Where the list goes on; left out at its end, and only there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start_key: Option<String>,
@@ -80,11 +83,11 @@ pub(crate) fn read_query(
 /// A caller who is a consumer may leave it out: then it is their own.
 fn read_consumer_id(parameters: &mut Parameters, caller: &Caller) -> Result<ConsumerId, Mistaken> {
     let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text))?;
-    let needed = "is needed: say whose orders you want";
+    let needed = "is required: it names whose orders to return";
     asked_for.or_else(|| caller.consumer_id.clone()).ok_or_else(|| parameters.mistake(parameter::CONSUMER_ID, needed))
 }
 
-const NOT_A_TOKEN: &str = "is not a startKey that this API gave out: take it from the page before";
+const NOT_A_TOKEN: &str = "is not a startKey of this API: use the startKey of the previous page";
 
 fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
     let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -128,22 +131,55 @@ fn days_before(now: SystemTime) -> Timestamp {
     now.checked_sub(days).map_or(Timestamp::EPOCH, Timestamp::from)
 }
 
-/// The same query with the next page's `startKey`: relative to the request, it works behind any base path.
-pub(crate) fn next_link(query_string: &str, start_key: &str) -> String {
-    let asked: Vec<_> = pairs(query_string)
-        .filter_map(|(name, value)| Some((name?, value?)))
-        .filter(|(name, _)| name != parameter::START_KEY)
-        .collect();
-    let next = (parameter::START_KEY.to_owned(), start_key.to_owned());
-    let pairs: Vec<_> = asked
-        .into_iter()
-        .chain([next])
-        .map(|(name, value)| {
-            format!("{}={}", utf8_percent_encode(&name, UNRESERVED), utf8_percent_encode(&value, UNRESERVED))
-        })
-        .collect();
-    format!("<?{}>; rel=\"next\"", pairs.join("&"))
+/// The first of `orders`, as many as an answer has room for beside a link of so many bytes. Each is serialised once: the same
+/// text is counted, tagged and sent.
+///
+/// At least one is shown. It has room: an item has at most 400 KB
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and a byte of it becomes at most
+/// seven of the answer: a control character is `\u0001`, its backslash escaped once more with the body.
+pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json::Result<Vec<Box<RawValue>>> {
+    let mut room = MAX_BYTES.saturating_sub(REST + link);
+    let mut entries = Vec::new();
+    for order in orders {
+        let entry = to_raw_value(&OrderEntry::from(order))?;
+        let bytes = bytes_in_response(entry.get()) + ",".len();
+        if bytes > room && !entries.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(bytes);
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
-/// What need not be encoded (RFC 3986, 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The bytes of a response that are neither orders nor the client's own query: the `startKey`, in the body and in the link,
+/// and well below a kilobyte of headers and names.
+const REST: usize = 2 * page_token::MAX_LENGTH + 1_024;
+
+/// The parameters of a query string that all pages of a list share, each with a `&` behind it. It is the client's own text, but
+/// for what cannot stand in a URI.
+pub(crate) fn shared_parameters(query_string: &str) -> String {
+    let shared = pairs(query_string).filter(|pair| decoded(pair).0.as_deref() != Some(parameter::START_KEY));
+    shared.flat_map(|pair| utf8_percent_encode(pair, NOT_IN_A_URI).chain(["&"])).collect()
+}
+
+/// The next page, relative to the request, so that it works behind any base path.
+pub(crate) fn next_link(shared_parameters: &str, start_key: &str) -> String {
+    format!("<?{shared_parameters}{}={start_key}>; rel=\"next\"", parameter::START_KEY)
+}
+
+/// What RFC 3986 has no place for, besides what is not ASCII.
+const NOT_IN_A_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');

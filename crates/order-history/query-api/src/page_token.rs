@@ -35,7 +35,8 @@ impl PageToken {
 
     /// Whether this token continues the list of this consumer and filter.
     pub(crate) fn continues(&self, consumer_id: &ConsumerId, filter: &Filter) -> bool {
-        self.binding == binding(consumer_id, filter)
+        // No list shows an order that is not newer than its `since`, and DynamoDB refuses to start from one.
+        self.binding == binding(consumer_id, filter) && self.position.order_creation_time > filter.since
     }
 
     pub(crate) fn encode(&self) -> String {
@@ -59,10 +60,6 @@ impl PageToken {
         let moment = |millis: &[u8; MILLIS]| Timestamp::from_millis(i64::from_be_bytes(*millis)).ok_or(NotAToken);
         let order_id = std::str::from_utf8(order_id).map_err(|_| NotAToken)?;
         let (since, order_creation_time) = (moment(since)?, moment(created)?);
-        // No list shows an order that is not newer, and DynamoDB refuses to start from one.
-        if order_creation_time <= since {
-            return Err(NotAToken);
-        }
         let order_id = OrderId::parse(order_id).map_err(|_| NotAToken)?;
         Ok(Self { binding: *binding, since, position: Position { order_id, order_creation_time } })
     }

@@ -23,7 +23,7 @@ impl Parameters {
     /// Reads a query string. A parameter that is not in `known` is a mistake.
     pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
         let mut parameters = Self::default();
-        for (name, value) in pairs(query_string) {
+        for (name, value) in pairs(query_string).map(decoded) {
             let Some(name) = name else {
                 parameters.mistake("query string", "a parameter's name is not valid UTF-8 when decoded");
                 continue;
@@ -104,12 +104,15 @@ impl Parameters {
 /// There are fewer parameters than this, so that an honest client sees all its mistakes.
 const MAX_MISTAKES: usize = 20;
 
-/// The names and values of a query string, decoded; `None` where the result is not UTF-8.
-pub(crate) fn pairs(query_string: &str) -> impl Iterator<Item = (Option<String>, Option<String>)> {
-    query_string.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(name), decode(value))
-    })
+/// The parameters of a query string, as they were sent.
+pub(crate) fn pairs(query_string: &str) -> impl Iterator<Item = &str> {
+    query_string.split('&').filter(|pair| !pair.is_empty())
+}
+
+/// The name and the value of a parameter, decoded; `None` where the result is not UTF-8.
+pub(crate) fn decoded(pair: &str) -> (Option<String>, Option<String>) {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    (decode(name), decode(value))
 }
 
 fn decode(text: &str) -> Option<String> {

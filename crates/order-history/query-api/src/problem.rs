@@ -11,7 +11,16 @@ pub(crate) struct Problem {
     pub(crate) kind: ProblemKind,
     mistakes: Vec<Mistake>,
     /// For the log.
-    pub(crate) cause: Option<order_store::Error>,
+    pub(crate) cause: Option<Cause>,
+}
+
+/// Why a request that is not at fault gets no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Cause {
+    #[error(transparent)]
+    Store(#[from] order_store::Error),
+    #[error("no answer before the end of the invocation's time")]
+    OutOfTime,
 }
 
 /// The kinds of problem there are.
@@ -75,9 +84,12 @@ impl ProblemKind {
     /// Its name, status, title and advice.
     fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
         match self {
-            Self::InvalidParameters => {
-                ("invalid-parameters", 400, "Invalid parameters", "Correct what `errors` lists, and ask again.")
-            }
+            Self::InvalidParameters => (
+                "invalid-parameters",
+                400,
+                "Invalid parameters",
+                "Correct what `errors` lists, and send the request again.",
+            ),
             Self::Unauthenticated => {
                 ("unauthenticated", 401, "Not authenticated", "Send a valid token: `Authorization: Bearer …`.")
             }
@@ -91,11 +103,11 @@ impl ProblemKind {
                 "order-not-found",
                 404,
                 "No such order",
-                "There is no order with this id that you may see. One that was just made may take a moment to appear: send \
-                 its Consistency-Token to wait for it.",
+                "There is no order with this id that you may see. A new order may take a moment to appear: send its \
+                 Consistency-Token to wait for it.",
             ),
             Self::RouteNotFound => {
-                ("route-not-found", 404, "No such resource", "See /openapi.json for the resources there are.")
+                ("route-not-found", 404, "No such resource", "See /openapi.json for the resources of this API.")
             }
             Self::MethodNotAllowed => {
                 ("method-not-allowed", 405, "Method not allowed", "Use a method that the Allow header lists.")
@@ -103,16 +115,18 @@ impl ProblemKind {
             Self::NotYetSeen => (
                 "not-yet-seen",
                 412,
-                "Not there yet",
-                "The event of the Consistency-Token has not been projected yet. Ask again, or send `Prefer: wait=5`.",
+                "Not yet seen",
+                "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
             ),
             Self::Internal => (
                 "internal-error",
                 500,
                 "Internal error",
-                "This is our fault, not yours. If it stays, tell us the request id.",
+                "Internal error. If it persists, contact us with the request id.",
             ),
-            Self::Unavailable => ("unavailable", 503, "Not available for a moment", "Ask again in a second."),
+            Self::Unavailable => {
+                ("unavailable", 503, "Temporarily unavailable", "Retry after the seconds that Retry-After gives.")
+            }
         }
     }
 
@@ -157,10 +171,33 @@ impl From<ProblemKind> for Problem {
     }
 }
 
-impl From<order_store::Error> for Problem {
+impl Cause {
+    /// A stable name, to search the log by.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::OutOfTime => "out_of_time",
+        }
+    }
+
+    fn is_retryable(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_retryable(),
+            Self::OutOfTime => true,
+        }
+    }
+}
+
+impl From<Cause> for Problem {
     /// The client learns whether to try again; the log has the rest.
+    fn from(cause: Cause) -> Self {
+        let kind = if cause.is_retryable() { ProblemKind::Unavailable } else { ProblemKind::Internal };
+        Self { kind, mistakes: Vec::new(), cause: Some(cause) }
+    }
+}
+
+impl From<order_store::Error> for Problem {
     fn from(error: order_store::Error) -> Self {
-        let kind = if error.is_retryable() { ProblemKind::Unavailable } else { ProblemKind::Internal };
-        Self { kind, mistakes: Vec::new(), cause: Some(error) }
+        Cause::from(error).into()
     }
 }

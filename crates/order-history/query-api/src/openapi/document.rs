@@ -23,8 +23,8 @@ pub fn document() -> Value {
         "operationId": "findOrderHistory",
         "summary": "A consumer's orders, newest first",
         "description": format!(
-            "Filtered and paged. A page may be short, even empty, while there is a `startKey`: only a missing one ends the \
-             list. A consumer sees their own orders; a token with the scope `{READ_ANY}` sees everybody's."
+            "Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a \
+             `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `{READ_ANY}` sees everybody's."
         ),
         "security": [{"jwt": []}],
         "parameters": history_parameters(),
@@ -44,8 +44,8 @@ pub fn document() -> Value {
         "security": [{"jwt": []}],
         "parameters": [
             {
-                "name": "orderId", "in": "path", "required": true, "description": "The order's id.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s/\u0000-\u001f\u007f-\u009f]+$"},
+                "name": "orderId", "in": "path", "required": true, "description": "The order's id. A slash in it is written as %2F.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$"},
                 "example": "99",
             },
             {"$ref": "#/components/parameters/ConsistencyToken"},
@@ -318,7 +318,8 @@ fn shared_parameters() -> Value {
         },
         "Prefer": {
             "name": "Prefer", "in": "header",
-            "description": format!("`wait=N`: how many seconds to wait for the event of the Consistency-Token, at most {MAX_WAIT}."),
+            "description": format!("`wait=N`: how many seconds to wait for the event of the Consistency-Token, at most {MAX_WAIT}, or fewer as the \
+                 operator sets it."),
             "schema": {"type": "string"},
             "example": "wait=5",
         },

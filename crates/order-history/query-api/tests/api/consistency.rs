@@ -1,12 +1,13 @@
 //! Read your writes.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::{ConsistencyToken, Event, EventType};
 use sample_events::story;
 
-use crate::world::{Ask, World, assert_problem, authorized, body, created, ids};
+use crate::world::{Ask, NOW, World, assert_problem, authorized, body, created, ids};
 
 fn token(event: &Event) -> String {
     ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: event.order_id() }.to_string()
@@ -149,8 +150,8 @@ async fn preferences_we_do_not_know_are_none_of_our_business() {
     }
 }
 
-/// Counted in looks and not in seconds, so that a busy machine cannot fail it: pauses of 50, 100, 200, 400 ms and the rest
-/// are six looks in one second; the second that is kept for the answer would be a seventh, the ten asked for many more.
+/// Counted in looks and not in seconds, so that a busy machine cannot fail it: pauses of 10, 20, 40, 80, 160, 320 ms and the
+/// rest are eight looks in one second; the second that is kept for the answer would be more, the ten asked for many more.
 #[tokio::test]
 async fn a_wait_ends_in_time_to_answer() {
     let (world, wire) = (World::create().await, Wire::watched());
@@ -158,5 +159,80 @@ async fn a_wait_ends_in_time_to_answer() {
     let response = world.open_over(&wire).ask_within(ask, Duration::from_secs(2)).await;
     assert_problem(&response, 412, "not-yet-seen");
     let looks = wire.count("GetItem");
+    assert!((2..=8).contains(&looks), "{looks} looks");
+}
+
+/// The wait of a token that names an event of an order that has seen nothing yet, in looks.
+async fn looks(world: &World, max_wait: Duration, event_id: &str) -> usize {
+    let wire = Wire::watched();
+    let token = ConsistencyToken {
+        event_type: EventType::OrderAuthorized,
+        event_id: event_id.parse().unwrap(),
+        order_id: "1".parse().unwrap(),
+    };
+    let ask = Ask::get("/orders/1").header("consistency-token", token.to_string()).header("prefer", "wait=10");
+    let response = world.open_with_max_wait(max_wait, &wire).ask(ask).await;
+    assert_problem(&response, 412, "not-yet-seen");
+    wire.count("GetItem")
+}
+
+#[tokio::test]
+async fn nobody_waits_for_an_event_that_cannot_be_on_its_way() {
+    const DAY: u64 = 24 * 60 * 60 * 1_000;
+    let world = World::create().await;
+    let max_wait = Duration::from_millis(200);
+    let id = |millis: u64| format!("{millis:016x}-0000000000000001");
+    for (what, event_id, waits) in [
+        ("of now", id(NOW), true),
+        ("of a publisher whose clock is a minute ahead", id(NOW + 60_000), true),
+        ("of tomorrow", id(NOW + DAY), false),
+        ("of a minute later still", id(NOW + 60_001), false),
+        ("of 28 days ago", id(NOW - 28 * DAY), true),
+        ("older than any message", id(NOW - 28 * DAY - 1), false),
+        ("of no time at all", "ffffffffffffffff-ffffffffffffffff".to_owned(), false),
+        ("of tomorrow, as a ULID", "01ZZZZZZZZZZZZZZZZZZZZZZZZ".to_owned(), false),
+    ] {
+        let looks = looks(&world, max_wait, &event_id).await;
+        assert_eq!(looks > 1, waits, "an event {what}: {looks} looks");
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_was_seen_is_found_however_old_it_is() {
+    let world = World::create().await;
+    let event = created("7", 1, 400 * 24 * 60 * 60 * 1_000, "A");
+    world.project(std::slice::from_ref(&event)).await;
+    let ask = Ask::get("/orders/1").header("consistency-token", token(&event)).header("prefer", "wait=10");
+    assert_eq!(world.open().ask(ask).await.status_code, 200);
+}
+
+#[tokio::test]
+async fn the_wait_is_capped_by_the_setting() {
+    let world = World::create().await;
+    let now = format!("{NOW:016x}-0000000000000001");
+    assert_eq!(looks(&world, Duration::ZERO, &now).await, 1);
+    // Pauses of 10, 20, 40, 80 ms and the rest; ten seconds would be many more.
+    let looks = looks(&world, Duration::from_millis(200), &now).await;
     assert!((2..=6).contains(&looks), "{looks} looks");
+}
+
+/// A pause is never shorter than it should be, but on a busy machine longer: one try in time is enough.
+#[tokio::test]
+async fn the_second_look_is_soon_after_the_first() {
+    let world = World::create().await;
+    let ask = Ask::get("/orders/1").header("consistency-token", token(&authorized(1, 0))).header("prefer", "wait=10");
+    for _ in 0..20 {
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let of_wire = Arc::clone(&times);
+        let wire = Wire::disturbed(move |_| {
+            of_wire.lock().unwrap().push(Instant::now());
+            Disturbance::None
+        });
+        world.open_with_max_wait(Duration::from_millis(60), &wire).ask(ask.clone()).await;
+        let times = times.lock().unwrap();
+        if times[1] - times[0] < Duration::from_millis(50) {
+            return;
+        }
+    }
+    panic!("the second look never came within 50 ms");
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-use crate::world::{Ask, World, created};
+use crate::world::{Ask, NOW, World, created, forged_token};
 
 /// `FUZZ_CASES` sets how many; CI runs what stands here.
 fn runner() -> TestRunner {
@@ -65,6 +65,39 @@ fn page_tokens() {
         })
         .unwrap();
 }
+
+/// A forged token whose binding is right, together with every other parameter.
+#[test]
+fn forged_page_tokens_with_every_parameter() {
+    let fuzzed = Fuzzed::start();
+    let now = i64::try_from(NOW).unwrap();
+    let moment = || prop_oneof![0..=now, now - 10_000..now + 10_000, Just(now - 3_000), Just(0), 0..=MAX_MILLIS];
+    let status = prop_oneof![Just(""), Just("APPROVAL_PENDING"), Just("APPROVED")];
+    let keywords = proptest::collection::btree_set(prop_oneof!["ajanta", "soup", "[a-z]{1,9}"], 0..4);
+    let page_size = proptest::option::of(1..=100_usize);
+    let list = (proptest::option::of(moment()), status, keywords, page_size);
+    let position = (moment(), -1..=1_i64, any::<bool>(), prop_oneof!["[1-5]", "[!-~]{1,255}"]);
+    runner()
+        .run(&(list, moment(), position), |((since, status, keywords, page_size), own, (made, by, near, order_id))| {
+            // As the first page had it, if the request does not say.
+            let effective = since.unwrap_or(own);
+            let made = if near { effective.saturating_add(by).clamp(0, MAX_MILLIS) } else { made };
+            let keywords: Vec<_> = keywords.into_iter().collect();
+            let token = forged_token("7", effective, status, &keywords, own, made, &order_id);
+            let mut path = format!("/orders?consumerId=7&startKey={token}");
+            path.extend(since.map(|since| format!("&since={since}")));
+            path.extend((!status.is_empty()).then(|| format!("&status={status}")));
+            path.extend(keywords.iter().map(|keyword| format!("&keywords={keyword}")));
+            path.extend(page_size.map(|size| format!("&pageSize={size}")));
+            let expected = if made > effective { 200 } else { 400 };
+            prop_assert_eq!(fuzzed.status(Ask::get(&path)), expected, "{} made {}, since {}", path, made, effective);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// The end of 9999.
+const MAX_MILLIS: i64 = 253_402_300_799_999;
 
 #[test]
 fn query_strings_paths_and_headers() {

@@ -4,9 +4,11 @@
 mod authorization;
 mod caching;
 mod consistency;
+mod deadline;
 mod document;
 mod filters;
 mod fuzz;
+mod large;
 mod newer_version;
 mod order;
 mod paging;

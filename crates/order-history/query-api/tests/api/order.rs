@@ -137,10 +137,13 @@ async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
     ask.event().insert("pathParameters".to_owned(), json!({"orderId": "a%41/ü"}));
     assert_eq!(body(&world.open().ask(ask).await)["orderId"], "a%41/ü");
 
-    let mut event = created("7", 2, 0, "Ajanta");
-    event.aggregate_id = "a%41ü".parse().unwrap();
-    world.project(&[event]).await;
-    assert_eq!(world.open().json("/orders/a%41ü").await["orderId"], "a%41ü");
+    // Without a parameter, the rest of the path is the id.
+    for id in ["a%41ü", "a/b", "a/b/", "/a", "a%2Fb", "100%", "orders/a"] {
+        let mut event = created("7", 2, 0, "Ajanta");
+        event.aggregate_id = id.parse().unwrap();
+        world.project(&[event]).await;
+        assert_eq!(world.open().json(&format!("/orders/{id}")).await["orderId"], id);
+    }
 }
 
 #[tokio::test]

@@ -121,6 +121,22 @@ async fn the_link_leads_to_the_next_page() {
 }
 
 #[tokio::test]
+async fn the_link_has_the_clients_own_text() {
+    let world = World::create().await;
+    let events: Vec<_> = (1..=3).map(|n| created("7", n, n * 1_000, "Crème (brûlée)")).collect();
+    seed(&world, &events).await;
+    let desk = world.open();
+    let asked = "consumerId=7&since=2026-03-01T12:00:00Z&keywords=cr%c3%a8me+!*'(),;:@/?$&keywords=%62r%C3%BBl%C3%A9e&pageSize=1";
+    let first = desk.get(&format!("/orders?{asked}")).await;
+    let start_key = |response: &query_api::Response| body(response)["startKey"].as_str().unwrap().to_owned();
+    assert_eq!(first.headers["link"], format!("<?{asked}&startKey={}>; rel=\"next\"", start_key(&first)));
+    // Also from page to page, however `startKey` is written.
+    let second = desk.get(&format!("/orders?start%4Bey={}&&{asked}", start_key(&first))).await;
+    assert_eq!(second.headers["link"], format!("<?{asked}&startKey={}>; rel=\"next\"", start_key(&second)));
+    assert_ne!(start_key(&first), start_key(&second));
+}
+
+#[tokio::test]
 async fn the_link_is_a_link_whatever_was_asked() {
     let world = World::create().await;
     let events: Vec<_> = (1..=2).map(|n| created("a>b\"", n, n * 1_000, "Crème")).collect();

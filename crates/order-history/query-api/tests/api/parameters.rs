@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{Ask, World, assert_problem, created};
+use crate::world::{Ask, NOW, World, assert_problem, created, forged_token};
 
 fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
     let errors = problem["errors"].as_array().unwrap();
@@ -130,6 +130,24 @@ async fn a_good_start_key_beside_a_mistake_is_not_blamed() {
     let start_key = page["startKey"].as_str().unwrap();
     let response = desk.get(&format!("/orders?consumerId=7&status=done&startKey={start_key}")).await;
     assert_eq!(mistakes(&assert_problem(&response, 400, "invalid-parameters")), [("query", "status")]);
+}
+
+#[tokio::test]
+async fn a_forged_start_key_older_than_since_is_400() {
+    let world = World::create().await;
+    world.project(&[created("7", 1, 1_000, "A"), created("7", 2, 2_000, "A")]).await;
+    let desk = world.open();
+    for (since, made, status) in [(NOW - 5_000, NOW - 5_000, 400), (NOW - 5_000, 1, 400), (NOW - 5_000, NOW, 200)] {
+        let since = i64::try_from(since).unwrap();
+        // The token's own `since` is older than both, so that only the parameter's makes it wrong.
+        let token = forged_token("7", since, "", &[], 0, i64::try_from(made).unwrap(), "1");
+        let response = desk.get(&format!("/orders?consumerId=7&since={since}&startKey={token}")).await;
+        assert_eq!(response.status_code, status, "made at {made}: {response:?}");
+        if status == 400 {
+            let problem = assert_problem(&response, 400, "invalid-parameters");
+            assert_eq!(mistakes(&problem), [("query", "startKey")]);
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
-use order_events::{Event, Message};
+use order_events::{Event, Message, Timestamp};
 use order_store::{Applied, OrderStore};
 use query_api::{Api, Authorization, Config, Response};
 use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// 2026-03-02T00:00:00Z, the day after the story.
 pub(crate) const NOW: u64 = 1_772_409_600_000;
@@ -52,12 +55,16 @@ impl World {
     }
 
     fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
-        let config = Config {
-            order_history_table: ORDER_HISTORY_TABLE.to_owned(),
-            order_history_index: order_store::table::INDEX.to_owned(),
-            authorization,
-            read_budget: 1_000,
-        };
+        self.desk_with(now, Config { authorization, ..config() }, store)
+    }
+
+    /// The API over `wire`, as everybody may use it, where no request waits longer than this.
+    pub(crate) fn open_with_max_wait(&self, max_wait: Duration, wire: &Wire) -> Desk {
+        let store = OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE);
+        self.desk_with(NOW, Config { max_wait, ..config() }, store)
+    }
+
+    fn desk_with(&self, now: u64, config: Config, store: OrderStore) -> Desk {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
         Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
     }
@@ -66,6 +73,16 @@ impl World {
         for event in events {
             let _: Applied = self.store.apply(event).await.unwrap();
         }
+    }
+}
+
+fn config() -> Config {
+    Config {
+        order_history_table: ORDER_HISTORY_TABLE.to_owned(),
+        order_history_index: order_store::table::INDEX.to_owned(),
+        authorization: Authorization::Off,
+        read_budget: 1_000,
+        max_wait: Duration::from_secs(10),
     }
 }
 
@@ -204,4 +221,26 @@ fn event(event_type: &str, n: u64, ago: u64, payload: &Value) -> Event {
         },
     });
     Message::parse(&message.to_string()).unwrap().event
+}
+
+/// A page token as anybody can make it, since it is not signed: bound to the list of a consumer, `since`, status and keywords, with
+/// a `since` of its own and a position.
+pub(crate) fn forged_token(
+    consumer_id: &str,
+    since: i64,
+    status: &str,
+    keywords: &[String],
+    own_since: i64,
+    made: i64,
+    order_id: &str,
+) -> String {
+    let since = Timestamp::from_millis(since).unwrap().to_string();
+    let parts = [consumer_id, &since, status].into_iter().chain(keywords.iter().map(String::as_str));
+    let list: String = parts.flat_map(|part| [part, "\n"]).collect();
+    let mut token = vec![1];
+    token.extend(&Sha256::digest(list)[..8]);
+    token.extend(own_since.to_be_bytes());
+    token.extend(made.to_be_bytes());
+    token.extend(order_id.as_bytes());
+    URL_SAFE_NO_PAD.encode(token)
 }

@@ -2,20 +2,29 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::Engine;
+use lambda_host::gateway;
 use lambda_host::lambda::{Function, InvokeError, Settings};
-use order_events::EventType;
+use lambda_host::route::Route;
+use order_events::{Event, EventType, Payload, Timestamp};
 use order_store::{Applied, OrderStore};
 use sample_events::{ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 /// A function over a table that has the story, with these variables besides.
 async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
-    let endpoint = engine.endpoint();
+    Function::start(settings(&engine.endpoint(), variables)).await.unwrap()
+}
+
+fn settings(endpoint: &str, variables: &[(&str, &str)]) -> Settings {
     let aws = [
-        ("AWS_ENDPOINT_URL_DYNAMODB", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", endpoint),
         ("AWS_REGION", "us-east-1"),
         ("AWS_ACCESS_KEY_ID", "local"),
         ("AWS_SECRET_ACCESS_KEY", "local"),
@@ -23,7 +32,7 @@ async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
     let environment = aws.iter().chain(variables).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let mut settings = Settings::new("query-api", "bootstrap", PathBuf::from(env!("CARGO_BIN_EXE_query-api")));
     settings.environment = environment.collect();
-    Function::start(settings).await.unwrap()
+    settings
 }
 
 async fn told() -> Engine {
@@ -35,9 +44,24 @@ async fn told() -> Engine {
 }
 
 async fn project_story(store: &OrderStore) {
-    for event in story() {
-        let _: Applied = store.apply(&event).await.unwrap();
+    project(store, &story()).await;
+}
+
+async fn project(store: &OrderStore, events: &[Event]) {
+    for event in events {
+        let _: Applied = store.apply(event).await.unwrap();
     }
+}
+
+/// An `OrderCreated` like the story's, a millisecond later each.
+fn created(n: u64, restaurant: &str) -> Event {
+    let mut event = story()[0].clone();
+    let Payload::OrderCreated(created) = &mut event.payload else { panic!("the story begins otherwise") };
+    restaurant.clone_into(&mut created.restaurant_name);
+    event.at = Timestamp::from_millis(event.at.as_millis() + i64::try_from(n).unwrap()).unwrap();
+    event.id = format!("{:016x}-{n:016x}", event.at.as_millis()).parse().unwrap();
+    event.aggregate_id = format!("large-{n}").parse().unwrap();
+    event
 }
 
 fn body(answer: &Value) -> Value {
@@ -140,6 +164,10 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
             vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("READ_BUDGET", "0")],
             "READ_BUDGET must be a whole number",
         ),
+        (
+            vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("MAX_WAIT_SECONDS", "11")],
+            "MAX_WAIT_SECONDS must be a whole number from 0 to 10",
+        ),
     ];
     for (variables, text) in bad {
         let function = function(&engine, &variables).await;
@@ -148,4 +176,104 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
         };
         assert!(log.contains(text), "{log}");
     }
+}
+
+/// Of 100 orders of 75 KB, and of 30 of 55 KB that are all quotes, Lambda refused a page.
+#[tokio::test]
+async fn a_list_larger_than_lambda_takes_is_cut_and_the_log_says_so() {
+    for (count, text, size) in [(100, "€", 75_000), (30, "\"", 55_000)] {
+        let engine = told().await;
+        let store = OrderStore::new(engine.client(), ORDER_HISTORY_TABLE);
+        let restaurant = text.repeat(size / text.len());
+        let events: Vec<_> = (1..=count).map(|n| created(n, &restaurant)).collect();
+        project(&store, &events).await;
+        let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
+
+        let mut request = sample("query-history");
+        let mut found = Vec::new();
+        let mut query = "since=0&pageSize=100".to_owned();
+        let mut sizes = Vec::new();
+        loop {
+            request["rawQueryString"] = query.into();
+            let page = function.invoke(request.clone()).await.unwrap();
+            assert_eq!(page["statusCode"], 200);
+            let page = body(&page);
+            let orders = page["orders"].as_array().unwrap();
+            sizes.push(orders.len());
+            found.extend(orders.iter().map(|order| order["orderId"].as_str().unwrap().to_owned()));
+            let Some(start_key) = page["startKey"].as_str() else { break };
+            query = format!("since=0&pageSize=100&startKey={start_key}");
+        }
+        let expected: Vec<_> = (1..=count).rev().map(|n| format!("large-{n}")).chain(["99".to_owned()]).collect();
+        assert_eq!(found, expected, "{text}");
+
+        let log = function.stop().await.unwrap();
+        assert!(!log.join("").contains(text.repeat(3).as_str()), "{text}");
+        let lines: Vec<Value> = log.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let cuts: Vec<_> = lines.iter().filter(|line| line["cut"].is_u64()).collect();
+        assert_eq!(cuts.len(), sizes.len() - 1, "{text}: each cut is logged once");
+        assert_eq!((&cuts[0]["shown"], &cuts[0]["request_id"]), (&json!(sizes[0]), &json!("Zr1hOh5PoAMEJ9g=")));
+    }
+}
+
+#[tokio::test]
+async fn a_dynamodb_that_does_not_answer_is_503_before_lambda_ends_the_function() {
+    // It accepts connections and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let mut settings = settings(&endpoint, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]);
+    settings.timeout = Duration::from_secs(2);
+    let function = Function::start(settings).await.unwrap();
+    let answer = function.invoke(sample("query-order")).await.unwrap();
+    assert_eq!((&answer["statusCode"], &answer["headers"]["retry-after"]), (&json!(503), &json!("1")));
+    assert_eq!(body(&answer)["type"], "urn:ftgo:order-history:problem:unavailable");
+
+    let log = function.stop().await.unwrap().join("\n");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let errors: Vec<_> = lines.iter().filter(|line| line["level"] == "ERROR").collect();
+    assert_eq!(errors.len(), 1, "{log}");
+    assert_eq!((&errors[0]["reason"], &errors[0]["request_id"]), (&json!("out_of_time"), &json!("Zr1hOh5PoAMEJ9g=")));
+}
+
+#[tokio::test]
+async fn over_http_an_order_id_may_have_slashes_and_head_has_the_length_of_get() {
+    let engine = told().await;
+    let ids = [("a/b", "a%2Fb"), ("a%2Fb", "a%252Fb"), ("100%", "100%25"), ("ü/", "%C3%BC%2F"), ("c/d", "c/d")];
+    let store = OrderStore::new(engine.client(), ORDER_HISTORY_TABLE);
+    for (id, _) in ids {
+        let mut event = created(1, "Ajanta");
+        event.aggregate_id = id.parse().unwrap();
+        project(&store, &[event]).await;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let variables = [("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("AUTHORIZATION", "off")];
+    // As in template.yaml.
+    let routes = ["ANY /orders", "ANY /orders/{orderId+}"];
+    let routes = routes.map(|key| Route { key: key.to_owned(), authorization: "JWT".to_owned() }).to_vec();
+    let settings = settings(&engine.endpoint(), &variables);
+    let _server = JoinSet::from_iter([gateway::serve(listener, settings, 1, routes, |_| None)]);
+
+    let ask = async |method: &str, target: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).map(str::to_owned);
+        (head[9..12].to_owned(), length, body.to_owned())
+    };
+    for (id, encoded) in ids {
+        let target = format!("/orders/{encoded}");
+        let (status, length, body) = ask("GET", &target).await;
+        assert_eq!(status, "200", "{target}: {body}");
+        let order: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(order["orderId"], id);
+        assert_eq!(length, Some(body.len().to_string()));
+        assert_eq!(ask("HEAD", &target).await, (status, length, String::new()), "{target}");
+    }
+    let (_, length, body) = ask("GET", "/orders?consumerId=1511300065921&since=0").await;
+    assert_eq!(length, Some(body.len().to_string()));
+    assert_eq!(ask("HEAD", "/orders?consumerId=1511300065921&since=0").await.1, length);
 }
