@@ -23,7 +23,7 @@ storm: ## 20,000 events through the local system, shuffled, some twice or malfor
 	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
-check: lint deny template contract test e2e ## All that CI checks
+check: lint deny template contract test e2e sam-local ## All that CI checks
 
 .PHONY: lint
 lint: ## Formatting, clippy and documentation, warnings denied
@@ -93,6 +93,11 @@ redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreat
 .PHONY: e2e
 e2e: ## The system as it is deployed, on an emulator of AWS
 	tests/e2e/run
+
+# After e2e, which has built the binaries.
+.PHONY: sam-local
+sam-local: ## Every sample of events/ through `sam local`, in a container, compared with our own Runtime API host
+	@PYTHONPATH=ops "$$(ops/venv sam)/python" tests/sam-local/check.py
 
 # The floor is built together with the Lambdas: it has the same features of the same dependencies.
 .PHONY: bench

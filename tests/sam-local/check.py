@@ -1,0 +1,221 @@
+"""`make sam-local`: every sample of events/ through the real `sam local invoke`, and some requests through the real `sam local
+start-api`. The answers must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
+
+It uses the Docker engine that answers, or starts one, and AWS's own image, or makes a stand-in. Everything that it starts ends
+with it; logs are in target/sam-local.
+"""
+
+import contextlib
+import copy
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from engine import Unavailable, any_engine, any_image, await_ready, end, last_line
+from invoke import (
+    ENVIRONMENT,
+    IMAGE,
+    ROOT,
+    build_lambda,
+    build_local,
+    exit_on_signals,
+    free_port,
+    listens,
+    local_system,
+    no_container_left,
+    reachable_from_a_container,
+    sam_local,
+)
+from stage import TEMPLATE, Local
+
+STARTED = time.monotonic()
+LOGS = ROOT / "target/sam-local"
+
+REQUESTS = [
+    ("GET", "/health"),
+    ("GET", "/health?deep=1"),
+    ("GET", "/openapi.json"),
+    ("GET", "/orders/99"),
+    ("HEAD", "/orders/99"),
+    ("GET", "/orders/no-such-order"),
+    ("GET", "/orders?consumerId=1511300065921&since=2026-01-01T00:00:00Z&keywords=vindaloo"),
+    ("GET", "/orders?consumerId=1511300065921&since=2026-01-01T00:00:00Z&pageSize=1"),
+    ("GET", "/orders?pageSize=0&status=done"),
+    ("POST", "/orders"),
+    ("OPTIONS", "/orders/99"),
+]
+
+# The headers that servers and gateways add.
+SERVERS_OWN = {"apigw-requestid", "connection", "content-length", "date", "server"}
+
+
+def main():
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for log in LOGS.iterdir():
+        log.unlink()
+    try:
+        with contextlib.ExitStack() as stack:
+            client = stack.enter_context(any_engine(LOGS))
+            build_local()
+            build_lambda()
+            options = stack.enter_context(any_image(client))
+            say(f"Docker {client.version()['Version']}, {IMAGE}")
+            work = stack.enter_context(tempfile.TemporaryDirectory())
+            ours = stack.enter_context(local_system({"DATA_DIR": f"{work}/ours", "AUTHORIZATION": "off"}))
+            sams = stack.enter_context(local_system({"DATA_DIR": f"{work}/sams"}))
+            endpoint = stack.enter_context(reachable_from_a_container(client, sams["DYNAMODB_PORT"]))
+            stack.enter_context(no_container_left(client, endpoint))
+            differences = check_samples(endpoint, options, ours) + check_requests(endpoint, options, ours)
+    except Unavailable as reason:
+        print(f"skipped: {reason}")
+        return
+    say(f"{differences} differences")
+    sys.exit(1 if differences else 0)
+
+
+def say(text):
+    print(f"== {time.monotonic() - STARTED:4.0f}s  {text}", flush=True)
+
+
+def check_samples(endpoint, options, ours):
+    """Runs each sample's function on both sides. Returns how many answers differ."""
+    say("sam local invoke")
+    # story.json is a list of messages, and no function's event.
+    samples = {path: function_of(path) for path in sorted((ROOT / "events").glob("*.json")) if path.name != "story.json"}
+
+    def invoke(path):
+        sam = sam_local("invoke", Local().function(samples[path]), "--event", path, endpoint=endpoint, options=options)
+        local = [ROOT / "target/debug/local", "invoke", samples[path], path]
+        environment = {"DYNAMODB_PORT": str(ours["DYNAMODB_PORT"])}
+        return answer(sam, f"{path.stem}.sam.log", ENVIRONMENT), answer(local, f"{path.stem}.ours.log", environment)
+
+    differences = 0
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            # Events may come in any order, but the queries must find them all.
+            for queries in [False, True]:
+                paths = [path for path, name in samples.items() if (name == "query-api") == queries]
+                for path, (theirs, own) in zip(paths, pool.map(invoke, paths), strict=True):
+                    differences += differ(f"{samples[path]}, events/{path.name}", theirs, own)
+                    if succeeded(own) == path.name.startswith("failure-"):
+                        print("           UNEXPECTED: the sample's name says otherwise", flush=True)
+                        differences += 1
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return differences
+
+
+def function_of(path):
+    """The function that a sample is for: the one of its queue, or the one that answers requests."""
+    records = json.loads(path.read_text()).get("Records")
+    return records[0]["eventSourceARN"].rsplit("-", 1)[1] if records else "query-api"
+
+
+def succeeded(answer):
+    return answer == {"batchItemFailures": []} or (isinstance(answer, dict) and answer.get("statusCode") == 200)
+
+
+def answer(arguments, log, environment):
+    """The JSON that a process printed."""
+    log = LOGS / log
+    with log.open("w") as stderr:
+        environment = os.environ | environment
+        done = subprocess.run(arguments, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=stderr, timeout=120)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    # sam answers with a function's error; our host ends with it.
+    error = last_line(log).partition("the function failed: ")[2]
+    return json.loads(error) if error else f"exit status {done.returncode}: {last_line(log)} (more in {log})"
+
+
+def differ(what, theirs, ours):
+    """Prints whether two answers are the same, and returns whether they differ."""
+    if theirs == ours:
+        text = json.dumps(theirs, ensure_ascii=False)
+        print(f"same       {what}: {text if len(text) <= 120 else text[:119] + '…'}", flush=True)
+    else:
+        print(f"DIFFERENT  {what}\n  sam:  {json.dumps(theirs)}\n  ours: {json.dumps(ours)}", flush=True)
+    return theirs != ours
+
+
+def check_requests(endpoint, options, ours):
+    """Asks sam's HTTP API and ours. Returns how many answers differ."""
+    for template in [ROOT / "template.yaml", template_for_sam()]:
+        with start_api(template, endpoint, options) as port:
+            if port is not None:
+                return sum(
+                    differ(" ".join(request), ask(port, *request), ask(ours["HTTP_PORT"], *request)) for request in REQUESTS
+                )
+    return 1
+
+
+def template_for_sam():
+    """The template, with its routes in a form that `sam local start-api` can follow.
+
+    The first function or API of a template decides whether sam looks for routes in AWS::Serverless or in AWS::ApiGatewayV2
+    (samcli/lib/providers/api_provider.py); of an integration it understands neither an alias nor a name in !Sub.
+    """
+    resources = {"HttpApi": None} | copy.deepcopy(TEMPLATE["Resources"])
+    resources["QueryIntegration"]["Properties"]["IntegrationUri"] = {"Fn::GetAtt": ["QueryApi", "Arn"]}
+    for name, resource in resources.items():
+        if not name.startswith("Fn::ForEach") and resource["Type"] == "AWS::ApiGatewayV2::Route":
+            resource["Properties"]["Target"] = "integrations/QueryIntegration"
+    # A relative one begins at the template's folder.
+    code = resources["QueryApi"]["Properties"]
+    code["CodeUri"] = str(ROOT / code["CodeUri"])
+    file = LOGS / "template.json"
+    file.write_text(json.dumps(TEMPLATE | {"Resources": resources}))
+    return file
+
+
+@contextlib.contextmanager
+def start_api(template, endpoint, options):
+    """The port of `sam local start-api`, or None if it does not start."""
+    # sam has no JWT authorizer, so there are no claims.
+    variables = json.loads((ROOT / "ops/sam-local.json").read_text())
+    variables["Parameters"]["AUTHORIZATION"] = "off"
+    (LOGS / "variables.json").write_text(json.dumps(variables))
+    port = free_port()
+    say(f"sam local start-api --template {template.relative_to(ROOT)}")
+    arguments = ["--template", template, "--language-extensions", "--port", str(port)]
+    arguments += ["--env-vars", LOGS / "variables.json", "--warm-containers", "LAZY"]
+    log = LOGS / f"start-api.{template.name}.log"
+    with log.open("w") as output:
+        command = sam_local("start-api", *arguments, endpoint=endpoint, options=options)
+        sam = subprocess.Popen(command, cwd=ROOT, env=os.environ | ENVIRONMENT, stdout=output, stderr=output)
+    try:
+        if await_ready(sam, lambda: listens(port)):
+            yield port
+        else:
+            print(last_line(log), flush=True)
+            yield None
+    finally:
+        # By Ctrl-C it removes its containers.
+        end(sam, by=signal.SIGINT)
+
+
+def ask(port, method, path):
+    """The status, headers and body of an answer, without what is of the server or of this one request."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, path)
+    response = connection.getresponse()
+    headers = {name.lower(): value for name, value in response.getheaders() if name.lower() not in SERVERS_OWN}
+    if response.status == 204:
+        # The function gives none; sam's own is another than API Gateway's.
+        headers.pop("content-type", None)
+    body = response.read().decode()
+    if "json" in headers.get("content-type", "") and body:
+        body = json.loads(body)
+        body.pop("requestId", None)
+    return response.status, headers, body
+
+
+if __name__ == "__main__":
+    exit_on_signals()
+    main()
