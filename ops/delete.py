@@ -48,7 +48,7 @@ def delete(stage, stack, names):
     say(f"  the tables {' and '.join(names)} {fate}")
     answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
     if answer != stage.stack_name:
-        stop(f"nothing is deleted: {answer or 'nothing'} is not {stage.stack_name}")
+        stop(f"nothing is deleted: the answer is not {stage.stack_name}")
     cloudformation = boto3.client("cloudformation")
     cloudformation.delete_stack(StackName=stage.stack_name)
     try:
@@ -106,7 +106,7 @@ def delete_empty_tables(stage, names):
             say(f"to delete the empty ones too: make delete STAGE={stage.name} YES={stage.stack_name} TABLES=empty")
             return
         if os.environ["YES"] != stage.stack_name:
-            stop(f"nothing is deleted: {os.environ['YES']} is not {stage.stack_name}")
+            stop(f"nothing is deleted: YES is not {stage.stack_name}")
     elif typed("Type `empty` to delete those that are empty, or they stay:") != "empty":
         return
     dynamodb = boto3.client("dynamodb")

@@ -64,7 +64,7 @@ class LocalSystem:
 @contextlib.contextmanager
 def local_system():
     with tempfile.TemporaryDirectory() as data:
-        ports = {name: "0" for name in ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"]}
+        ports = dict.fromkeys(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"], "0")
         # A message that fails is in the dead-letter queue after five seconds.
         environment = os.environ | ports | {"DATA_DIR": data, "DEMO": "0", "VISIBILITY_TIMEOUT": "1"}
         with Path(data, "stderr").open("w") as errors:

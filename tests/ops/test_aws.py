@@ -1,0 +1,110 @@
+"""The way out of a first deployment to production that failed, on an emulator of AWS."""
+
+import json
+import time
+import unittest
+
+from emulator import emulator
+from local_system import make
+
+STACK = "ftgo-order-history-production"
+TABLES = ["ftgo-order-history", "ftgo-order-history-idempotency"]
+KEY = {
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+}
+TABLE = {"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": True} | KEY
+
+
+def template(*more):
+    """A stack with the tables of production, and more."""
+    kept = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain"}
+    tables = {f"Table{n}": kept | {"Properties": TABLE | {"TableName": name}} for n, name in enumerate(TABLES)}
+    parameters = {"Prefix": "ftgo-order-history", "Stage": "production"}
+    declared = {name: {"Type": "String", "Default": value} for name, value in parameters.items()}
+    return json.dumps({"Parameters": declared, "Resources": tables | dict(more)})
+
+
+class AfterAFailedFirstDeployment(unittest.TestCase):
+    def setUp(self):
+        self.aws = self.enterContext(emulator())
+        self.cloudformation, self.dynamodb = self.aws.client("cloudformation"), self.aws.client("dynamodb")
+
+    def make(self, *arguments, code, stdin=""):
+        # Where nobody listens: a check of the issuer would be the next problem.
+        given = "PARAMETERS=JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"
+        output, ended = make(*arguments, "STAGE=production", given, stdin=stdin, **self.aws.environment)
+        self.assertEqual(ended, code, output.decode())
+        return output.decode()
+
+    def create(self, name, body, expected):
+        self.cloudformation.create_stack(StackName=name, TemplateBody=body)
+        for _ in range(600):
+            status = self.cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
+            if not status.endswith("_IN_PROGRESS"):
+                break
+            time.sleep(0.1)
+        self.assertEqual(status, expected)
+
+    def fail_to_deploy(self):
+        properties = {"LogGroupName": "missing", "LogStreamName": "x"}
+        bad = {"Type": "AWS::Logs::LogStream", "DependsOn": ["Table0", "Table1"], "Properties": properties}
+        self.create(STACK, template(("Bad", bad)), "ROLLBACK_COMPLETE")
+        self.assertEqual(self.tables(), TABLES)
+
+    def tables(self):
+        return sorted(self.dynamodb.list_tables()["TableNames"])
+
+    def test_deploy_says_what_to_do_and_it_helps(self):
+        self.fail_to_deploy()
+        for command in ["deploy", "plan", "status"]:
+            said = self.make(command, code=0 if command == "status" else 2)
+            self.assertIn("ROLLBACK_COMPLETE", said)
+            self.assertIn("make delete STAGE=production", said)
+            self.assertRegex(said, r"[Ww]hat failed first: Bad: ")
+        # Only the stack goes unless one says more.
+        said = self.make("delete", stdin=f"{STACK}\n\n", code=0)
+        self.assertIn(f"the tables {TABLES[0]} and {TABLES[1]} stay", said)
+        self.assertIn(f"the stack {STACK} is deleted", said)
+        self.assertEqual(self.tables(), TABLES)
+        # Their names are taken.
+        said = self.make("deploy", code=2)
+        for name in TABLES:
+            self.assertIn(
+                f"the table {name} is left from an earlier deployment, and is empty: make delete STAGE=production", said
+            )
+        self.assertIn(f"the table {TABLES[0]} is deleted", self.make("delete", stdin="empty\n", code=0))
+        self.assertEqual(self.tables(), [])
+        # The next problem is the issuer: nothing of ours is in the way any more.
+        self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", code=2))
+
+    def test_a_table_with_items_is_never_deleted(self):
+        self.fail_to_deploy()
+        # The table's own count is hours old.
+        self.dynamodb.put_item(TableName=TABLES[0], Item={"id": {"S": "1"}})
+        said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertIn(f"the table {TABLES[0]} is left, and has items: it stays", said)
+        self.assertEqual(self.tables(), [TABLES[0]])
+        self.assertTrue(self.dynamodb.describe_table(TableName=TABLES[0])["Table"]["DeletionProtectionEnabled"])
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} is left from an earlier deployment, and has items", said)
+
+    def test_a_table_of_another_stack_is_not_touched(self):
+        self.create("another", template(), "CREATE_COMPLETE")
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} belongs to the stack another: give this one another Prefix", said)
+        said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertIn(f"there is no stack {STACK}", said)
+        self.assertEqual(self.tables(), TABLES)
+
+    def test_nothing_is_deleted_without_the_name(self):
+        self.create(STACK, template(), "CREATE_COMPLETE")
+        for arguments, stdin in [([], ""), ([], "yes\n"), (["YES=1"], f"{STACK}\n"), (["YES=production"], "")]:
+            self.assertIn("nothing is deleted", self.make("delete", *arguments, stdin=stdin, code=2))
+        self.cloudformation.update_termination_protection(StackName=STACK, EnableTerminationProtection=True)
+        self.assertIn("is protected from deletion", self.make("delete", f"YES={STACK}", code=2))
+        self.assertEqual(self.cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]["StackStatus"], "CREATE_COMPLETE")
+
+
+if __name__ == "__main__":
+    unittest.main()
