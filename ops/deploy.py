@@ -15,8 +15,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stage import ROOT, SAM, TEMPLATE, parameters, stage, table_names
 from terminal import say, stop
 
-# What a change does to a resource. What may lose something comes first.
-KINDS = ["remove", "replace", "may replace", "modify", "import", "add"]
+# What a change does to a resource, and how that is summed up. What may lose something comes first.
+KINDS = {
+    "remove": "removed",
+    "replace": "replaced",
+    "may replace": "perhaps replaced",
+    "modify": "modified",
+    "import": "imported",
+    "add": "added",
+}
 
 
 def main(command):
@@ -90,24 +97,30 @@ def plan(stage, arguments):
     options = ["--no-execute-changeset", "--no-confirm-changeset", "--output", "json"]
     created = None
     try:
-        planned = subprocess.run([SAM, "deploy", *arguments, *options], stdout=subprocess.PIPE, text=True)
-        results = [json.loads(line) for line in planned.stdout.splitlines() if line.startswith('{"type": "result"')]
-        result = results[-1] if results else {"status": "failed"}
+        planned = subprocess.run([SAM, "deploy", *arguments, *options], capture_output=True, text=True)
+        result = last_result(planned.stdout)
         created = result.get("changeset_id")
         if created:
             pages = cloudformation.get_paginator("describe_change_set").paginate(ChangeSetName=created)
             show(stage, [change["ResourceChange"] for page in pages for change in page["Changes"]])
-        elif result["status"] == "no_changes":
+        elif result.get("status") == "no_changes":
             say(f"{stage.stack_name} in {stage.region}: no changes")
         else:
-            stop(f"sam deploy failed: {result.get('message', planned.stdout)}")
+            stop(f"sam deploy failed: {result.get('error', {}).get('message') or planned.stderr}")
     finally:
         clean_up(cloudformation, stage, before, created)
 
 
+def last_result(output):
+    """The result that sam gives with `--output json`: one of the lines, each a JSON object."""
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    results = [line for line in lines if line.get("type") == "result"]
+    return results[-1] if results else {}
+
+
 def show(stage, changes):
     say(f"{stage.stack_name} in {stage.region}:")
-    rows = sorted(((kind(change), change) for change in changes), key=lambda row: KINDS.index(row[0]))
+    rows = sorted(((kind(change), change) for change in changes), key=lambda row: list(KINDS).index(row[0]))
     for word, change in rows:
         targets = [detail["Target"] for detail in change.get("Details", [])]
         names = sorted({target.get("Name") or target["Attribute"] for target in targets})
@@ -116,7 +129,9 @@ def show(stage, changes):
         remarks = "; ".join([*([", ".join(names)] if names else []), *policy])
         say(f"  {word:<11}  {change['ResourceType']:<32}  {change['LogicalResourceId']}{f'  ({remarks})' if remarks else ''}")
     words = [word for word, _ in rows]
-    say(", ".join(f"{words.count(word)} to {word}" for word in KINDS if word in words) + ". Nothing was changed.")
+    say(
+        f"Would be {', '.join(f'{words.count(word)} {done}' for word, done in KINDS.items() if word in words)}. Nothing was changed."
+    )
 
 
 def kind(change):
