@@ -57,7 +57,9 @@ def check(stage, given, command):
     deployed = {} if is_new else parameters(stack)
     defaults = {name: parameter["Default"] for name, parameter in known.items() if "Default" in parameter}
     values = defaults | deployed | given
-    if missing := [name for name in known if name not in values]:
+    # They may be empty only where the stack makes its own issuer.
+    needed = [] if values.get("UserPool") == "true" else ["JwtIssuer", "JwtAudience"]
+    if missing := [name for name in known if name not in values or (name in needed and not values[name])]:
         given_so = " ".join(f"{name}=…" for name in missing)
         how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
         stop(f"{stage.stack_name} needs {' and '.join(missing)}: {how}")

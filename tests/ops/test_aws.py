@@ -30,10 +30,10 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.aws = self.enterContext(emulator())
         self.cloudformation, self.dynamodb = self.aws.client("cloudformation"), self.aws.client("dynamodb")
 
-    def make(self, *arguments, code, stdin=""):
-        # Where nobody listens: a check of the issuer would be the next problem.
-        given = "PARAMETERS=JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"
-        output, ended = make(*arguments, "STAGE=production", given, stdin=stdin, **self.aws.environment)
+    # Where nobody listens: the check of the issuer is the last that fails.
+    def make(self, *arguments, code, stdin="", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"):
+        given = ["STAGE=production", f"PARAMETERS={parameters}"]
+        output, ended = make(*arguments, *given, stdin=stdin, **self.aws.environment)
         self.assertEqual(ended, code, output.decode())
         return output.decode()
 
@@ -77,6 +77,15 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.assertEqual(self.tables(), [])
         # The next problem is the issuer: nothing of ours is in the way any more.
         self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", code=2))
+
+    def test_what_is_missing_or_unknown_is_told_before_the_build(self):
+        for parameters, problem in [
+            ("", 'needs JwtIssuer and JwtAudience: make deploy STAGE=production PARAMETERS="JwtIssuer=… JwtAudience=…"'),
+            ("JwtAudience=ftgo JwtIssuer=", "needs JwtIssuer: make deploy"),
+            ("JwtIsuer=x", "template.yaml has no parameter JwtIsuer"),
+            ("JwtIssuer", "a parameter is given as Name=value"),
+        ]:
+            self.assertIn(problem, self.make("deploy", parameters=parameters, code=2))
 
     def test_a_table_with_items_is_never_deleted(self):
         self.fail_to_deploy()

@@ -1,9 +1,13 @@
 """The commands on a running `make run`."""
 
 import json
+import os
+import signal
+import subprocess
 import unittest
+from pathlib import Path
 
-from local_system import local_system
+from local_system import ROOT, local_system
 
 # What SQS itself lets through; the rest comes as an escape of JSON, and is itself again in a header that was read.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
@@ -52,6 +56,26 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertRegex(why, r"\nwhy      [a-z_]+: header ")
         for arguments in [["status"], ["dlq", "FN=all"], ["drop", "FN=TicketAccepted", f"MESSAGE={failed}"]]:
             self.assert_harmless(self.run_make(*arguments))
+
+    def test_a_hostile_line_of_a_log_does_not_reach_the_terminal(self):
+        log = Path(self.system.environment["DATA_DIR"], "logs", "ftgo-order-history-query-api.log")
+        log.parent.mkdir(exist_ok=True)
+        with log.open("a") as file:
+            file.write(f"{ESCAPED}\u202eend\n")
+        command = ["make", "--no-print-directory", "logs", "FN=query-api"]
+        # It follows the log until it is stopped, with the programs that it started.
+        environment = os.environ | self.system.environment
+        following = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            line = next(line for line in following.stdout if "end" in line)
+        finally:
+            os.killpg(following.pid, signal.SIGTERM)
+            following.stdout.close()
+            following.wait()
+        self.assert_harmless(line)
+        self.assertEqual(line, "\\x1b[2J\\x1b]0;pwned\\x07\\x1b[8m\\x00\\x08\\x7f\\u202eend\n")
 
     def test_status_counts_what_waits_and_what_is_dead(self):
         for n in range(3):
