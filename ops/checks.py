@@ -32,22 +32,22 @@ def stack_problem(stage, status):
     if status == "ROLLBACK_COMPLETE":
         return (
             f"its first deployment failed and was rolled back, and CloudFormation does not update such a stack.\n"
-            f"Delete it, mend the cause, and deploy again: {delete}\n"
-            f"In production the tables stay; the same command offers to delete those that are empty."
+            f"Delete it, fix the cause, and deploy again: {delete}\n"
+            f"In production the tables are kept; the same command offers to delete the empty ones."
         )
     if status in ["CREATE_FAILED", "ROLLBACK_FAILED"]:
-        return f"its first deployment failed, and so did its rollback.\nDelete it, mend the cause, and deploy again: {delete}"
+        return f"its first deployment failed, and so did its rollback.\nDelete it, fix the cause, and deploy again: {delete}"
     if status == "DELETE_FAILED":
-        return f"it could not be deleted in full. Mend the cause, and delete it again: {delete}"
+        return f"it could not be deleted in full. Fix the cause, and delete it again: {delete}"
     if status in ["UPDATE_FAILED", "UPDATE_ROLLBACK_FAILED"]:
         command = "rollback-stack" if status == "UPDATE_FAILED" else "continue-update-rollback"
         return (
-            f"an update failed and is not rolled back. Mend the cause, and go back to the last version that worked:\n"
+            f"an update failed and is not rolled back. Fix the cause, and go back to the last version that worked:\n"
             f"aws cloudformation {command} --stack-name {stage.stack_name}"
         )
     if status.endswith("_IN_PROGRESS"):
-        return f"something is under way. Wait until it is done: make status STAGE={stage.name}"
-    return f"nothing is known about this status. See {stage.stack_name} in the CloudFormation console."
+        return f"an operation is in progress. Wait until it has finished: make status STAGE={stage.name}"
+    return f"this status is not expected. See {stage.stack_name} in the CloudFormation console."
 
 
 def first_failure(stack):
@@ -104,13 +104,13 @@ def tables_problem(stage, names):
             problems.append(f"the table {name} belongs to the stack {owner}: give this one another Prefix")
         elif table["empty"]:
             problems.append(
-                f"the table {name} is left from an earlier deployment, and is empty: make delete STAGE={stage.name}"
+                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE={stage.name}"
             )
         else:
             problems.append(
-                f"the table {name} is left from an earlier deployment, and has items. Deploy with another Prefix, or let the stack "
+                f"the table {name} exists already, left by an earlier deployment, and has items. Deploy with another Prefix, or let the stack "
                 f"take it over (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html); "
-                f"if nobody needs them, delete it yourself"
+                f"if nobody needs the items, delete the table yourself"
             )
     return "\n".join(problems) or None
 

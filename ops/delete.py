@@ -39,13 +39,15 @@ def delete(stage, stack, names):
     if stack.get("EnableTerminationProtection"):
         protection = f"aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stage.stack_name}"
         stop(f"the stack {stage.stack_name} is protected from deletion. If it really must go: {protection}")
+    # A deployment that failed because the names were taken has none.
+    ours = [name for name in names if (table := checks.left_table(name)) and table["owner"] == stage.stack_name]
     is_production = parameters(stack).get("Stage") == "production"
-    if not is_production and (protected := [name for name in names if is_protected(name)]):
+    if not is_production and (protected := [name for name in ours if is_protected(name)]):
         stop(f"the tables {' and '.join(protected)} are protected from deletion: deploy with DeletionProtection=false first")
     say(f"This deletes the stack {stage.stack_name} in {stage.region}, {stack['StackStatus']}:")
     say(f"  functions, API, alarms, logs, and queues with {in_queues(stage, stack)}")
-    fate = "stay, with their items, protected from deletion" if is_production else "go, with all their items"
-    say(f"  the tables {' and '.join(names)} {fate}")
+    if ours:
+        say(f"  tables: {' and '.join(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
     answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
     if answer != stage.stack_name:
         stop(f"nothing is deleted: the answer is not {stage.stack_name}")
@@ -97,17 +99,17 @@ def delete_empty_tables(stage, names):
     found = {name: checks.left_table(name) for name in names}
     left = {name: table for name, table in found.items() if table and not table["owner"]}
     for name, table in left.items():
-        say(f"the table {name} is left, {'and is empty' if table['empty'] else 'and has items: it stays'}")
+        say(f"the table {name} still exists{' and is empty' if table['empty'] else ' and has items: it is kept'}")
     empty = [name for name, table in left.items() if table["empty"]]
     if not empty:
         return
     if os.environ.get("YES"):
         if os.environ.get("TABLES") != "empty":
-            say(f"to delete the empty ones too: make delete STAGE={stage.name} YES={stage.stack_name} TABLES=empty")
+            say(f"to delete the empty tables too: make delete STAGE={stage.name} YES={stage.stack_name} TABLES=empty")
             return
         if os.environ["YES"] != stage.stack_name:
             stop(f"nothing is deleted: YES is not {stage.stack_name}")
-    elif typed("Type `empty` to delete those that are empty, or they stay:") != "empty":
+    elif typed("Type `empty` to delete the empty tables, or press Enter to keep them:") != "empty":
         return
     dynamodb = boto3.client("dynamodb")
     for name in empty:

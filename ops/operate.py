@@ -42,7 +42,7 @@ def dlq(stage):
         waiting, in_flight = queues.sizes(sqs, [f"{function}-dlq"])[f"{function}-dlq"]
         with queues.messages(sqs, queues.url(sqs, f"{function}-dlq")) as messages:
             total = max(waiting + in_flight, len(messages))
-            rest = f"; these are {len(messages)} of them" if messages and len(messages) < total else ""
+            rest = f"; {len(messages)} of them are shown" if messages and len(messages) < total else ""
             say(f"{function}-dlq: {count(total, 'message')}, {in_flight} in flight{rest}")
             reasons = why(stage, function, messages)
         for message in messages:
@@ -55,7 +55,7 @@ def drop(stage):
     function = stage.function(chosen_function(EVENT_TYPES))
     wanted = os.environ.get("MESSAGE", "")
     if not wanted:
-        stop("say which, as MESSAGE=…: `make dlq` shows the ids")
+        stop("MESSAGE is missing: `make dlq` shows the messages' ids")
     sqs = stage.sqs()
     url = queues.url(sqs, f"{function}-dlq")
     with queues.messages(sqs, url) as messages:
@@ -95,7 +95,9 @@ def moved(sqs, function, limit):
                 break
             time.sleep(1)
     except KeyboardInterrupt:
-        say(f"SQS goes on. To stop it: aws sqs cancel-message-move-task --task-handle {started['TaskHandle']}")
+        say(
+            f"SQS continues to move messages. To stop it: aws sqs cancel-message-move-task --task-handle {started['TaskHandle']}"
+        )
         raise
     number = task.get("ApproximateNumberOfMessagesMoved", 0)
     say(f"{count(number, 'message')} moved from {function}-dlq to {function}")
@@ -124,7 +126,9 @@ def show(message, reasons):
     say(f"message  {message['MessageId']}")
     say(f"sent     {sent.isoformat(timespec='milliseconds')}, receive count {attributes['ApproximateReceiveCount']}")
     say(f"event    {event(message['Body'])}")
-    say(f"why      {reasons.get(message['MessageId'], 'the function has not said: it crashed, or never got it')}")
+    say(
+        f"why      {reasons.get(message['MessageId'], 'unknown: the function logged no reason; it crashed, or did not receive the message')}"
+    )
     for name, value in message.get("MessageAttributes", {}).items():
         say(f"with     {name}: {value.get('StringValue', value.get('BinaryValue'))}")
     say(f"body     {message['Body']}")

@@ -55,7 +55,7 @@ def show_queues(sqs, prefix, ages):
     try:
         sizes = queues.sizes(sqs, [queue for name in names for queue in [name, f"{name}-dlq"]])
     except sqs.exceptions.QueueDoesNotExist as error:
-        say(f"not all queues are there: {error}")
+        say(f"some queues do not exist: {error}")
         return
     say()
     say(f"{'':<30}{'waiting':>9}{'in flight':>11}{'oldest':>9}{'dead letters':>14}{'oldest':>9}")

@@ -64,14 +64,15 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             self.assertRegex(said, r"[Ww]hat failed first: Bad: ")
         # Only the stack goes unless one says more.
         said = self.make("delete", stdin=f"{STACK}\n\n", code=0)
-        self.assertIn(f"the tables {TABLES[0]} and {TABLES[1]} stay", said)
+        self.assertIn(f"tables: {TABLES[0]} and {TABLES[1]} are kept", said)
         self.assertIn(f"the stack {STACK} is deleted", said)
         self.assertEqual(self.tables(), TABLES)
         # Their names are taken.
         said = self.make("deploy", code=2)
         for name in TABLES:
             self.assertIn(
-                f"the table {name} is left from an earlier deployment, and is empty: make delete STAGE=production", said
+                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE=production",
+                said,
             )
         self.assertIn(f"the table {TABLES[0]} is deleted", self.make("delete", stdin="empty\n", code=0))
         self.assertEqual(self.tables(), [])
@@ -92,11 +93,11 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         # The table's own count is hours old.
         self.dynamodb.put_item(TableName=TABLES[0], Item={"id": {"S": "1"}})
         said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
-        self.assertIn(f"the table {TABLES[0]} is left, and has items: it stays", said)
+        self.assertIn(f"the table {TABLES[0]} still exists and has items: it is kept", said)
         self.assertEqual(self.tables(), [TABLES[0]])
         self.assertTrue(self.dynamodb.describe_table(TableName=TABLES[0])["Table"]["DeletionProtectionEnabled"])
         said = self.make("deploy", code=2)
-        self.assertIn(f"the table {TABLES[0]} is left from an earlier deployment, and has items", said)
+        self.assertIn(f"the table {TABLES[0]} exists already, left by an earlier deployment, and has items", said)
 
     def test_a_table_of_another_stack_is_not_touched(self):
         self.create("another", template(), "CREATE_COMPLETE")

@@ -87,7 +87,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertEqual(row.split(), ["OrderRevised", "0", "0", "-", "3", "?"])
         # As many as there are, not as many as can be received.
         self.assertIn(
-            "OrderRevised-dlq: 3 messages, 1 in flight; these are 2 of them\n", self.run_make("dlq", "FN=OrderRevised")
+            "OrderRevised-dlq: 3 messages, 1 in flight; 2 of them are shown\n", self.run_make("dlq", "FN=OrderRevised")
         )
         self.system.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=received[0]["ReceiptHandle"], VisibilityTimeout=0)
         self.assertIn("OrderRevised-dlq: 3 messages, 0 in flight\n", self.run_make("dlq", "FN=OrderRevised"))
