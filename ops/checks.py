@@ -53,8 +53,9 @@ def stack_problem(stage, status):
 def first_failure(stack):
     """What failed first in the stack's last operation, as CloudFormation says."""
     failed = None
-    for event in boto3.client("cloudformation").describe_stack_events(StackName=stack["StackId"])["StackEvents"]:
-        # The newest come first, and an operation begins with an event of the stack itself.
+    pages = boto3.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack["StackId"])
+    # The newest come first, and an operation begins with an event of the stack itself.
+    for event in (event for page in pages for event in page["StackEvents"]):
         if event["ResourceStatus"].endswith("_FAILED"):
             failed = event
         begins = event["ResourceStatus"] in ["CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS"]
@@ -68,7 +69,8 @@ def issuer_problem(issuer):
 
     https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html
     """
-    # The path of a URL that ends with a slash takes none. https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationRequest
+    # A slash at the end of the issuer is not doubled.
+    # https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationRequest
     url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
     skip = "If only AWS can reach it, deploy with SKIP_ISSUER_CHECK=1."
     try:

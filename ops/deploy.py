@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import boto3
 import checks
@@ -15,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stage import ROOT, SAM, TEMPLATE, parameters, stage, table_names
 from terminal import say, stop
 
-# What a change does to a resource, and how that is summed up. What may lose something comes first.
+# What a change does to a resource, and how that is summed up. What may lose something comes first, and before it what is new to us.
 KINDS = {
     "remove": "removed",
     "replace": "replaced",
@@ -122,7 +123,9 @@ def last_result(output):
 
 def show(stage, changes):
     say(f"{stage.stack_name} in {stage.region}:")
-    rows = sorted(((kind(change), change) for change in changes), key=lambda row: list(KINDS).index(row[0]))
+    order = list(KINDS)
+    rows = [(kind(change), change) for change in changes]
+    rows.sort(key=lambda row: order.index(row[0]) if row[0] in order else -1)
     for word, change in rows:
         targets = [detail["Target"] for detail in change.get("Details", [])]
         names = sorted({target.get("Name") or target["Attribute"] for target in targets})
@@ -130,14 +133,12 @@ def show(stage, changes):
         policy = [f"the old one: {change['PolicyAction']}"] if "PolicyAction" in change else []
         remarks = "; ".join([*([", ".join(names)] if names else []), *policy])
         say(f"  {word:<11}  {change['ResourceType']:<32}  {change['LogicalResourceId']}{f'  ({remarks})' if remarks else ''}")
-    words = [word for word, _ in rows]
-    say(
-        f"Would be {', '.join(f'{words.count(word)} {done}' for word, done in KINDS.items() if word in words)}. Nothing was changed."
-    )
+    words = Counter(word for word, _ in rows)
+    say(f"Would be {', '.join(f'{number} {KINDS.get(word, word)}' for word, number in words.items())}. Nothing was changed.")
 
 
 def kind(change):
-    """What the change does to its resource: one of KINDS."""
+    """What the change does to its resource: one of KINDS, or an action that CloudFormation has since."""
     action = change["Action"].lower()
     replacements = {"True": "replace", "Conditional": "may replace"}
     return replacements.get(change.get("Replacement"), action) if action == "modify" else action

@@ -1,6 +1,7 @@
 """What `make deploy` knows before it deploys."""
 
 import contextlib
+import io
 import json
 import threading
 import unittest
@@ -25,6 +26,37 @@ class Overrides(unittest.TestCase):
 
     def test_an_empty_value_is_a_value(self):
         self.assertEqual(stage.assignments(["CorsOrigins=https://a.example", "CorsOrigins="]), {"CorsOrigins": ""})
+
+
+class Plan(unittest.TestCase):
+    def test_what_may_lose_something_comes_first(self):
+        changes = [
+            ("Add", "A", {}),
+            ("Modify", "M", {"Replacement": "False", "Details": [{"Target": {"Attribute": "Properties", "Name": "Code"}}]}),
+            ("Modify", "C", {"Replacement": "Conditional"}),
+            ("Modify", "T", {"Replacement": "True", "PolicyAction": "ReplaceAndRetain"}),
+            ("Dynamic", "D", {}),
+            ("Remove", "R", {"PolicyAction": "Delete"}),
+            ("Add", "\x1b", {}),
+        ]
+        changes = [{"Action": action, "LogicalResourceId": name, "ResourceType": "X"} | more for action, name, more in changes]
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            deploy.show(stage.Stage("production"), changes)
+        lines = [" ".join(line.split()) for line in shown.getvalue().splitlines()]
+        self.assertEqual(
+            lines[1:],
+            [
+                "dynamic X D",
+                "remove X R (the old one: Delete)",
+                "replace X T (the old one: ReplaceAndRetain)",
+                "may replace X C",
+                "modify X M (Code)",
+                "add X A",
+                "add X \\x1b",
+                "Would be 1 dynamic, 1 removed, 1 replaced, 1 perhaps replaced, 1 modified, 2 added. Nothing was changed.",
+            ],
+        )
 
 
 class StackStatus(unittest.TestCase):

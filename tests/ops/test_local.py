@@ -65,9 +65,8 @@ class OnTheLocalSystem(unittest.TestCase):
         command = ["make", "--no-print-directory", "logs", "FN=query-api"]
         # It follows the log until it is stopped, with the programs that it started.
         environment = os.environ | self.system.environment
-        following = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        following = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes)
         try:
             line = next(line for line in following.stdout if "end" in line)
         finally:
