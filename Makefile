@@ -23,10 +23,11 @@ storm: ## 20,000 events through the local system, shuffled, some twice or malfor
 	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
-check: lint deny template contract test e2e sam-local ## All that CI checks
+check: lint deny template ops contract test e2e sam-local ## All that CI checks
 
 .PHONY: lint
-lint: ## Formatting, clippy and documentation, warnings denied
+lint: ## Formatting, clippy and documentation, warnings denied; scripts and workflows
+	ops/lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -48,6 +49,11 @@ contract: ## schemathesis, all checks, against the running system
 template: ## sam validate, cfn-lint and our own checks of template.yaml
 	tests/template/run
 
+.PHONY: ops
+ops: ## The tests of the commands below, on the local system and on an emulator of AWS
+	cargo build $(SYSTEM)
+	tests/ops/run
+
 .PHONY: generated
 generated: ## Make anew what is made from code and template: expressions' snapshots, openapi.json, template.json
 	tests/template/run --render
@@ -64,7 +70,7 @@ run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on
 export ARCH ?= arm64
 # What is operated on: development, staging or production; where it says so, also local, a running `make run`.
 export STAGE ?= development
-export PARAMETERS FN EVENT
+export PARAMETERS FN EVENT MESSAGE RATE SKIP_ISSUER_CHECK YES TABLES
 
 .PHONY: build
 build: ## The Lambda binaries, for arm64 or ARCH=x86_64: target/lambda/{event-handler,query-api}
@@ -72,22 +78,38 @@ build: ## The Lambda binaries, for arm64 or ARCH=x86_64: target/lambda/{event-ha
 
 .PHONY: deploy
 deploy: ## Build and deploy to AWS, with STAGE=… and PARAMETERS="JwtIssuer=… JwtAudience=…"
-	@"$$(ops/venv sam)/python" ops/deploy.py
+	@"$$(ops/venv sam)/python" ops/deploy.py deploy
+
+.PHONY: plan
+plan: ## Show what a deployment would change, without doing it (STAGE, PARAMETERS)
+	@"$$(ops/venv sam)/python" ops/deploy.py plan
+
+.PHONY: delete
+delete: ## Delete a stage from AWS; asks first
+	@"$$(ops/venv sam)/python" ops/delete.py
 
 .PHONY: invoke
 invoke: ## Run a function once, FN=OrderCreated EVENT=events/OrderCreated.json
 	@"$$(ops/venv sam)/python" ops/invoke.py
+
+.PHONY: status
+status: ## Show the last deployment, queues, dead letters, alarms (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/status.py
 
 .PHONY: logs
 logs: ## Follow a function's log, FN=OrderCreated or FN=query-api (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py logs
 
 .PHONY: dlq
-dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated (STAGE may be local)
+dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated or FN=all (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py dlq
 
+.PHONY: drop
+drop: ## Delete one dead letter, FN=OrderCreated MESSAGE=<its id>, and print it (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/operate.py drop
+
 .PHONY: redrive
-redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated (STAGE may be local)
+redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated or FN=all, RATE=<a second> (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py redrive
 
 .PHONY: e2e

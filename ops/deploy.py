@@ -1,38 +1,174 @@
-"""`make deploy`: a build, and `sam deploy` of $STAGE with its parameters from samconfig.toml and those of $PARAMETERS.
+"""`make deploy` and `make plan`: a build, and `sam deploy` of $STAGE with its parameters from samconfig.toml and those of
+$PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
 
-Both, because parameters on sam's command line replace samconfig's whole list.
+A plan is a change set that is not executed, so that AWS's own transforms have run; nothing of it stays.
 """
 
+import json
 import os
-import shlex
 import subprocess
 import sys
-from pathlib import Path
+from collections import Counter
 
+import boto3
+import checks
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import ROOT, TEMPLATE, assignments, stage
+from stage import ROOT, SAM, TEMPLATE, parameters, stage, table_names
+from terminal import say, stop
 
-stage = stage(os.environ.get("STAGE", "development"), or_local=False)
-architecture = os.environ["ARCH"]
-given = stage.parameters | assignments(shlex.split(os.environ.get("PARAMETERS", ""))) | {"Architecture": architecture}
+# What a change does to a resource, and how that is summed up. What may lose something comes first, and before it what is new to us.
+KINDS = {
+    "remove": "removed",
+    "replace": "replaced",
+    "may replace": "perhaps replaced",
+    "modify": "modified",
+    "import": "imported",
+    "add": "added",
+}
 
-known = TEMPLATE["Parameters"]
-if unknown := [name for name in given if name not in known]:
-    sys.exit(f"template.yaml has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
-missing = [name for name, parameter in known.items() if "Default" not in parameter and name not in given]
-if missing:
-    needs = f"{stage.stack_name} needs {' and '.join(missing)}"
-    given_so = " ".join(f"{name}=…" for name in missing)
-    how = f'make deploy STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
+
+def main(command):
+    chosen = stage(os.environ.get("STAGE", "development"), or_local=False)
+    architecture = os.environ["ARCH"]
+    given = chosen.parameters | {"Architecture": architecture}
     try:
-        # A stack that is there keeps what is not given.
-        if stage.stack() is None:
-            sys.exit(f"{needs}: {how}")
+        check(chosen, given, command)
+        if subprocess.run([ROOT / "ops/build", architecture], stdout=sys.stderr).returncode != 0:
+            stop("the build failed")
+        overrides = [override(name, value) for name, value in given.items()]
+        {"deploy": deploy, "plan": plan}[command](
+            chosen, ["--config-env", chosen.config_env, "--parameter-overrides", *overrides]
+        )
     except (BotoCoreError, ClientError) as error:
-        sys.exit(f"{needs}, unless it is there already ({error}): {how}")
+        stop(f"{command}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
-if subprocess.run([ROOT / "ops/build", architecture]).returncode != 0:
-    sys.exit("the build failed")
-sam = Path(sys.executable).with_name("sam")
-parameters = [f"{name}={value}" for name, value in given.items()]
-os.execv(sam, ["sam", "deploy", "--config-env", stage.config_env, "--parameter-overrides", *parameters])
+
+def check(stage, given, command):
+    """Ends here, before the build, if the deployment must fail."""
+    known = TEMPLATE["Parameters"]
+    if unknown := [name for name in given if name not in known]:
+        stop(f"template.yaml has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
+    stack = stage.stack()
+    if stack and (problem := checks.stack_problem(stage, stack["StackStatus"])):
+        stop(advice(stage, stack, problem))
+    # A stack that is there keeps what is not given.
+    is_new = stack is None or stack["StackStatus"] == "REVIEW_IN_PROGRESS"
+    deployed = {} if is_new else parameters(stack)
+    defaults = {name: parameter["Default"] for name, parameter in known.items() if "Default" in parameter}
+    values = defaults | deployed | given
+    # They may be empty only where the stack makes its own issuer.
+    needed = [] if values.get("UserPool") == "true" else ["JwtIssuer", "JwtAudience"]
+    if missing := [name for name in known if name not in values or (name in needed and not values[name])]:
+        given_so = " ".join(f"{name}=…" for name in missing)
+        how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
+        stop(f"{stage.stack_name} needs {' and '.join(missing)}: {how}")
+    if is_new and (problem := checks.tables_problem(stage, table_names(values["Prefix"]))):
+        stop(problem)
+    issuer = values["JwtIssuer"]
+    is_checked = issuer and issuer != deployed.get("JwtIssuer") and not os.environ.get("SKIP_ISSUER_CHECK")
+    if is_checked and (problem := checks.issuer_problem(issuer)):
+        stop(problem)
+
+
+def override(name, value):
+    """A parameter as `sam deploy --parameter-overrides` reads it: only in quotes may a value be empty, or have spaces."""
+    quoted = str(value).replace('"', '\\"')
+    return f'{name}="{quoted}"'
+
+
+def advice(stage, stack, problem):
+    failed = checks.first_failure(stack)
+    cause = f"\nWhat failed first: {failed}" if failed else ""
+    return f"the stack {stage.stack_name} is {stack['StackStatus']}: {problem}{cause}"
+
+
+def deploy(stage, arguments):
+    # Where samconfig.toml wants somebody to confirm the changes, the stack's name does it ahead.
+    confirmed = ["--no-confirm-changeset"] if os.environ.get("YES") == stage.stack_name else []
+    deployed = subprocess.run([SAM, "deploy", *arguments, *confirmed])
+    if deployed.returncode != 0:
+        stack = stage.stack()
+        problem = stack and checks.stack_problem(stage, stack["StackStatus"])
+        stop(advice(stage, stack, problem) if problem else "sam deploy failed")
+
+
+def plan(stage, arguments):
+    cloudformation = boto3.client("cloudformation")
+    before = change_sets(cloudformation, stage)
+    options = ["--no-execute-changeset", "--no-confirm-changeset", "--output", "json"]
+    created = None
+    try:
+        planned = subprocess.run([SAM, "deploy", *arguments, *options], capture_output=True, text=True)
+        result = last_result(planned.stdout)
+        created = result.get("changeset_id")
+        if created:
+            pages = cloudformation.get_paginator("describe_change_set").paginate(ChangeSetName=created)
+            show(stage, [change["ResourceChange"] for page in pages for change in page["Changes"]])
+        elif result.get("status") == "no_changes":
+            say(f"{stage.stack_name} in {stage.region}: no changes")
+        else:
+            stop(f"sam deploy failed: {result.get('error', {}).get('message') or planned.stderr}")
+    finally:
+        clean_up(cloudformation, stage, before, created)
+
+
+def last_result(output):
+    """The result that sam gives with `--output json`: one of the lines, each a JSON object."""
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    results = [line for line in lines if line.get("type") == "result"]
+    return results[-1] if results else {}
+
+
+def show(stage, changes):
+    say(f"{stage.stack_name} in {stage.region}:")
+    order = list(KINDS)
+    rows = [(kind(change), change) for change in changes]
+    rows.sort(key=lambda row: order.index(row[0]) if row[0] in order else -1)
+    for word, change in rows:
+        targets = [detail["Target"] for detail in change.get("Details", [])]
+        names = sorted({target.get("Name") or target["Attribute"] for target in targets})
+        # Such as Retain: what becomes of the old one.
+        policy = [f"the old one: {change['PolicyAction']}"] if "PolicyAction" in change else []
+        remarks = "; ".join([*([", ".join(names)] if names else []), *policy])
+        say(f"  {word:<11}  {change['ResourceType']:<32}  {change['LogicalResourceId']}{f'  ({remarks})' if remarks else ''}")
+    words = Counter(word for word, _ in rows)
+    say(f"Would be {', '.join(f'{number} {KINDS.get(word, word)}' for word, number in words.items())}. Nothing was changed.")
+
+
+def kind(change):
+    """What the change does to its resource: one of KINDS, or an action that CloudFormation has since."""
+    action = change["Action"].lower()
+    replacements = {"True": "replace", "Conditional": "may replace"}
+    return replacements.get(change.get("Replacement"), action) if action == "modify" else action
+
+
+def change_sets(cloudformation, stage):
+    """The stack's change sets, by id."""
+    try:
+        pages = list(cloudformation.get_paginator("list_change_sets").paginate(StackName=stage.stack_name))
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return {}
+        raise
+    return {found["ChangeSetId"]: found for page in pages for found in page["Summaries"]}
+
+
+def clean_up(cloudformation, stage, before, created):
+    """Deletes what the plan left: its change set, and the stack if there was none."""
+    after = change_sets(cloudformation, stage)
+    # sam does not name one that has no changes, or that failed.
+    failed = [found for found in after if found not in before and after[found]["Status"] == "FAILED"]
+    ours = {*failed, *([created] if created else [])}
+    for change_set in ours:
+        cloudformation.delete_change_set(ChangeSetName=change_set)
+    stack = stage.stack()
+    if stack and stack["StackStatus"] == "REVIEW_IN_PROGRESS" and not after.keys() - ours:
+        cloudformation.delete_stack(StackName=stage.stack_name)
+        waiter = cloudformation.get_waiter("stack_delete_complete")
+        waiter.wait(StackName=stack["StackId"], WaiterConfig={"Delay": 1, "MaxAttempts": 120})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -24,7 +24,9 @@ PRODUCTION = Expanded(
     CorsOrigins="https://a.example,https://b.example",
 )
 
-EVENT_TYPES = re.findall(r"^    (\w+) by \w+ carries", (ROOT / "crates/order-history/order-events/src/event.rs").read_text(), re.MULTILINE)
+EVENT_TYPES = re.findall(
+    r"^    (\w+) by \w+ carries", (ROOT / "crates/order-history/order-events/src/event.rs").read_text(), re.MULTILINE
+)
 
 
 def properties(stack, resource_type):
@@ -261,7 +263,7 @@ class Template(unittest.TestCase):
         self.assertEqual({"default", "staging", "production"}, set(stages))
         for name, stage in stages.items():
             for assignment in stage["deploy"]["parameters"]["parameter_overrides"]:
-                parameter, value = assignment.split("=", 1)
+                parameter, _ = assignment.split("=", 1)
                 with self.subTest(f"{name} {parameter}"):
                     self.assertIn(parameter, DEVELOPMENT.parameters)
 

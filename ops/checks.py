@@ -1,0 +1,146 @@
+"""What makes a deployment fail that can be known before it starts. Each check returns the problem with its way out, or None."""
+
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import boto3
+from botocore.exceptions import ClientError
+
+# A stack in one of these can be created or updated. REVIEW_IN_PROGRESS has nothing but change sets yet.
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
+READY = [
+    "CREATE_COMPLETE",
+    "UPDATE_COMPLETE",
+    "UPDATE_ROLLBACK_COMPLETE",
+    "IMPORT_COMPLETE",
+    "IMPORT_ROLLBACK_COMPLETE",
+    "REVIEW_IN_PROGRESS",
+]
+
+# Long enough for an issuer that just wakes up.
+ISSUER_SECONDS = 10
+
+
+def stack_problem(stage, status):
+    """Whether a stack in this status cannot be deployed to."""
+    delete = f"make delete STAGE={stage.name}"
+    if status in READY:
+        return None
+    if status == "ROLLBACK_COMPLETE":
+        return (
+            f"its first deployment failed and was rolled back, and CloudFormation does not update such a stack.\n"
+            f"Delete it, fix the cause, and deploy again: {delete}\n"
+            f"In production the tables are kept; the same command offers to delete the empty ones."
+        )
+    if status in ["CREATE_FAILED", "ROLLBACK_FAILED"]:
+        return f"its first deployment failed, and so did its rollback.\nDelete it, fix the cause, and deploy again: {delete}"
+    if status == "DELETE_FAILED":
+        return f"it could not be deleted in full. Fix the cause, and delete it again: {delete}"
+    if status in ["UPDATE_FAILED", "UPDATE_ROLLBACK_FAILED"]:
+        command = "rollback-stack" if status == "UPDATE_FAILED" else "continue-update-rollback"
+        return (
+            f"an update failed and is not rolled back. Fix the cause, and go back to the last version that worked:\n"
+            f"aws cloudformation {command} --stack-name {stage.stack_name}"
+        )
+    if status.endswith("_IN_PROGRESS"):
+        return f"an operation is in progress. Wait until it has finished: make status STAGE={stage.name}"
+    return f"this status is not expected. See {stage.stack_name} in the CloudFormation console."
+
+
+def first_failure(stack):
+    """What failed first in the stack's last operation, as CloudFormation says."""
+    failed = None
+    pages = boto3.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack["StackId"])
+    # The newest come first, and an operation begins with an event of the stack itself.
+    for event in (event for page in pages for event in page["StackEvents"]):
+        if event["ResourceStatus"].endswith("_FAILED"):
+            failed = event
+        begins = event["ResourceStatus"] in ["CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS"]
+        if begins and event["PhysicalResourceId"] == stack["StackId"]:
+            break
+    return failed and f"{failed['LogicalResourceId']}: {failed.get('ResourceStatusReason', 'no reason is given')}"
+
+
+def issuer_problem(issuer):
+    """Whether API Gateway will refuse this issuer: it reads its discovery document when the authorizer is made.
+
+    https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html
+    """
+    # A slash at the end of the issuer is not doubled.
+    # https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationRequest
+    url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
+    skip = "If only AWS can reach it, deploy with SKIP_ISSUER_CHECK=1."
+    try:
+        with urllib.request.urlopen(url, timeout=ISSUER_SECONDS) as answer:
+            document = json.loads(answer.read(1_000_000))
+        named, keys = document["issuer"], document["jwks_uri"]
+    except urllib.error.HTTPError as error:
+        return f"{url} answers {error.code}, so JwtIssuer={issuer} is not an OpenID issuer. {skip}"
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        # Such a URL cannot be asked; such a document is no JSON object, or lacks one of the two.
+        return f"{url} is no OpenID discovery document with an issuer and a jwks_uri: {type(error).__name__} {error}"
+    except (OSError, http.client.HTTPException) as error:
+        return f"{url} cannot be read: {error}. {skip}"
+    if named != issuer:
+        hint = " They differ in the slash at the end." if str(named).rstrip("/") == issuer.rstrip("/") else ""
+        return (
+            f"JwtIssuer is {issuer}, but its discovery document says {named}.{hint}\n"
+            f"Tokens carry the latter, so set JwtIssuer={named}"
+        )
+    if not (isinstance(keys, str) and urllib.parse.urlsplit(keys).scheme in ["https", "http"]):
+        return f"{url} has no URL as its jwks_uri: {keys}"
+    return None
+
+
+def tables_problem(stage, names):
+    """Whether a new stack finds the names of its tables taken."""
+    problems = []
+    for name in names:
+        table = left_table(name)
+        if table is None:
+            continue
+        if owner := table["owner"]:
+            problems.append(f"the table {name} belongs to the stack {owner}: give this one another Prefix")
+        elif table["empty"]:
+            problems.append(
+                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE={stage.name}"
+            )
+        else:
+            problems.append(
+                f"the table {name} exists already, left by an earlier deployment, and has items. Deploy with another Prefix, or let the stack "
+                f"take it over (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html); "
+                f"if nobody needs the items, delete the table yourself"
+            )
+    return "\n".join(problems) or None
+
+
+def left_table(name):
+    """What there is to know of a table: the live stack that it belongs to, if any, and whether it is empty; or None."""
+    dynamodb = boto3.client("dynamodb")
+    try:
+        arn = dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
+    except dynamodb.exceptions.ResourceNotFoundException:
+        return None
+    tags = dynamodb.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+    tags = {tag["Key"]: tag["Value"] for page in tags for tag in page["Tags"]}
+    # CloudFormation sets it, and a table keeps it when its stack is gone.
+    owner = live_stack(tags.get("aws:cloudformation:stack-id"))
+    # Not ItemCount, which is hours old.
+    items = dynamodb.scan(TableName=name, Limit=1, ConsistentRead=True)["Items"]
+    return {"owner": owner, "empty": not items}
+
+
+def live_stack(stack_id):
+    """The name of the stack with this id, unless it is deleted."""
+    if stack_id is None:
+        return None
+    try:
+        stack = boto3.client("cloudformation").describe_stacks(StackName=stack_id)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return None
+        raise
+    return None if stack["StackStatus"] == "DELETE_COMPLETE" else stack["StackName"]

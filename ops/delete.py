@@ -1,0 +1,125 @@
+"""`make delete`: deletes the stack of $STAGE, and offers to delete empty tables that it left.
+
+Asks for the stack's name; YES=<the stack's name> is an answer ahead, and TABLES=empty one to the second question.
+"""
+
+import os
+import sys
+
+import boto3
+import checks
+import queues
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
+from stage import EVENT_TYPES, parameters, stage, table_names
+from terminal import count, say, stop, typed
+
+# The stack of sam's own bucket, which it puts packages into.
+SAM_STACK = "aws-sam-cli-managed-default"
+
+
+def main():
+    chosen = stage(os.environ.get("STAGE", "development"), or_local=False)
+    try:
+        stack = chosen.stack()
+        names = table_names(chosen.prefix(stack))
+        if stack:
+            delete(chosen, stack, names)
+        else:
+            say(f"there is no stack {chosen.stack_name} in {chosen.region}")
+        delete_empty_tables(chosen, names)
+    except (BotoCoreError, ClientError) as error:
+        stop(f"delete: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def delete(stage, stack, names):
+    if stack["StackStatus"].endswith("_IN_PROGRESS") and stack["StackStatus"] != "REVIEW_IN_PROGRESS":
+        stop(f"the stack {stage.stack_name} is {stack['StackStatus']}: {checks.stack_problem(stage, stack['StackStatus'])}")
+    if stack.get("EnableTerminationProtection"):
+        protection = f"aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stage.stack_name}"
+        stop(f"the stack {stage.stack_name} is protected from deletion. If it really must go: {protection}")
+    # A deployment that failed because the names were taken has none.
+    ours = [name for name in names if (table := checks.left_table(name)) and table["owner"] == stage.stack_name]
+    is_production = parameters(stack).get("Stage") == "production"
+    if not is_production and (protected := [name for name in ours if is_protected(name)]):
+        stop(f"the tables {' and '.join(protected)} are protected from deletion: deploy with DeletionProtection=false first")
+    say(f"This deletes the stack {stage.stack_name} in {stage.region}, {stack['StackStatus']}:")
+    say(f"  functions, API, alarms, logs, and queues with {in_queues(stage, stack)}")
+    if ours:
+        say(f"  tables: {' and '.join(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
+    answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
+    if answer != stage.stack_name:
+        stop(f"nothing is deleted: the answer is not {stage.stack_name}")
+    cloudformation = boto3.client("cloudformation")
+    cloudformation.delete_stack(StackName=stage.stack_name)
+    try:
+        waiter = cloudformation.get_waiter("stack_delete_complete")
+        waiter.wait(StackName=stack["StackId"], WaiterConfig={"Delay": 5, "MaxAttempts": 720})
+    except WaiterError:
+        stop(f"the stack {stage.stack_name} could not be deleted. What failed first: {checks.first_failure(stack)}")
+    delete_packages(stage)
+    say(f"the stack {stage.stack_name} is deleted")
+
+
+def is_protected(table):
+    dynamodb = boto3.client("dynamodb")
+    try:
+        return dynamodb.describe_table(TableName=table)["Table"].get("DeletionProtectionEnabled", False)
+    except dynamodb.exceptions.ResourceNotFoundException:
+        return False
+
+
+def in_queues(stage, stack):
+    """How many messages get lost, as a text."""
+    functions = [f"{stage.prefix(stack)}-{event_type}" for event_type in EVENT_TYPES]
+    sqs = stage.sqs()
+    try:
+        waiting, dead = (sum(map(sum, queues.sizes(sqs, [f + suffix for f in functions]).values())) for suffix in ["", "-dlq"])
+    except sqs.exceptions.QueueDoesNotExist:
+        # A deployment that failed has not made them all.
+        return "what is in them"
+    return f"{count(waiting, 'message')} and {count(dead, 'dead letter')}"
+
+
+def delete_packages(stage):
+    """Deletes the stack's packages from sam's bucket, all versions."""
+    try:
+        outputs = boto3.client("cloudformation").describe_stacks(StackName=SAM_STACK)["Stacks"][0]["Outputs"]
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return
+        raise
+    [bucket] = [output["OutputValue"] for output in outputs if output["OutputKey"] == "SourceBucket"]
+    boto3.resource("s3").Bucket(bucket).object_versions.filter(Prefix=f"{stage.s3_prefix}/").delete()
+
+
+def delete_empty_tables(stage, names):
+    """Tables that no stack has block the next deployment by their names. One with items is never deleted here."""
+    found = {name: checks.left_table(name) for name in names}
+    left = {name: table for name, table in found.items() if table and not table["owner"]}
+    for name, table in left.items():
+        say(f"the table {name} still exists{' and is empty' if table['empty'] else ' and has items: it is kept'}")
+    empty = [name for name, table in left.items() if table["empty"]]
+    if not empty:
+        return
+    if os.environ.get("YES"):
+        if os.environ.get("TABLES") != "empty":
+            say(f"to delete the empty tables too: make delete STAGE={stage.name} YES={stage.stack_name} TABLES=empty")
+            return
+        if os.environ["YES"] != stage.stack_name:
+            stop(f"nothing is deleted: YES is not {stage.stack_name}")
+    elif typed("Type `empty` to delete the empty tables, or press Enter to keep them:") != "empty":
+        return
+    dynamodb = boto3.client("dynamodb")
+    for name in empty:
+        if is_protected(name):
+            dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
+            dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 2, "MaxAttempts": 60})
+        dynamodb.delete_table(TableName=name)
+        dynamodb.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 2, "MaxAttempts": 60})
+        say(f"the table {name} is deleted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""A running `make run` of a test's own, and what `make` says about it."""
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import boto3
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make(*arguments, stdin="", **environment):
+    """Runs `make` with these, and returns what it printed, as bytes, and its exit code."""
+    environment = os.environ | environment
+    ran = subprocess.run(
+        ["make", "--no-print-directory", *arguments],
+        cwd=ROOT,
+        env=environment,
+        input=stdin.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return ran.stdout, ran.returncode
+
+
+class LocalSystem:
+    def __init__(self, port, data):
+        self.environment = {"SQS_PORT": port, "DATA_DIR": data, "STAGE": "local"}
+        self.sqs = boto3.client(
+            "sqs",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
+
+    def url(self, queue):
+        return self.sqs.get_queue_url(QueueName=f"ftgo-order-history-{queue}")["QueueUrl"]
+
+    def send(self, queue, body, **attributes):
+        texts = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
+        return self.sqs.send_message(QueueUrl=self.url(queue), MessageBody=body, MessageAttributes=texts)["MessageId"]
+
+    def size(self, queue):
+        members = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.sqs.get_queue_attributes(QueueUrl=self.url(queue), AttributeNames=members)["Attributes"]
+        return sum(int(found[member]) for member in members)
+
+    def until(self, is_so):
+        for _ in range(600):
+            if is_so():
+                return
+            time.sleep(0.1)
+        raise AssertionError("it did not come to be within a minute")
+
+    def make(self, *arguments):
+        return make(*arguments, **self.environment)
+
+
+@contextlib.contextmanager
+def local_system():
+    with tempfile.TemporaryDirectory() as data:
+        ports = dict.fromkeys(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"], "0")
+        # A message that fails is in the dead-letter queue after five seconds.
+        environment = os.environ | ports | {"DATA_DIR": data, "DEMO": "0", "VISIBILITY_TIMEOUT": "1"}
+        with Path(data, "stderr").open("w") as errors:
+            command = [ROOT / "target/debug/local"]
+            system = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            for line in system.stdout:
+                if found := re.search(r"SQS at http://127\.0\.0\.1:(\d+)", line):
+                    yield LocalSystem(found[1], data)
+                    break
+            else:
+                raise AssertionError(f"the local system did not start: {Path(data, 'stderr').read_text()}")
+        finally:
+            system.terminate()
+            system.stdout.close()
+            system.wait()

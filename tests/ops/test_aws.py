@@ -1,0 +1,120 @@
+"""The way out of a first deployment to production that failed, on an emulator of AWS."""
+
+import json
+import time
+import unittest
+
+from emulator import emulator
+from local_system import make
+
+STACK = "ftgo-order-history-production"
+TABLES = ["ftgo-order-history", "ftgo-order-history-idempotency"]
+KEY = {
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+}
+TABLE = {"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": True} | KEY
+
+
+def template(*more):
+    """A stack with the tables of production, and more."""
+    kept = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain"}
+    tables = {f"Table{n}": kept | {"Properties": TABLE | {"TableName": name}} for n, name in enumerate(TABLES)}
+    parameters = {"Prefix": "ftgo-order-history", "Stage": "production"}
+    declared = {name: {"Type": "String", "Default": value} for name, value in parameters.items()}
+    return json.dumps({"Parameters": declared, "Resources": tables | dict(more)})
+
+
+class AfterAFailedFirstDeployment(unittest.TestCase):
+    def setUp(self):
+        self.aws = self.enterContext(emulator())
+        self.cloudformation, self.dynamodb = self.aws.client("cloudformation"), self.aws.client("dynamodb")
+
+    # Where nobody listens: the check of the issuer is the last that fails.
+    def make(self, *arguments, code, stdin="", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"):
+        given = ["STAGE=production", f"PARAMETERS={parameters}"]
+        output, ended = make(*arguments, *given, stdin=stdin, **self.aws.environment)
+        self.assertEqual(ended, code, output.decode())
+        return output.decode()
+
+    def create(self, name, body, expected):
+        self.cloudformation.create_stack(StackName=name, TemplateBody=body)
+        for _ in range(600):
+            status = self.cloudformation.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
+            if not status.endswith("_IN_PROGRESS"):
+                break
+            time.sleep(0.1)
+        self.assertEqual(status, expected)
+
+    def fail_to_deploy(self):
+        properties = {"LogGroupName": "missing", "LogStreamName": "x"}
+        bad = {"Type": "AWS::Logs::LogStream", "DependsOn": ["Table0", "Table1"], "Properties": properties}
+        self.create(STACK, template(("Bad", bad)), "ROLLBACK_COMPLETE")
+        self.assertEqual(self.tables(), TABLES)
+
+    def tables(self):
+        return sorted(self.dynamodb.list_tables()["TableNames"])
+
+    def test_deploy_says_what_to_do_and_it_helps(self):
+        self.fail_to_deploy()
+        for command in ["deploy", "plan", "status"]:
+            said = self.make(command, code=0 if command == "status" else 2)
+            self.assertIn("ROLLBACK_COMPLETE", said)
+            self.assertIn("make delete STAGE=production", said)
+            self.assertRegex(said, r"[Ww]hat failed first: Bad: ")
+        # Only the stack goes unless one says more.
+        said = self.make("delete", stdin=f"{STACK}\n\n", code=0)
+        self.assertIn(f"tables: {TABLES[0]} and {TABLES[1]} are kept", said)
+        self.assertIn(f"the stack {STACK} is deleted", said)
+        self.assertEqual(self.tables(), TABLES)
+        # Their names are taken.
+        said = self.make("deploy", code=2)
+        for name in TABLES:
+            self.assertIn(
+                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE=production",
+                said,
+            )
+        self.assertIn(f"the table {TABLES[0]} is deleted", self.make("delete", stdin="empty\n", code=0))
+        self.assertEqual(self.tables(), [])
+        # The next problem is the issuer: nothing of ours is in the way any more.
+        self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", code=2))
+
+    def test_what_is_missing_or_unknown_is_told_before_the_build(self):
+        for parameters, problem in [
+            ("", 'needs JwtIssuer and JwtAudience: make deploy STAGE=production PARAMETERS="JwtIssuer=… JwtAudience=…"'),
+            ("JwtAudience=ftgo JwtIssuer=", "needs JwtIssuer: make deploy"),
+            ("JwtIsuer=x", "template.yaml has no parameter JwtIsuer"),
+            ("JwtIssuer", "a parameter is given as Name=value"),
+        ]:
+            self.assertIn(problem, self.make("deploy", parameters=parameters, code=2))
+
+    def test_a_table_with_items_is_never_deleted(self):
+        self.fail_to_deploy()
+        # The table's own count is hours old.
+        self.dynamodb.put_item(TableName=TABLES[0], Item={"id": {"S": "1"}})
+        said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertIn(f"the table {TABLES[0]} still exists and has items: it is kept", said)
+        self.assertEqual(self.tables(), [TABLES[0]])
+        self.assertTrue(self.dynamodb.describe_table(TableName=TABLES[0])["Table"]["DeletionProtectionEnabled"])
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} exists already, left by an earlier deployment, and has items", said)
+
+    def test_a_table_of_another_stack_is_not_touched(self):
+        self.create("another", template(), "CREATE_COMPLETE")
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} belongs to the stack another: give this one another Prefix", said)
+        said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertIn(f"there is no stack {STACK}", said)
+        self.assertEqual(self.tables(), TABLES)
+
+    def test_nothing_is_deleted_without_the_name(self):
+        self.create(STACK, template(), "CREATE_COMPLETE")
+        for arguments, stdin in [([], ""), ([], "yes\n"), (["YES=1"], f"{STACK}\n"), (["YES=production"], "")]:
+            self.assertIn("nothing is deleted", self.make("delete", *arguments, stdin=stdin, code=2))
+        self.cloudformation.update_termination_protection(StackName=STACK, EnableTerminationProtection=True)
+        self.assertIn("is protected from deletion", self.make("delete", f"YES={STACK}", code=2))
+        self.assertEqual(self.cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]["StackStatus"], "CREATE_COMPLETE")
+
+
+if __name__ == "__main__":
+    unittest.main()

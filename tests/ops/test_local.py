@@ -1,0 +1,126 @@
+"""The commands on a running `make run`."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from local_system import ROOT, local_system
+
+# What SQS itself lets through; the rest comes as an escape of JSON, and is itself again in a header that was read.
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+RAW = "\u009b2J\u202egnp\u2066\u200b\t\r\n"
+ESCAPED = "\x1b[2J\x1b]0;pwned\x07\x1b[8m\x00\x08\x7f"
+
+
+class OnTheLocalSystem(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.system = cls.enterClassContext(local_system())
+
+    def run_make(self, *arguments):
+        output, code = self.system.make(*arguments)
+        text = output.decode()
+        self.assertEqual(code, 0, text)
+        return text
+
+    def assert_harmless(self, text):
+        dangerous = sorted({hex(ord(c)) for c in text if c != "\n" and not c.isprintable()})
+        self.assertEqual(dangerous, [], text)
+
+    def test_hostile_bytes_do_not_reach_the_terminal(self):
+        hostile = RAW + ESCAPED
+        headers = {
+            "event-type": f"TicketAccepted{hostile}",
+            "ID": hostile,
+            "event-aggregate-id": hostile,
+            "event-aggregate-type": hostile,
+        }
+        body = json.dumps({"headers": headers, "payload": hostile}) + RAW
+        # One that the function reads, and complains about in its log; others that it never gets.
+        failed = self.system.send(
+            "TicketAccepted", json.dumps({"headers": headers | {"event-type": "TicketAccepted"}, "payload": "{}"})
+        )
+        self.system.send("TicketAccepted-dlq", body, name=RAW)
+        self.system.send("TicketAccepted-dlq", json.dumps({"Message": body}))
+        self.system.send("TicketAccepted-dlq", "[" * 100_000)
+        self.system.until(lambda: self.system.size("TicketAccepted-dlq") == 4)
+        shown = self.run_make("dlq", "FN=TicketAccepted")
+        self.assert_harmless(shown)
+        self.assertIn("ftgo-order-history-TicketAccepted-dlq: 4 messages, 0 in flight\n", shown)
+        self.assertIn("\\x1b[2J\\x1b]0;pwned\\x07", shown)
+        self.assertIn("\\x9b2J\\u202egnp", shown)
+        [why] = [part for part in shown.split("\n\n") if failed in part]
+        self.assertRegex(why, r"\nwhy      [a-z_]+: header ")
+        for arguments in [["status"], ["dlq", "FN=all"], ["drop", "FN=TicketAccepted", f"MESSAGE={failed}"]]:
+            self.assert_harmless(self.run_make(*arguments))
+
+    def test_a_hostile_line_of_a_log_does_not_reach_the_terminal(self):
+        log = Path(self.system.environment["DATA_DIR"], "logs", "ftgo-order-history-query-api.log")
+        log.parent.mkdir(exist_ok=True)
+        with log.open("a") as file:
+            file.write(f"{ESCAPED}\u202eend\n")
+        command = ["make", "--no-print-directory", "logs", "FN=query-api"]
+        # It follows the log until it is stopped, with the programs that it started.
+        environment = os.environ | self.system.environment
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        following = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes)
+        try:
+            line = next(line for line in following.stdout if "end" in line)
+        finally:
+            os.killpg(following.pid, signal.SIGTERM)
+            following.stdout.close()
+            following.wait()
+        self.assert_harmless(line)
+        self.assertEqual(line, "\\x1b[2J\\x1b]0;pwned\\x07\\x1b[8m\\x00\\x08\\x7f\\u202eend\n")
+
+    def test_status_counts_what_waits_and_what_is_dead(self):
+        for n in range(3):
+            self.system.send("OrderRevised-dlq", str(n))
+        url = self.system.url("OrderRevised-dlq")
+        received = self.system.sqs.receive_message(QueueUrl=url, VisibilityTimeout=60)["Messages"]
+        shown = self.run_make("status")
+        [row] = [line for line in shown.splitlines() if line.startswith("OrderRevised ")]
+        self.assertEqual(row.split(), ["OrderRevised", "0", "0", "-", "3", "?"])
+        # As many as there are, not as many as can be received.
+        self.assertIn(
+            "OrderRevised-dlq: 3 messages, 1 in flight; 2 of them are shown\n", self.run_make("dlq", "FN=OrderRevised")
+        )
+        self.system.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=received[0]["ReceiptHandle"], VisibilityTimeout=0)
+        self.assertIn("OrderRevised-dlq: 3 messages, 0 in flight\n", self.run_make("dlq", "FN=OrderRevised"))
+
+    def test_drop_deletes_the_one_and_prints_all_of_it(self):
+        body = '{"é": "\u202e"}\n'
+        dropped, kept = self.system.send("OrderCancelled-dlq", body, kind="x"), self.system.send("OrderCancelled-dlq", "kept")
+        shown = self.run_make("drop", "FN=OrderCancelled", f"MESSAGE={dropped}")
+        self.assertEqual(json.loads(shown.splitlines()[-2]), body)
+        self.assertEqual(json.loads(shown.splitlines()[-1])["kind"]["StringValue"], "x")
+        left = self.run_make("dlq", "FN=OrderCancelled")
+        self.assertIn("OrderCancelled-dlq: 1 message, 0 in flight\n", left)
+        self.assertIn(kept, left)
+        output, code = self.system.make("drop", "FN=OrderCancelled", f"MESSAGE={dropped}")
+        self.assertNotEqual(code, 0)
+        self.assertIn(f"OrderCancelled-dlq has no message {dropped}".encode(), output)
+        self.assertEqual(self.system.size("OrderCancelled-dlq"), 1)
+
+    def test_redrive_moves_all_that_is_dead(self):
+        for event_type in ["DeliveryPickedUp", "DeliveryDelivered"]:
+            self.system.send(f"{event_type}-dlq", "{")
+        shown = self.run_make("redrive", "FN=all", "RATE=10")
+        for event_type in ["DeliveryPickedUp", "DeliveryDelivered"]:
+            name = f"ftgo-order-history-{event_type}"
+            self.assertIn(f"1 message moved from {name}-dlq to {name}\n", shown)
+            # The function fails on it again.
+            self.system.until(lambda event_type=event_type: self.system.size(f"{event_type}-dlq") == 1)
+
+    def test_a_rate_that_is_none_is_refused(self):
+        for rate in ["0", "501", "x", "-1", "²"]:
+            output, code = self.system.make("redrive", "FN=all", f"RATE={rate}")
+            self.assertNotEqual(code, 0)
+            self.assertIn(b"a number of messages a second, 1 to 500", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""What `make dlq` finds out about a message, whatever is in it."""
+
+import unittest
+
+import operate
+
+MINUTE = 60_000
+
+
+def message(sent, received=None):
+    first = {} if received is None else {"ApproximateFirstReceiveTimestamp": str(received)}
+    return {"Attributes": {"SentTimestamp": str(sent)} | first}
+
+
+class Windows(unittest.TestCase):
+    def test_a_message_is_looked_for_from_when_it_was_sent_to_half_an_hour_after_it_was_received(self):
+        self.assertEqual(operate.windows([message(0, 5 * MINUTE)]), [[0, 35 * MINUTE]])
+        self.assertEqual(operate.windows([message(0)]), [[0, 30 * MINUTE]])
+
+    def test_one_of_last_week_does_not_search_the_whole_week(self):
+        week = 7 * 24 * 60 * MINUTE
+        self.assertEqual(operate.windows([message(week), message(0)]), [[0, 30 * MINUTE], [week, week + 30 * MINUTE]])
+
+    def test_what_overlaps_is_searched_once(self):
+        sent = [message(0), message(20 * MINUTE), message(10 * MINUTE), message(50 * MINUTE)]
+        self.assertEqual(operate.windows(sent), [[0, 80 * MINUTE]])
+
+    def test_no_message_no_search(self):
+        self.assertEqual(operate.windows([]), [])
+
+
+class Event(unittest.TestCase):
+    def test_is_found_inside_what_delivered_it(self):
+        event = '{"headers":{"event-type":"OrderCreated","ID":"1"}}'
+        notification = '{"Message":"{\\"headers\\":{\\"event-type\\":\\"OrderCreated\\",\\"ID\\":\\"1\\"}}"}'
+        for body in [event, notification, f'{{"detail":{event}}}']:
+            self.assertEqual(operate.event(body), "OrderCreated 1")
+
+    def test_of_a_body_that_makes_no_sense_cannot_be_read(self):
+        deep = "[" * 100_000
+        bodies = [
+            "",
+            "{",
+            "null",
+            "7",
+            "[]",
+            '"x"',
+            "{}",
+            '{"headers":[]}',
+            '{"Message":7}',
+            '{"Message":"["}',
+            '{"detail":null}',
+        ]
+        for body in [*bodies, deep, '{"Message":"' + deep + '"}', "9" * 10_000]:
+            self.assertEqual(operate.event(body), "cannot be read", body[:20])
+
+
+class Log:
+    def __init__(self, *lines):
+        self.lines = lines
+
+    def failures(self, function, windows):
+        return self.lines
+
+
+class Why(unittest.TestCase):
+    def test_is_the_last_that_the_function_said(self):
+        log = Log('{"message_id":"m","reason":"a","error":"b"}', '{"message_id":"m","reason":"c","error":"d"}')
+        self.assertEqual(operate.why(log, "f", [message(0)]), {"m": "c: d"})
+
+    def test_a_line_that_makes_no_sense_says_nothing(self):
+        log = Log("", "7", "[]", '"message_id error"', "[" * 100_000, "thread panicked", '{"message_id":"m","error":"e"}')
+        self.assertEqual(operate.why(log, "f", [message(0)]), {"m": "None: e"})
+
+
+if __name__ == "__main__":
+    unittest.main()
