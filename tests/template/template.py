@@ -27,8 +27,10 @@ PSEUDO = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 
-# What has no default. A parameter that is not given has its default, as in a deployment.
+# What every deployment says. A parameter that is not given has its default, as in a deployment.
 REQUIRED = {"JwtIssuer": "https://issuer.example", "JwtAudience": "ftgo"}
+
+SOURCE = yaml_parse((ROOT / "template.yaml").read_text())
 
 
 class NoValue:
@@ -39,7 +41,7 @@ class Expanded:
     """The template with these parameters."""
 
     def __init__(self, **parameters):
-        source = yaml_parse((ROOT / "template.yaml").read_text())
+        source = copy.deepcopy(SOURCE)
         defaults = {name: str(p["Default"]) for name, p in source["Parameters"].items() if "Default" in p}
         self.parameters = {**PSEUDO, **defaults, **REQUIRED, **parameters}
         self.lists = {name for name, p in source["Parameters"].items() if p["Type"] == "CommaDelimitedList"}
@@ -53,6 +55,19 @@ class Expanded:
         template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
         self.conditions = template.get("Conditions", {})
         self.mappings = template.get("Mappings", {})
+        # Why CloudFormation refuses these parameters.
+        self.refusals = [
+            assertion["AssertDescription"]
+            for rule in source["Rules"].values()
+            if self.holds(rule.get("RuleCondition", {"Fn::Equals": ["", ""]}))
+            for assertion in rule["Assertions"]
+            if not self.holds(assertion["Assert"])
+        ]
+        self.outputs = {
+            name: self.resolve(output["Value"])
+            for name, output in template["Outputs"].items()
+            if "Condition" not in output or self.holds(output["Condition"])
+        }
         # Every resource that is made with these parameters, by its logical id.
         self.resources = {
             name: self.resolve(resource)
@@ -63,9 +78,7 @@ class Expanded:
     def of_type(self, resource_type):
         """The properties of the resources of a type, by logical id."""
         return {
-            name: resource.get("Properties", {})
-            for name, resource in self.resources.items()
-            if resource["Type"] == resource_type
+            name: resource.get("Properties", {}) for name, resource in self.resources.items() if resource["Type"] == resource_type
         }
 
     def resolve(self, value):
@@ -113,6 +126,8 @@ class Expanded:
                 return self.holds(argument)
             case "Fn::Equals":
                 return self.resolve(argument[0]) == self.resolve(argument[1])
+            case "Fn::EachMemberEquals":
+                return all(item == argument[1] for item in self.resolve(argument[0]))
             case "Fn::Not":
                 return not self.holds(argument[0])
             case "Fn::And":
