@@ -267,7 +267,9 @@ class Template(unittest.TestCase):
             with self.subTest(name):
                 self.assertNotIn("SqsManagedSseEnabled", queue)
         for stack, key in [(EVERYTHING, KEY), (PRODUCTION, None)]:
-            policies = {name: role["Policies"][0] for name, role in stack.of_type("AWS::IAM::Role").items() if "Policies" in role}
+            policies = {
+                name: role["Policies"][0] for name, role in stack.of_type("AWS::IAM::Role").items() if "Policies" in role
+            }
             for name, policy in {**policies, **stack.of_type("AWS::IAM::ManagedPolicy")}.items():
                 with self.subTest(name):
                     allowed = {a: s["Resource"] for s in statements(policy["PolicyDocument"]) for a in actions(s)}

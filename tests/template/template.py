@@ -115,7 +115,9 @@ class Expanded:
     def of_type(self, resource_type):
         """The properties of the resources of a type, by logical id."""
         return {
-            name: resource.get("Properties", {}) for name, resource in self.resources.items() if resource["Type"] == resource_type
+            name: resource.get("Properties", {})
+            for name, resource in self.resources.items()
+            if resource["Type"] == resource_type
         }
 
     def resolve(self, value):
