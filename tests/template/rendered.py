@@ -77,7 +77,7 @@ def function_settings(function, tables):
         "handler": function["Handler"],
         "code": function["Code"]["S3Key"].rstrip("/"),
         "timeout": function["Timeout"],
-        "memorySize": function["MemorySize"],
+        "memorySize": int(function["MemorySize"]),
         "environment": {
             variable: tables.get(str(value).strip("<>"), value)
             for variable, value in function["Environment"]["Variables"].items()

@@ -1,9 +1,10 @@
 """template.yaml as CloudFormation gets it: the loop unrolled, SAM's resources expanded, names and conditions resolved.
 
-Both transforms are AWS's own code, from the package aws-sam-cli.
+Both transforms are AWS's own code, from the package aws-sam-cli. `template.py` prints what they make of the template with every option on.
 """
 
 import copy
+import json
 import logging
 import re
 from pathlib import Path
@@ -27,8 +28,44 @@ PSEUDO = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 
-# What has no default. A parameter that is not given has its default, as in a deployment.
+# What every deployment says. A parameter that is not given has its default, as in a deployment.
 REQUIRED = {"JwtIssuer": "https://issuer.example", "JwtAudience": "ftgo"}
+
+# All that is off unless asked for.
+EVERY_OPTION = {
+    "Stage": "production",
+    "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:alarms",
+    "Rollout": "Canary10Percent10Minutes",
+    "KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/1234",
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "UserPool": "true",
+    "JwtIssuer": "",
+    "JwtAudience": "",
+    "Tracing": "Active",
+    "LogLevel": "DEBUG",
+    "BatchingWindow": "300",
+    "HandlerMemory": "512",
+    "HandlerConcurrency": "50",
+    "MaxWaitSeconds": "3",
+    "QueryReservedConcurrency": "50",
+    "DomainName": "orders.ftgo.example",
+    "CertificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/1234",
+    "HostedZoneId": "Z123",
+    "RunbookUrl": "https://wiki.example/runbook",
+}
+
+SOURCE = yaml_parse((ROOT / "template.yaml").read_text())
+
+
+def with_subs(value):
+    """A template's value in which each text with a reference is in an Fn::Sub; this transform takes it out with what it resolves."""
+    if isinstance(value, str):
+        return {"Fn::Sub": value} if re.search(r"\$\{\w", value) else value
+    if isinstance(value, list):
+        return [with_subs(item) for item in value]
+    if isinstance(value, dict) and "Fn::Sub" not in value:
+        return {name: with_subs(item) for name, item in value.items()}
+    return value
 
 
 class NoValue:
@@ -39,11 +76,12 @@ class Expanded:
     """The template with these parameters."""
 
     def __init__(self, **parameters):
-        source = yaml_parse((ROOT / "template.yaml").read_text())
+        source = copy.deepcopy(SOURCE)
         defaults = {name: str(p["Default"]) for name, p in source["Parameters"].items() if "Default" in p}
         self.parameters = {**PSEUDO, **defaults, **REQUIRED, **parameters}
         self.lists = {name for name, p in source["Parameters"].items() if p["Type"] == "CommaDelimitedList"}
         unrolled = expand_language_extensions(source, parameter_values=self.parameters, enabled=True).expanded_template
+        unrolled["Resources"] = with_subs(unrolled["Resources"])
         for resource in unrolled["Resources"].values():
             if resource["Type"] == "AWS::Serverless::Function":
                 # The translator takes no local path; a deployment has uploaded it by now.
@@ -51,8 +89,22 @@ class Expanded:
         session = Session(region_name=PSEUDO["AWS::Region"])
         translator = Translator(managed_policy_map={}, sam_parser=Parser(), boto_session=session)
         template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
+        self.template = template
         self.conditions = template.get("Conditions", {})
         self.mappings = template.get("Mappings", {})
+        # Why CloudFormation refuses these parameters.
+        self.refusals = [
+            assertion["AssertDescription"]
+            for rule in source["Rules"].values()
+            if self.holds(rule.get("RuleCondition", {"Fn::Equals": ["", ""]}))
+            for assertion in rule["Assertions"]
+            if not self.holds(assertion["Assert"])
+        ]
+        self.outputs = {
+            name: self.resolve(output["Value"])
+            for name, output in template["Outputs"].items()
+            if "Condition" not in output or self.holds(output["Condition"])
+        }
         # Every resource that is made with these parameters, by its logical id.
         self.resources = {
             name: self.resolve(resource)
@@ -113,6 +165,8 @@ class Expanded:
                 return self.holds(argument)
             case "Fn::Equals":
                 return self.resolve(argument[0]) == self.resolve(argument[1])
+            case "Fn::EachMemberEquals":
+                return all(item == argument[1] for item in self.resolve(argument[0]))
             case "Fn::Not":
                 return not self.holds(argument[0])
             case "Fn::And":
@@ -120,3 +174,7 @@ class Expanded:
             case "Fn::Or":
                 return any(map(self.holds, argument))
         raise NotImplementedError(function)
+
+
+if __name__ == "__main__":
+    print(json.dumps(Expanded(**EVERY_OPTION).template))

@@ -112,6 +112,22 @@ async fn lists_are_read_from_the_index_that_is_set() {
     assert_eq!(history["statusCode"], 500, "there is no index of the default name");
 }
 
+/// `NewVersionServerErrors` in `template.yaml` takes a rollout back by this metric.
+#[tokio::test]
+async fn a_server_error_is_counted_by_version() {
+    let engine = told().await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", "a-table-that-is-not-there")]).await;
+    let failed = function.invoke(sample("query-order")).await.unwrap();
+    assert_eq!(failed["statusCode"], 500);
+
+    let log = function.stop().await.unwrap();
+    let lines: Vec<Value> = log.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counted: Vec<_> = lines.iter().filter(|line| line["ServerErrors"] == 1).collect();
+    assert_eq!(counted.len(), 1, "{lines:?}");
+    assert_eq!((&counted[0]["Function"], &counted[0]["Version"]), (&json!("query-api"), &json!("$LATEST")));
+    assert_eq!(counted[0]["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["Function", "Version"]]));
+}
+
 #[tokio::test]
 async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     let engine = told().await;
