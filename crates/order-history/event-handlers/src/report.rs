@@ -56,7 +56,7 @@ impl<'a> Report<'a> {
         let order_id = event.map(|event| display(event.order_id()));
         match outcome {
             Outcome::Stored(applied) => {
-                let lag_ms = event.map(|event| self.now().as_millis() - event.at.as_millis());
+                let lag_ms = event.map(|event| self.now().as_millis() - event.at().as_millis());
                 let outcome = self.tally.note_stored(*applied, lag_ms);
                 tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
             }

@@ -18,7 +18,7 @@ pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
     let tracking = format!("{}{}", event_type.aggregate(), event.aggregate_id);
     let mut pieces = vec![Piece::Mark { attribute: tracking.into(), by: by.clone() }];
     if event_type.record() == Record::Timeline {
-        pieces.push(element(TIMELINE, &TimelineEntry { event_id: event.id, event_type, at: event.at }));
+        pieces.push(element(TIMELINE, &TimelineEntry { event_id: event.id, event_type, at: event.at() }));
     }
     pieces.extend(facets_and_revision(event, &by)?);
     Ok(Effect { key: event.order_id().to_string(), pieces })
@@ -73,7 +73,7 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
         ],
         Payload::DeliveryPickedUp(_) => writes![DeliveryStatus::PickedUp],
         Payload::DeliveryLocationUpdated(payload) => {
-            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at }]
+            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at() }]
         }
         Payload::DeliveryDelivered(_) => writes![DeliveryStatus::Delivered],
         Payload::PaymentIntentChargeRequested(PaymentIntentChargeRequested { amount, currency, .. }) => {
@@ -97,7 +97,7 @@ fn details(event: &Event, payload: &OrderCreated) -> Details {
     let names = order_details.line_items.iter().map(|LineItem { name, .. }| name.as_str());
     Details {
         consumer_id: order_details.consumer_id.clone(),
-        order_creation_time: event.at,
+        order_creation_time: event.at(),
         restaurant_id: order_details.restaurant_id,
         restaurant_name: restaurant_name.clone(),
         line_items: order_details.line_items.clone(),

@@ -152,7 +152,7 @@ pub(crate) fn orders_created(n: u64) -> Vec<Event> {
     let created = &story()[0];
     (1..=n)
         .map(|n| Event {
-            id: format!("{:016x}-{n:016x}", created.at.as_millis()).parse().unwrap(),
+            id: format!("{:016x}-{n:016x}", created.at().as_millis()).parse().unwrap(),
             aggregate_id: n.to_string().parse().unwrap(),
             ..created.clone()
         })

@@ -21,7 +21,7 @@ async fn an_order_carries_everything_the_view_knows() {
             json!({
                 "eventId": event.id.to_string(),
                 "type": event.event_type().name(),
-                "at": event.at.to_string(),
+                "at": event.at().to_string(),
             })
         })
         .collect();
@@ -123,7 +123,7 @@ async fn a_courier_seen_before_anything_else_of_the_delivery_is_shown() {
     let order = world.open().json("/orders/99").await;
     assert_eq!(
         order["delivery"],
-        json!({"location": {"latitude": 37.8044, "longitude": -122.2712, "at": seen.at.to_string()}})
+        json!({"location": {"latitude": 37.8044, "longitude": -122.2712, "at": seen.at().to_string()}})
     );
 }
 
