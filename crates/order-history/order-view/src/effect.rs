@@ -35,11 +35,9 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
     Ok(match &event.payload {
         Payload::OrderCreated(payload) => {
             let total = Total(payload.order_details.order_total.clone());
-            let mut pieces = writes![details(event, payload), OrderStatus::ApprovalPending, total];
-            if let Some(delivery_address) = payload.delivery_address.clone() {
-                pieces.extend(writes![Address { delivery_address, delivery_time: None }]);
-            }
-            pieces
+            // Also without an address: that of an earlier OrderCreated may be another consumer's.
+            let address = Address { delivery_address: payload.delivery_address.clone(), delivery_time: None };
+            writes![details(event, payload), OrderStatus::ApprovalPending, total, address]
         }
         Payload::OrderAuthorized(_) => writes![OrderStatus::Approved],
         Payload::OrderRejected(_) => writes![OrderStatus::Rejected],
@@ -49,7 +47,8 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
             let mut pieces = writes![OrderStatus::Approved, Total(payload.new_order_total.clone())];
             let OrderRevision { delivery_information, revised_order_line_items: line_items } = &payload.order_revision;
             if let Some(DeliveryInformation { delivery_address, delivery_time }) = delivery_information.clone() {
-                pieces.extend(writes![Address { delivery_address, delivery_time: Some(delivery_time) }]);
+                let (delivery_address, delivery_time) = (Some(delivery_address), Some(delivery_time));
+                pieces.extend(writes![Address { delivery_address, delivery_time }]);
             }
             if !line_items.is_empty() {
                 let line_items = line_items.clone();

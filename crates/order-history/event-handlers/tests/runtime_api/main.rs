@@ -71,6 +71,7 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
         ("failure-malformed-body", "malformed_body"),
         ("failure-wrong-type", "wrong_event_type"),
         ("failure-unsortable-id", "malformed_header"),
+        ("failure-id-of-2099", "date_mismatch"),
     ];
     for (file, reason) in failures {
         let Err(InvokeError::Function(error)) = function.invoke(sample(file)).await else {

@@ -1,6 +1,6 @@
 //! `GET /orders/{orderId}`.
 
-use order_events::EventType;
+use order_events::{EventType, Payload};
 use sample_events::story;
 use serde_json::json;
 
@@ -72,6 +72,21 @@ async fn a_list_entry_is_the_same_without_address_location_and_timeline() {
     assert!(order["delivery"].as_object_mut().unwrap().remove("location").is_some());
     let page = world.open().json("/orders?consumerId=1511300065921").await;
     assert_eq!(page, json!({ "orders": [order] }));
+}
+
+#[tokio::test]
+async fn the_address_of_an_order_that_has_none_is_left_out() {
+    let world = World::create().await;
+    let (with_address, mut without) = (story().remove(0), story().remove(0));
+    without.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
+    let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("the story begins with it") };
+    payload.delivery_address = None;
+    payload.order_details.consumer_id = "another".parse().unwrap();
+    world.project(&[with_address, without]).await;
+    let order = world.open().json("/orders/99").await;
+    assert_eq!(order["consumerId"], "another");
+    assert_eq!(order.get("deliveryAddress"), None, "{order}");
+    assert_eq!(order.get("deliveryTime"), None, "{order}");
 }
 
 #[tokio::test]
