@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use lambda_boot::{Clock, MetricLine, with_causes};
-use order_store::{METRICS_NAMESPACE, OrderStore};
+use order_store::OrderStore;
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
@@ -26,6 +26,7 @@ pub struct Api {
     orders: OrderStore,
     authorization: Authorization,
     read_budget: usize,
+    metrics_namespace: String,
     clock: Clock,
 }
 
@@ -80,7 +81,8 @@ impl Api {
     /// The API over a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
-        Self { orders, authorization: config.authorization, read_budget: config.read_budget, clock }
+        let Config { authorization, read_budget, metrics_namespace, .. } = config;
+        Self { orders, authorization, read_budget, metrics_namespace, clock }
     }
 
     /// Answers a request. It never fails: a malformed request is answered too.
@@ -211,7 +213,7 @@ impl Api {
                 .metric("UnreadableAttributes", "Count", order.unreadable.len())
                 .with("order_id", order_id)
                 .with("attributes", attributes);
-            println!("{}", line.into_text(METRICS_NAMESPACE, self.clock.now()));
+            println!("{}", line.into_text(&self.metrics_namespace, self.clock.now()));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Configuration: from the environment only.
 
 use lambda_boot::{Environment, Missing};
+use order_store::METRICS_NAMESPACE;
 use order_store::table::INDEX;
 
 /// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
@@ -14,6 +15,8 @@ pub struct Config {
     pub authorization: Authorization,
     /// The most orders that one request reads to fill a filtered page.
     pub read_budget: usize,
+    /// The CloudWatch namespace of the metrics.
+    pub metrics_namespace: String,
 }
 
 /// Who may see what.
@@ -61,7 +64,8 @@ impl Config {
         let order_history_table =
             environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
         let order_history_index = environment.get("ORDER_HISTORY_INDEX").unwrap_or_else(|| INDEX.to_owned());
+        let metrics_namespace = environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned());
         environment.check_lambda()?;
-        Ok(Self { order_history_table, order_history_index, authorization, read_budget })
+        Ok(Self { order_history_table, order_history_index, authorization, read_budget, metrics_namespace })
     }
 }

@@ -55,6 +55,7 @@ impl World {
             event_type,
             order_history_table: view.to_owned(),
             idempotency_table: IDEMPOTENCY_TABLE.to_owned(),
+            metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
         };
         let clock = Arc::clone(&self.clock);
         let now = Clock::from_fn(move || time(&clock));

@@ -57,6 +57,7 @@ impl World {
             order_history_index: order_store::table::INDEX.to_owned(),
             authorization,
             read_budget: 1_000,
+            metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
         Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }

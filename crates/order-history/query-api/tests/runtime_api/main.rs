@@ -114,7 +114,8 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let damaged = AttributeValue::S("a secret".to_owned());
     let update = update.update_expression("SET payment = :damaged").expression_attribute_values(":damaged", damaged);
     update.send().await.unwrap();
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
+    let variables = [("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("METRICS_NAMESPACE", "ftgo-staging")];
+    let function = function(&engine, &variables).await;
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
 
@@ -127,7 +128,9 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let counted: Vec<_> = lines.iter().filter(|line| line["UnreadableAttributes"] == 1).collect();
     assert_eq!(counted.len(), 1, "{lines:?}");
     assert_eq!((&counted[0]["order_id"], &counted[0]["attributes"]), (&json!("99"), &json!("payment")));
-    assert_eq!(counted[0]["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"], "UnreadableAttributes");
+    let declared = &counted[0]["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!(declared["Metrics"][0]["Name"], "UnreadableAttributes");
+    assert_eq!(declared["Namespace"], "ftgo-staging");
 }
 
 #[tokio::test]
