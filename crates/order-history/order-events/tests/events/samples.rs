@@ -40,8 +40,8 @@ fn an_array_in_the_place_of_an_object_is_refused_for_every_type() {
                 let mut payload = payload.clone();
                 *payload.pointer_mut(&place).unwrap() = array.into();
                 message["payload"] = payload.to_string().into();
-                let refused = Message::parse(&message.to_string()).expect_err(&payload.to_string());
-                assert_eq!(refused.code(), "malformed_payload", "{event_type}{place}");
+                let code = Message::parse(&message.to_string()).err().map(|refused| refused.code());
+                assert_eq!(code, Some("malformed_payload"), "{event_type}: {payload}");
             }
         }
     }
