@@ -140,7 +140,7 @@ impl Telling<'_> {
         self.minutes_ago -= 1;
         let number = self.events.len();
         let id = format!("{:016x}-{number:016x}", at.as_millis()).parse()?;
-        self.events.push(Event { id, at, aggregate_id: aggregate_id.parse()?, payload });
+        self.events.push(Event { id, aggregate_id: aggregate_id.parse()?, payload });
         Ok(())
     }
 

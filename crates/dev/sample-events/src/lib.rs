@@ -69,7 +69,7 @@ pub fn message_of_order(message: &Value, id: EventId, order_id: &str, consumer_i
     let mut payload: Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
     let headers = &mut message["headers"];
     headers["ID"] = id.to_string().into();
-    headers["DATE"] = id.time().unwrap().to_http_date().into();
+    headers["DATE"] = id.time().to_http_date().into();
     // A payment or a delivery has an id of its own, and names its order.
     if payload.get("orderId").is_some() {
         payload["orderId"] = order_id.into();

@@ -18,7 +18,8 @@ use crate::{Attributes, Claim, Claimed, Error, Fingerprint, Observation, StoreBu
 
 const ABSENT: &str = "attribute_not_exists(#id)";
 const EXPIRED: &str = "#expiration < :now_seconds";
-const ABANDONED: &str = "(#status = :in_progress AND #in_progress_expiration < :now_millis)";
+const ABANDONED: &str = "#status = :in_progress AND #in_progress_expiration < :now_millis";
+const SAME_PAYLOAD: &str = "(attribute_not_exists(#validation) OR #validation = :validation)";
 const OURS: &str = "#owner = :owner";
 const IN_PROGRESS: &str = "#status = :in_progress";
 
@@ -63,8 +64,8 @@ impl IdempotencyStore {
 
     /// Asks for the right to do the work for `key`.
     ///
-    /// It is given if there is no record, or the record has expired, or its claim has. Whether DynamoDB's time to
-    /// live has deleted an expired record makes no difference.
+    /// It is given if there is no record, or the record has expired, or its claim has and was made for the same payload.
+    /// Whether DynamoDB's time to live has deleted an expired record makes no difference.
     ///
     /// With its prefix, a key may have
     /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys)
@@ -208,12 +209,20 @@ impl IdempotencyStore {
             fingerprint: claim.fingerprint.clone(),
             owner: Some(claim.owner.clone()),
         };
-        self.settings
-            .client
-            .put_item()
+        let mut request = self.settings.client.put_item();
+        // A claim without a fingerprint takes over any other, and an expression must use every name and value it is given.
+        let abandoned = if let Some(validation) = claim.fingerprint.as_text() {
+            request = request
+                .expression_attribute_names("#validation", &names.validation)
+                .expression_attribute_values(":validation", AttributeValue::S(validation.to_owned()));
+            [ABANDONED, SAME_PAYLOAD].join(" AND ")
+        } else {
+            ABANDONED.to_owned()
+        };
+        request
             .table_name(&self.settings.table)
             .set_item(Some(record.to_item(names)))
-            .condition_expression([ABSENT, EXPIRED, ABANDONED].join(" OR "))
+            .condition_expression(format!("{ABSENT} OR {EXPIRED} OR ({abandoned})"))
             .expression_attribute_names("#id", &names.id)
             .expression_attribute_names("#status", &names.status)
             .expression_attribute_names("#expiration", &names.expiration)

@@ -9,5 +9,5 @@ mod metrics;
 pub use clock::Clock;
 pub use dynamodb::{ConnectError, dynamodb};
 pub use environment::{Environment, Missing};
-pub use logging::{log_as_json, with_causes};
+pub use logging::{cut, log_as_json, with_causes};
 pub use metrics::MetricLine;

@@ -18,13 +18,25 @@ pub fn log_as_json(ours: &[&str]) {
         std::env::var("AWS_LAMBDA_LOG_LEVEL").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::INFO);
     let targets = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
+        // It repeats the error that a handler returned, without the request's id: handlers log their own. Of a panic it shows
+        // nothing, whose message is on standard error.
+        .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
         .with_targets(ours.iter().map(|target| (*target, level)));
     let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);
     // A second call, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(targets).with(json).try_init();
 }
 
-/// An error and what caused it, in one line.
+/// The most bytes of one text in a log line: what others write can be as large as a message, and every byte is paid for.
+const MAX_LOGGED: usize = 1_024;
+
+/// The beginning of a text of others that is short enough for a log line.
+#[must_use]
+pub fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_LOGGED)]
+}
+
+/// An error and what caused it, in one line, [`cut`].
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut line = error.to_string();
@@ -34,5 +46,6 @@ pub fn with_causes(error: &dyn Error) -> String {
         let _ = write!(line, ": {error}");
         cause = error.source();
     }
+    line.truncate(cut(&line).len());
     line
 }

@@ -2,6 +2,7 @@
 
 use lambda_boot::{Environment, Missing};
 use order_events::{EventType, UnknownEventType};
+use order_store::METRICS_NAMESPACE;
 
 /// What a function needs to know. Region, credentials and endpoint are the SDK's to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Config {
     pub order_history_table: String,
     /// The table of idempotency records.
     pub idempotency_table: String,
+    /// The CloudWatch namespace of the metrics.
+    pub metrics_namespace: String,
 }
 
 /// Why a function cannot start.
@@ -38,6 +41,7 @@ impl Config {
                 "IDEMPOTENCY_TABLE",
                 "the name of the idempotency records' table, such as ftgo-order-history-idempotency",
             )?,
+            metrics_namespace: environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned()),
         };
         environment.check_lambda()?;
         Ok(config)

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use lambda_boot::MetricLine;
 use order_events::EventType;
-use order_store::{Applied, METRICS_NAMESPACE};
+use order_store::Applied;
 
 /// The specification's limit of values for one metric in one line.
 const MAX_VALUES: usize = 100;
@@ -19,7 +19,11 @@ pub(crate) struct Tally {
     pub(crate) malformed: usize,
     pub(crate) failed: usize,
     /// From each event to its projection, in milliseconds.
-    pub(crate) lags: Vec<i64>,
+    lags: Vec<i64>,
+    /// The events that happened after they were projected, by their publisher's clock. Their lag counts as 0: CloudWatch has no
+    /// percentiles of a metric with a negative value, and an alarm on them would never see a late event.
+    /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Percentiles>
+    clock_ahead: usize,
 }
 
 impl Tally {
@@ -31,14 +35,17 @@ impl Tally {
             Applied::Duplicate => (&mut self.duplicate, "duplicate"),
         };
         *count += 1;
-        if applied != Applied::Duplicate {
-            self.lags.extend(lag);
+        if let Some(lag) = lag
+            && applied != Applied::Duplicate
+        {
+            self.lags.push(lag.max(0));
+            self.clock_ahead += usize::from(lag < 0);
         }
         name
     }
 
     /// The lines to print; one, unless a batch is very large.
-    pub(crate) fn lines(&self, event_type: EventType, now: SystemTime) -> Vec<String> {
+    pub(crate) fn lines(&self, event_type: EventType, namespace: &str, now: SystemTime) -> Vec<String> {
         let counts = [
             ("Applied", self.applied),
             ("Late", self.late),
@@ -55,7 +62,9 @@ impl Tally {
             Some(lags) => with_lag(first, lags),
             None => first,
         };
+        // Only where there is one: a metric that is never written costs nothing.
+        let first = if self.clock_ahead > 0 { first.metric("ClockAhead", "Count", self.clock_ahead) } else { first };
         let rest = lags.map(|lags| with_lag(empty.clone(), lags));
-        std::iter::once(first).chain(rest).map(|line| line.into_text(METRICS_NAMESPACE, now)).collect()
+        std::iter::once(first).chain(rest).map(|line| line.into_text(namespace, now)).collect()
     }
 }

@@ -32,6 +32,7 @@ pub struct Projector {
     event_type: EventType,
     orders: OrderStore,
     records: IdempotencyStore,
+    metrics_namespace: String,
     clock: Clock,
 }
 
@@ -53,6 +54,7 @@ impl Projector {
                 .key_prefix(&config.order_history_table)
                 .clock(clock.as_fn())
                 .build(),
+            metrics_namespace: config.metrics_namespace.clone(),
             clock,
         }
     }
@@ -90,7 +92,7 @@ impl Projector {
         }
         drop(projected);
         invocation.complete(claims).await;
-        report.close()
+        report.close(&self.metrics_namespace)
     }
 
     fn parse(&self, message: SqsMessage) -> Result<Message, Failure> {

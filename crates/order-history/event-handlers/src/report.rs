@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
-use lambda_boot::{Clock, with_causes};
+use lambda_boot::{Clock, cut, with_causes};
 use order_events::{Event, EventType, Timestamp};
 use order_store::Applied;
 use tracing::field::display;
@@ -51,18 +51,19 @@ impl<'a> Report<'a> {
     /// Notes the outcome of one message; `event` is what could be read of it.
     pub(crate) fn note(&mut self, message_id: &str, event: Option<&Event>, outcome: &Outcome) {
         self.messages += 1;
-        let request_id = self.request_id;
+        // The answer needs the whole id.
+        let (request_id, whole_id, message_id) = (self.request_id, message_id, cut(message_id));
         let event_id = event.map(|event| display(event.id));
         let order_id = event.map(|event| display(event.order_id()));
         match outcome {
             Outcome::Stored(applied) => {
-                let lag_ms = event.map(|event| self.now().as_millis() - event.at.as_millis());
+                let lag_ms = event.map(|event| self.now().as_millis() - event.at().as_millis());
                 let outcome = self.tally.note_stored(*applied, lag_ms);
                 tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
             }
             Outcome::InProgress => {
                 self.tally.in_progress += 1;
-                self.response.add_failure(message_id);
+                self.response.add_failure(whole_id);
                 let outcome = "in_progress";
                 tracing::info!(request_id, message_id, event_id, order_id, outcome, "left for later");
             }
@@ -74,7 +75,7 @@ impl<'a> Report<'a> {
                     }
                 }
                 self.reasons.insert(failure.code());
-                self.response.add_failure(message_id);
+                self.response.add_failure(whole_id);
                 tracing::error!(
                     request_id,
                     message_id,
@@ -93,13 +94,16 @@ impl<'a> Report<'a> {
     /// Prints the metrics and returns the answer.
     ///
     /// A message that another invocation is processing has not failed: a batch of only such messages is no error.
-    pub(crate) fn close(self) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, self.clock.now()) {
+    pub(crate) fn close(self, metrics_namespace: &str) -> Result<SqsBatchResponse, BatchFailed> {
+        for line in self.tally.lines(self.event_type, metrics_namespace, self.clock.now()) {
             println!("{line}");
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;
         if all_came_back && !self.reasons.is_empty() {
-            return Err(BatchFailed { messages: self.messages, reasons: self.reasons.into_iter().collect() });
+            let failed = BatchFailed { messages: self.messages, reasons: self.reasons.into_iter().collect() };
+            let (request_id, messages, reasons) = (self.request_id, failed.messages, failed.reasons.join(", "));
+            tracing::error!(request_id, messages, reasons, "every message of the batch failed");
+            return Err(failed);
         }
         Ok(self.response)
     }

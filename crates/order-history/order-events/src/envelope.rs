@@ -2,10 +2,11 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::id::TextOrNumber;
-use crate::json::{JsonFault, read_json};
+use crate::json::read_json;
 use crate::{AggregateId, Event, EventId, EventType, Invalid, Malformed, Payload, Timestamp};
 
 /// An event as it came in a message.
@@ -19,6 +20,9 @@ pub struct Message {
 
 /// SNS into EventBridge into SQS is two; nobody needs more.
 const MAX_ENVELOPES: usize = 3;
+
+/// How far the time in an event's id may be from the message's `DATE`, in milliseconds: 24 hours.
+const MAX_DIFFERENCE: u64 = 24 * 60 * 60 * 1_000;
 
 impl Message {
     /// Reads the body of an SQS message.
@@ -37,7 +41,7 @@ impl Message {
         if envelopes > MAX_ENVELOPES {
             return Err(Malformed::TooDeep(MAX_ENVELOPES));
         }
-        let outer: Outer = serde_json::from_str(text).map_err(|error| Malformed::Body(JsonFault::of(&error)))?;
+        let outer: Outer = read_json(text).map_err(Malformed::Body)?;
         if let Some(headers) = outer.headers {
             let headers: Headers = read_member("headers", headers)?;
             let payload = outer.payload.ok_or(Malformed::PayloadMissing)?;
@@ -60,14 +64,15 @@ impl Message {
         let aggregate_id = needed("event-aggregate-id", headers.aggregate_id.as_ref())?;
         let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
         let id = header("ID", EventId::parse(needed("ID", headers.id.as_ref())?))?;
-        let at = match (id.time(), &headers.date) {
-            (Some(at), _) => at,
-            (None, Some(HeaderText(date))) => header("DATE", Timestamp::parse_http_date(date))?,
-            (None, None) => return Err(Malformed::Time),
-        };
+        let date = headers.date.as_ref().and_then(Value::as_str);
+        // A date that cannot be read says nothing against the id.
+        if let Some(date) = date.and_then(|date| Timestamp::parse_http_date(date).ok())
+            && date.as_millis().abs_diff(id.time().as_millis()) > MAX_DIFFERENCE
+        {
+            return Err(Malformed::Date);
+        }
         let event = Event {
             id,
-            at,
             aggregate_id,
             payload: Payload::parse(event_type, &payload).map_err(|fault| Malformed::Payload { event_type, fault })?,
         };
@@ -86,7 +91,7 @@ impl Event {
                 "event-type": event_type.name(),
                 "event-aggregate-type": event_type.aggregate().name(),
                 "event-aggregate-id": self.aggregate_id.as_str(),
-                "DATE": self.at.to_http_date(),
+                "DATE": self.at().to_http_date(),
             },
         }))
     }
@@ -116,7 +121,7 @@ struct Headers {
     #[serde(rename = "event-aggregate-id")]
     aggregate_id: Option<HeaderText>,
     #[serde(rename = "DATE")]
-    date: Option<HeaderText>,
+    date: Option<Value>,
 }
 
 /// Tram's headers are texts; an id that is a number is let pass.

@@ -225,10 +225,8 @@ impl fmt::Display for AggregateType {
 /// One event: something that happened to one order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Names it, and says where it stands in time.
+    /// Names it, and says when it happened.
     pub id: EventId,
-    /// When it happened.
-    pub at: Timestamp,
     /// Which aggregate instance published it.
     pub aggregate_id: AggregateId,
     /// What happened.
@@ -236,6 +234,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// When it happened: never a time of our own, so that a replay gives the same view.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.id.time()
+    }
+
     /// What happened.
     #[must_use]
     pub fn event_type(&self) -> EventType {

@@ -11,8 +11,15 @@ use crate::{Invalid, Timestamp};
 ///
 /// Eventuate ids (`%016x-%016x`), UUIDv7 and ULID are taken. All are 128 bits with the time in front, and all are shown
 /// as the fixed-width Eventuate text, so that text order is number order: DynamoDB compares the texts.
+///
+/// An id holds a time between 2001 and 2100. Another number would sort above or below all real ids, and keep later events out
+/// of what it wrote (docs/adr/0008).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId(u128);
+pub struct EventId {
+    // In front, because ids sort by it.
+    bits: u128,
+    time: Timestamp,
+}
 
 impl EventId {
     /// Reads an id in any of the three forms.
@@ -23,21 +30,25 @@ impl EventId {
             26 => ulid(text),
             _ => None,
         };
-        bits.map(Self).ok_or(Invalid::EventId)
+        let bits = bits.ok_or(Invalid::EventId)?;
+        Ok(Self { bits, time: time_in(bits).ok_or(Invalid::EventTime)? })
     }
 
-    /// The moment inside the id, where it is plausible (2001 to 2100).
-    ///
-    /// An Eventuate id holds milliseconds in its upper 64 bits, the other two in their upper 48. The same moment is
-    /// 65,536 times larger in the latter, so that at most one reading is plausible and the form need not be known.
+    /// When the event happened: the moment inside the id.
     #[must_use]
-    pub fn time(self) -> Option<Timestamp> {
-        let upper = u64::try_from(self.0 >> 64).ok()?;
-        [upper, upper >> 16]
-            .into_iter()
-            .find(|millis| PLAUSIBLE.contains(millis))
-            .and_then(|millis| Timestamp::from_millis(millis.try_into().ok()?))
+    pub fn time(self) -> Timestamp {
+        self.time
     }
+}
+
+/// The moment inside an id, where it is plausible.
+///
+/// An Eventuate id holds milliseconds in its upper 64 bits, the other two in their upper 48. The same moment is 65,536
+/// times larger in the latter, so that at most one reading is plausible and the form need not be known.
+fn time_in(bits: u128) -> Option<Timestamp> {
+    let upper = u64::try_from(bits >> 64).ok()?;
+    let millis = [upper, upper >> 16].into_iter().find(|millis| PLAUSIBLE.contains(millis))?;
+    Timestamp::from_millis(millis.try_into().ok()?)
 }
 
 /// 2001-01-01 to 2100-01-01, in milliseconds.
@@ -45,7 +56,7 @@ const PLAUSIBLE: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}-{:016x}", self.0 >> 64, self.0 & u128::from(u64::MAX))
+        write!(f, "{:016x}-{:016x}", self.bits >> 64, self.bits & u128::from(u64::MAX))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+
+use crate::by_name::ByName;
 
 /// Where a JSON text is not what it should be, and why, without repeating its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,11 +14,6 @@ pub struct JsonFault {
 }
 
 impl JsonFault {
-    /// A fault of the document as a whole.
-    pub(crate) fn of(error: &serde_json::Error) -> Self {
-        Self { path: ".".to_owned(), reason: reason(error) }
-    }
-
     /// The same fault, seen from the document that has this one as its member `name`.
     pub(crate) fn within(self, name: &str) -> Self {
         let path = if self.path == "." { name.to_owned() } else { format!("{name}.{}", self.path) };
@@ -34,15 +31,18 @@ impl fmt::Display for JsonFault {
 impl std::error::Error for JsonFault {}
 
 /// Reads a `T`, and only when that fails reads it again to find out where.
-pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
-    serde_json::from_str(text).map_err(|first| {
-        let mut json = serde_json::Deserializer::from_str(text);
-        match serde_path_to_error::deserialize::<_, T>(&mut json) {
-            Err(error) => JsonFault { path: error.path().to_string(), reason: reason(error.inner()) },
-            // Only what follows the value is wrong, so there is no path to it.
-            Ok(_) => JsonFault::of(&first),
-        }
-    })
+pub(crate) fn read_json<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonFault> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = T::deserialize(ByName(&mut json)).and_then(|value| json.end().map(|()| value));
+    read.map_err(|error| JsonFault { path: path_to::<T>(text, &error), reason: reason(&error) })
+}
+
+/// A value of the wrong type is one of ours, and so are the names on the way to it. A text that is no JSON may be so anywhere,
+/// also in what we ignore: then the names would be anybody's, and line and column say where.
+fn path_to<'de, T: Deserialize<'de>>(text: &'de str, error: &serde_json::Error) -> String {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let again = error.is_data().then(|| serde_path_to_error::deserialize::<_, T>(ByName(&mut json)).err());
+    again.flatten().map_or_else(|| ".".to_owned(), |error| error.path().to_string())
 }
 
 /// serde quotes the offending value ("invalid type: string \"…\", expected u32"): only what it expected is kept.

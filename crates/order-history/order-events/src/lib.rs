@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod by_name;
 mod consistency_token;
 mod degrees;
 mod envelope;

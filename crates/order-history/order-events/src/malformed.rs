@@ -54,9 +54,9 @@ pub enum Malformed {
         #[source]
         fault: JsonFault,
     },
-    /// Neither the id nor the `DATE` header says when the event happened.
-    #[error("the event id holds no time between 2001 and 2100, and there is no `DATE` header to take it from")]
-    Time,
+    /// The id and the `DATE` header say two different things about when the event happened.
+    #[error("the time in the event id is more than 24 hours from the message's `DATE`: one of the two is wrong")]
+    Date,
 }
 
 impl Malformed {
@@ -70,7 +70,7 @@ impl Malformed {
             Self::Type(_) => "unknown_event_type",
             Self::Aggregate { .. } => "wrong_aggregate",
             Self::PayloadMissing | Self::Payload { .. } => "malformed_payload",
-            Self::Time => "no_event_time",
+            Self::Date => "date_mismatch",
         }
     }
 }
@@ -93,6 +93,9 @@ pub enum Invalid {
          time would break the view"
     )]
     EventId,
+    /// An event id whose time cannot be that of an event.
+    #[error("must hold a time between 2001 and 2100")]
+    EventTime,
     /// An amount that is not an exact decimal.
     #[error("must be a decimal text such as \"12.34\", of at most 32 characters")]
     Money,

@@ -18,7 +18,7 @@ pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
     let tracking = format!("{}{}", event_type.aggregate(), event.aggregate_id);
     let mut pieces = vec![Piece::Mark { attribute: tracking.into(), by: by.clone() }];
     if event_type.record() == Record::Timeline {
-        pieces.push(element(TIMELINE, &TimelineEntry { event_id: event.id, event_type, at: event.at }));
+        pieces.push(element(TIMELINE, &TimelineEntry { event_id: event.id, event_type, at: event.at() }));
     }
     pieces.extend(facets_and_revision(event, &by)?);
     Ok(Effect { key: event.order_id().to_string(), pieces })
@@ -35,11 +35,9 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
     Ok(match &event.payload {
         Payload::OrderCreated(payload) => {
             let total = Total(payload.order_details.order_total.clone());
-            let mut pieces = writes![details(event, payload), OrderStatus::ApprovalPending, total];
-            if let Some(delivery_address) = payload.delivery_address.clone() {
-                pieces.extend(writes![Address { delivery_address, delivery_time: None }]);
-            }
-            pieces
+            // Also without an address: that of an earlier OrderCreated may be another consumer's.
+            let address = Address { delivery_address: payload.delivery_address.clone(), delivery_time: None };
+            writes![details(event, payload), OrderStatus::ApprovalPending, total, address]
         }
         Payload::OrderAuthorized(_) => writes![OrderStatus::Approved],
         Payload::OrderRejected(_) => writes![OrderStatus::Rejected],
@@ -49,7 +47,8 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
             let mut pieces = writes![OrderStatus::Approved, Total(payload.new_order_total.clone())];
             let OrderRevision { delivery_information, revised_order_line_items: line_items } = &payload.order_revision;
             if let Some(DeliveryInformation { delivery_address, delivery_time }) = delivery_information.clone() {
-                pieces.extend(writes![Address { delivery_address, delivery_time: Some(delivery_time) }]);
+                let (delivery_address, delivery_time) = (Some(delivery_address), Some(delivery_time));
+                pieces.extend(writes![Address { delivery_address, delivery_time }]);
             }
             if !line_items.is_empty() {
                 let line_items = line_items.clone();
@@ -73,7 +72,7 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
         ],
         Payload::DeliveryPickedUp(_) => writes![DeliveryStatus::PickedUp],
         Payload::DeliveryLocationUpdated(payload) => {
-            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at }]
+            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at() }]
         }
         Payload::DeliveryDelivered(_) => writes![DeliveryStatus::Delivered],
         Payload::PaymentIntentChargeRequested(PaymentIntentChargeRequested { amount, currency, .. }) => {
@@ -97,7 +96,7 @@ fn details(event: &Event, payload: &OrderCreated) -> Details {
     let names = order_details.line_items.iter().map(|LineItem { name, .. }| name.as_str());
     Details {
         consumer_id: order_details.consumer_id.clone(),
-        order_creation_time: event.at,
+        order_creation_time: event.at(),
         restaurant_id: order_details.restaurant_id,
         restaurant_name: restaurant_name.clone(),
         line_items: order_details.line_items.clone(),

@@ -154,8 +154,8 @@ pub struct Total(pub Money);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
-    /// Where.
-    pub delivery_address: PostalAddress,
+    /// Where; none if the order was made without an address.
+    pub delivery_address: Option<PostalAddress>,
     /// When the consumer wants it.
     pub delivery_time: Option<Timestamp>,
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use lambda_boot::{Clock, MetricLine, with_causes};
-use order_store::{HistoryQuery, METRICS_NAMESPACE, OrderStore, Page};
+use order_store::{HistoryQuery, OrderStore, Page};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
@@ -27,6 +27,8 @@ pub struct Api {
     authorization: Authorization,
     read_budget: usize,
     max_wait: Duration,
+    metrics_namespace: String,
+    function_version: String,
     clock: Clock,
 }
 
@@ -83,8 +85,8 @@ impl Api {
     /// The API over a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
-        let Config { authorization, read_budget, max_wait, .. } = config;
-        Self { orders, authorization, read_budget, max_wait, clock }
+        let Config { authorization, read_budget, max_wait, metrics_namespace, function_version, .. } = config;
+        Self { orders, authorization, read_budget, max_wait, metrics_namespace, function_version, clock }
     }
 
     /// Answers a request. It never fails: a malformed request is answered too.
@@ -102,6 +104,9 @@ impl Api {
         });
         let response = if method == "HEAD" { response.without_body() } else { response };
         tracing::info!(request_id, method, route, status = response.status_code, "answered");
+        if response.status_code >= 500 {
+            self.count_server_error();
+        }
         response
     }
 
@@ -220,6 +225,13 @@ impl Api {
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
     }
 
+    /// Counts an answer with 5xx by version: a rollout is taken back if the new version has too many.
+    fn count_server_error(&self) {
+        let dimensions = [("Function", "query-api"), ("Version", self.function_version.as_str())];
+        let line = MetricLine::new(&dimensions).metric("ServerErrors", "Count", 1);
+        println!("{}", line.into_text(&self.metrics_namespace, self.clock.now()));
+    }
+
     /// Tells the operator what of the orders shown this version cannot read.
     fn report_unreadable<'a>(&self, request_id: &str, orders: impl IntoIterator<Item = &'a OrderView>) {
         for order in orders.into_iter().filter(|order| !order.unreadable.is_empty()) {
@@ -230,7 +242,7 @@ impl Api {
                 .metric("UnreadableAttributes", "Count", order.unreadable.len())
                 .with("order_id", order_id)
                 .with("attributes", attributes);
-            println!("{}", line.into_text(METRICS_NAMESPACE, self.clock.now()));
+            println!("{}", line.into_text(&self.metrics_namespace, self.clock.now()));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lambda_boot::{Environment, Missing};
+use order_store::METRICS_NAMESPACE;
 use order_store::table::INDEX;
 
 use crate::consistency::MAX_WAIT;
@@ -20,6 +21,10 @@ pub struct Config {
     pub read_budget: usize,
     /// The longest that a request may wait for an event, whatever it prefers; at most ten seconds.
     pub max_wait: Duration,
+    /// The CloudWatch namespace of the metrics.
+    pub metrics_namespace: String,
+    /// The version of the function that this process runs: a rollout is taken back by what the new version does.
+    pub function_version: String,
 }
 
 /// Who may see what.
@@ -77,7 +82,17 @@ impl Config {
         let order_history_table =
             environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
         let order_history_index = environment.get("ORDER_HISTORY_INDEX").unwrap_or_else(|| INDEX.to_owned());
+        let metrics_namespace = environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned());
         environment.check_lambda()?;
-        Ok(Self { order_history_table, order_history_index, authorization, read_budget, max_wait })
+        let function_version = environment.get("AWS_LAMBDA_FUNCTION_VERSION").unwrap_or_default();
+        Ok(Self {
+            order_history_table,
+            order_history_index,
+            authorization,
+            read_budget,
+            max_wait,
+            metrics_namespace,
+            function_version,
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! The HTTP Lambda: findOrder and findOrderHistory behind API Gateway.
 
-use lambda_boot::{Clock, Environment, MetricLine, log_as_json, with_causes};
+use lambda_boot::{Clock, Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use mimalloc::MiMalloc;
-use order_store::{METRICS_NAMESPACE, OrderStore};
+use order_store::OrderStore;
 use query_api::{Api, Config};
 
 /// The SDK allocates hundreds of times for each request.
@@ -19,11 +19,7 @@ async fn main() -> Result<(), Error> {
     });
     let handler = service_fn(|event: LambdaEvent<_>| async move {
         let (request, context) = event.into_parts();
-        let response = api.handle(request, context.deadline()).await;
-        if response.status_code >= 500 {
-            println!("{}", server_error(&context.env_config.version));
-        }
-        Ok::<_, Error>(response)
+        Ok::<_, Error>(api.handle(request, context.deadline()).await)
     });
     Runtime::new(handler).run().await
 }
@@ -33,11 +29,4 @@ fn connect(environment: &Environment<'_>) -> Result<Api, Error> {
     let orders = OrderStore::new(lambda_boot::dynamodb(environment)?, &config.order_history_table)
         .with_index(&config.order_history_index);
     Ok(Api::new(orders, config, Clock::system()))
-}
-
-/// The metric of an answer with 5xx, by version: a rollout is taken back if the new version has too many.
-fn server_error(version: &str) -> String {
-    MetricLine::new(&[("Function", "query-api"), ("Version", version)])
-        .metric("ServerErrors", "Count", 1)
-        .into_text(METRICS_NAMESPACE, Clock::system().now())
 }

@@ -125,7 +125,7 @@ impl<'a> From<&'a OrderView> for Order<'a> {
         let address = order.address.as_ref();
         Self {
             entry: OrderEntry::new(order, order.location.as_ref()),
-            delivery_address: address.map(|address| &address.delivery_address),
+            delivery_address: address.and_then(|address| address.delivery_address.as_ref()),
             delivery_time: address.and_then(|address| address.delivery_time),
             timeline: &order.timeline,
         }

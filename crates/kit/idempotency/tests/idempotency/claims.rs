@@ -183,13 +183,44 @@ async fn payloads_are_not_compared_where_one_side_has_no_fingerprint() {
     }
 }
 
+/// Else the wrong message would be done and acknowledged, and the right one refused.
+#[tokio::test]
+async fn an_abandoned_claim_is_taken_over_only_with_the_payload_it_was_made_for() {
+    for disturbance in [Disturbance::None, Disturbance::HideOldItem] {
+        let world = World::start().await;
+        let store = world.store_over(&Wire::disturbed(move |_| disturbance));
+        let _abandoned = is_new(store.claim("key", &payload()).await);
+        world.clock.advance(IN_PROGRESS_FOR * 2);
+        let other = store.claim("key", &Fingerprint::of("another payload")).await;
+        assert!(matches!(other, Err(Error::PayloadMismatch)), "{other:?}");
+        let claim = is_new(store.claim("key", &payload()).await);
+        store.complete(claim, None).await.expect("completed");
+    }
+}
+
+#[tokio::test]
+async fn an_abandoned_claim_is_taken_over_where_one_side_has_no_fingerprint() {
+    for (first, second) in [(Fingerprint::none(), payload()), (payload(), Fingerprint::none())] {
+        let world = World::start().await;
+        let store = world.store();
+        let _abandoned = is_new(store.claim("key", &first).await);
+        world.clock.advance(IN_PROGRESS_FOR * 2);
+        let _claim = is_new(store.claim("key", &second).await);
+        let validation = world.record("key").await.expect("a record").remove("validation");
+        assert_eq!(validation.is_some(), second == payload(), "the record is the second caller's");
+    }
+}
+
 #[tokio::test]
 async fn an_expired_record_is_no_mismatch() {
     let world = World::start().await;
     let store = world.store();
     let _claim = is_new(store.claim("key", &payload()).await);
-    world.clock.advance(IN_PROGRESS_FOR * 2);
-    let _claim = is_new(store.claim("key", &Fingerprint::of("another payload")).await);
+    world.clock.advance(RETENTION * 2);
+    let claim = is_new(store.claim("key", &Fingerprint::of("another payload")).await);
+    store.complete(claim, None).await.expect("completed");
+    world.clock.advance(RETENTION * 2);
+    let _claim = is_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]

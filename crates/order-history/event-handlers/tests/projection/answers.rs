@@ -74,6 +74,28 @@ async fn another_payload_under_the_same_id_is_refused() {
 }
 
 #[tokio::test]
+async fn another_payload_does_not_take_over_the_claim_of_an_invocation_that_died() {
+    let world = World::create().await;
+    let event = orders_created(1).remove(0);
+    let forged = renamed(&event, "Somebody else's");
+    // The claim is made, and neither the effect nor the release arrives.
+    let dying = Wire::disturbed(|request| match request.operation.as_str() {
+        "PutItem" => Disturbance::None,
+        _ => Disturbance::FailBefore,
+    });
+    let _ = world.function(EventType::OrderCreated, &dying).invoke(&Batch::of_events([&event])).await.unwrap_err();
+    world.pass_time();
+
+    let function = world.function(EventType::OrderCreated, &Wire::watched());
+    let failed = function.invoke(&Batch::of_events([&forged])).await.unwrap_err();
+    assert_eq!(failed.reasons, ["payload_mismatch"]);
+    let response = function.invoke(&Batch::of_events([&event])).await.unwrap();
+    assert_eq!(response.batch_item_failures, []);
+    let order_id = event.order_id();
+    assert_eq!(world.state(&order_id).await, fold([&event]).unwrap().states.remove(order_id.as_str()));
+}
+
+#[tokio::test]
 async fn a_failed_update_gives_its_claim_back() {
     let world = World::create().await;
     let batch = Batch::of_events(&orders_created(1));

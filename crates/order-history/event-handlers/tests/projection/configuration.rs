@@ -26,6 +26,7 @@ fn a_complete_environment_is_read() {
     assert_eq!(config.event_type, EventType::TicketAccepted);
     assert_eq!(config.order_history_table, "orders");
     assert_eq!(config.idempotency_table, "records");
+    assert_eq!(config.metrics_namespace, "FtgoOrderHistory", "unless METRICS_NAMESPACE is set");
 }
 
 #[test]

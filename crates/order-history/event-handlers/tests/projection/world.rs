@@ -55,6 +55,7 @@ impl World {
             event_type,
             order_history_table: view.to_owned(),
             idempotency_table: IDEMPOTENCY_TABLE.to_owned(),
+            metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
         };
         let clock = Arc::clone(&self.clock);
         let now = Clock::from_fn(move || time(&clock));
@@ -152,7 +153,7 @@ pub(crate) fn orders_created(n: u64) -> Vec<Event> {
     let created = &story()[0];
     (1..=n)
         .map(|n| Event {
-            id: format!("{:016x}-{n:016x}", created.at.as_millis()).parse().unwrap(),
+            id: format!("{:016x}-{n:016x}", created.at().as_millis()).parse().unwrap(),
             aggregate_id: n.to_string().parse().unwrap(),
             ..created.clone()
         })

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use embedded_dynamodb::Engine;
 use lambda_host::lambda::{Function, InvokeError, Settings};
@@ -71,6 +72,7 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
         ("failure-malformed-body", "malformed_body"),
         ("failure-wrong-type", "wrong_event_type"),
         ("failure-unsortable-id", "malformed_header"),
+        ("failure-id-of-2099", "date_mismatch"),
     ];
     for (file, reason) in failures {
         let Err(InvokeError::Function(error)) = function.invoke(sample(file)).await else {
@@ -79,6 +81,89 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
         assert_eq!(error["errorType"], "BatchFailed");
         assert!(error["errorMessage"].as_str().unwrap().contains(reason), "{error}");
     }
+
+    let log = log_of(function).await;
+    let batches: Vec<_> = log.iter().filter(|line| line["message"] == "every message of the batch failed").collect();
+    assert_eq!(batches.len(), failures.len());
+    for (batch, (_, reason)) in batches.iter().zip(failures) {
+        assert_eq!((&batch["messages"], &batch["reasons"]), (&json!(1), &json!(reason)));
+        let of_batch = |line: &&Value| line["level"] == "ERROR" && line["request_id"] == batch["request_id"];
+        assert_eq!(log.iter().filter(of_batch).count(), 2, "one line for its message, one for the batch");
+    }
+    assert!(log.iter().all(|line| line["level"] != "ERROR" || line["request_id"].is_string()), "{log:?}");
+}
+
+/// 256 KB of somebody's text must not become log lines of 256 KB.
+#[tokio::test]
+async fn no_line_of_the_log_is_long() {
+    let account = Account::create().await;
+    let function = account.function("OrderCreated").await;
+    let long = "SECRET".repeat(30_000);
+    let headers = |name: &str, value: &str| {
+        let mut headers = json!({
+            "ID": "0000019ca9450a07-0242ac1200080001", "event-type": "OrderCreated",
+            "event-aggregate-type": "Order", "event-aggregate-id": "99",
+        });
+        headers[name] = json!(value);
+        headers
+    };
+    let mut bodies = vec![
+        json!({"payload": format!(r#"{{"{long}":[}}"#), "headers": headers("ID", "0000019ca9450a07-0242ac1200080001")}),
+        json!({"payload": "{}", "headers": headers(&long, "")}),
+        json!({ &long: [] }),
+    ];
+    for name in ["ID", "event-type", "event-aggregate-type", "event-aggregate-id", "DATE"] {
+        bodies.push(json!({"payload": "{}", "headers": headers(name, &long)}));
+    }
+    let mut bodies: Vec<_> = bodies.iter().map(Value::to_string).collect();
+    bodies.push(format!(r#"{{"headers":{{"{long}":[}}}}"#));
+    let record = |(place, body): (usize, &String)| json!({"messageId": format!("{place}-{long}"), "body": body});
+    let records: Vec<_> = bodies.iter().enumerate().map(record).collect();
+    let answer = function.invoke(json!({ "Records": records })).await;
+    assert!(matches!(answer, Err(InvokeError::Function(_))), "{answer:?}");
+    let lines = function.stop().await.unwrap();
+    assert!(lines.len() > bodies.len());
+    for line in lines {
+        assert!(line.len() < 3_000, "{} bytes: {}", line.len(), &line[..1_000]);
+    }
+}
+
+#[tokio::test]
+async fn metrics_go_into_the_namespace_of_the_environment() {
+    let account = Account::create().await;
+    let function = account.function_with("OrderCreated", &[("METRICS_NAMESPACE", "ftgo-staging")]).await;
+    function.invoke(sample("OrderCreated")).await.unwrap();
+    let log = log_of(function).await;
+    let metrics = log.iter().find(|line| line["_aws"].is_object()).unwrap();
+    assert_eq!(metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"], "ftgo-staging");
+}
+
+/// A negative value would make CloudWatch drop every percentile of `ProjectionLag`.
+#[tokio::test]
+async fn an_event_of_a_clock_that_is_ahead_has_no_negative_lag_and_is_counted() {
+    let account = Account::create().await;
+    let function = account.function("OrderAuthorized").await;
+    let record = |place: u64, ahead: Duration| {
+        let at = (SystemTime::now() + ahead).duration_since(UNIX_EPOCH).unwrap();
+        let headers = json!({
+            "ID": format!("{:016x}-{place:016x}", at.as_millis()), "event-type": "OrderAuthorized",
+            "event-aggregate-type": "Order", "event-aggregate-id": place.to_string(),
+        });
+        json!({"messageId": place.to_string(), "body": json!({"payload": "{}", "headers": headers}).to_string()})
+    };
+    let minute = Duration::from_mins(1);
+    let records = [record(1, minute), record(2, 2 * minute), record(3, Duration::ZERO)];
+    function.invoke(json!({ "Records": records })).await.unwrap();
+    function.invoke(sample("OrderAuthorized")).await.unwrap();
+
+    let log = log_of(function).await;
+    let metrics: Vec<_> = log.iter().filter(|line| line["_aws"].is_object()).collect();
+    assert_eq!(metrics[0]["ClockAhead"], 2);
+    let lags: Vec<_> =
+        metrics[0]["ProjectionLag"].as_array().unwrap().iter().map(|lag| lag.as_i64().unwrap()).collect();
+    assert_eq!(lags.iter().filter(|lag| **lag == 0).count(), 2, "{lags:?}");
+    assert!(lags.iter().all(|lag| *lag >= 0), "{lags:?}");
+    assert_eq!(metrics[1].get("ClockAhead"), None, "no clock was ahead");
 }
 
 #[tokio::test]
@@ -137,6 +222,10 @@ impl Account {
     }
 
     async fn function(&self, handler: &str) -> Function {
+        self.function_with(handler, &[]).await
+    }
+
+    async fn function_with(&self, handler: &str, variables: &[(&str, &str)]) -> Function {
         let environment = [
             ("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE.to_owned()),
             ("IDEMPOTENCY_TABLE", IDEMPOTENCY_TABLE.to_owned()),
@@ -148,6 +237,8 @@ impl Account {
         let binary = PathBuf::from(env!("CARGO_BIN_EXE_event-handler"));
         let mut settings = Settings::new(&format!("ftgo-order-history-{handler}"), handler, binary);
         settings.environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let more = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        settings.environment.extend(more);
         Function::start(settings).await.unwrap()
     }
 

@@ -35,7 +35,7 @@ fn ftgos_own_order_created_is_read() {
     let event = Message::parse(&order_created().to_string()).unwrap().event;
     assert_eq!(event.event_type(), EventType::OrderCreated);
     assert_eq!(event.order_id().as_str(), "99");
-    assert_eq!(event.at.to_string(), "2026-03-01T12:00:00.007Z", "from the id, not from DATE");
+    assert_eq!(event.at().to_string(), "2026-03-01T12:00:00.007Z", "from the id, not from DATE");
     let Payload::OrderCreated(payload) = event.payload else {
         panic!("not OrderCreated");
     };
@@ -68,11 +68,26 @@ fn a_short_type_name_is_the_same_as_a_class_name() {
 }
 
 #[test]
-fn an_id_without_a_time_takes_it_from_the_date_header() {
-    let mut message = order_created();
-    message["headers"]["ID"] = "0000000000000001-0000000000000002".into();
-    let event = Message::parse(&message.to_string()).unwrap().event;
-    assert_eq!(event.at.to_string(), "2026-03-01T12:00:00.000Z");
+fn a_date_within_24_hours_of_the_id_or_one_that_cannot_be_read_changes_nothing() {
+    let expected = Message::parse(&order_created().to_string()).unwrap();
+    let dates = [
+        json!("Sat, 28 Feb 2026 12:00:01 GMT"),
+        json!("Mon, 2 Mar 2026 12:00:00 GMT"),
+        json!("2026-03-01T12:00:00Z"),
+        json!("yesterday"),
+        json!(""),
+        json!(1_772_366_400_007_u64),
+        json!(-1.5),
+        json!(true),
+        json!([2026, 3, 1]),
+        json!({"year": 2026}),
+        json!(null),
+    ];
+    for date in dates {
+        let mut message = order_created();
+        message["headers"]["DATE"] = date.clone();
+        assert_eq!(Message::parse(&message.to_string()).unwrap(), expected, "{date}");
+    }
 }
 
 #[test]

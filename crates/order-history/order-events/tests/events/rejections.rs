@@ -80,13 +80,63 @@ fn headers() {
     check(json!({"event-aggregate-id": ""}), "malformed_header", "must not be empty");
     check(json!({"event-aggregate-id": "SECRET 1"}), "malformed_header", "white space");
     check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 characters");
-    let no_time = "0000000000000001-0000000000000002";
-    check(json!({"ID": no_time}), "no_event_time", "no `DATE` header");
-    check(
-        json!({"ID": no_time, "DATE": "SECRET"}),
-        "malformed_header",
-        "header `DATE` is not valid: must be an RFC 1123",
-    );
+}
+
+/// Its watermark would keep every later event out of its facets.
+#[test]
+fn an_id_that_cannot_be_right_is_refused_whatever_date_says() {
+    let check = |id: &str, date: Option<&str>, code: &str, text: &str| {
+        let mut headers = json!({ "ID": id });
+        headers.as_object_mut().unwrap().extend(date.map(|date| ("DATE".to_owned(), json!(date))));
+        check(&message(&scheduled().to_string(), &headers), code, text);
+    };
+    let march = "Sun, 1 Mar 2026 12:00:00 GMT";
+    let of_1970 = "0000000000000001-0000000000000002";
+    let of_no_time = "ffffffffffffffff-ffffffffffffffff";
+    let of_2100 = "000003bb2cc3d800-0000000000000000";
+    for id in [of_1970, of_no_time, of_2100, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ffffffff-ffff-7fff-bfff-ffffffffffff"] {
+        for date in [None, Some(march), Some("SECRET"), Some("Fri, 1 Jan 2100 00:00:00 GMT")] {
+            let text = "header `ID` is not valid: must hold a time between 2001 and 2100";
+            check(id, date, "malformed_header", text);
+        }
+    }
+    let of_2099 = "000003b3d512ac00-0000000000000000";
+    let yesterday_and_a_millisecond = "0000019ca41eadff-0000000000000000";
+    let tomorrow_and_a_millisecond = "0000019cae6b6601-0000000000000000";
+    for id in [of_2099, yesterday_and_a_millisecond, tomorrow_and_a_millisecond] {
+        check(id, Some(march), "date_mismatch", "more than 24 hours from the message's `DATE`");
+    }
+}
+
+/// What is no JSON has a line and a column; a path to it could lead through a megabyte of somebody's names.
+#[test]
+fn names_that_are_not_ours_are_never_repeated() {
+    let name = "SECRET".repeat(30_000);
+    for broken in ["[}", r#"{"a":}"#, r#""\q""#, "1e", r#"{"SECRET":[1,}]"#] {
+        let payload = format!(r#"{{"{name}":{broken}}}"#);
+        check(&message(&payload, &json!({})), "malformed_payload", "DeliveryScheduled: not valid JSON");
+        let body = format!(r#"{{"headers":{{"{name}":{broken}}}}}"#);
+        check(&body, "malformed_body", "the message cannot be read: not valid JSON");
+    }
+    let deep = format!(r#"{{"{name}":{}"#, "[".repeat(200));
+    check(&message(&deep, &json!({})), "malformed_payload", "DeliveryScheduled: not valid JSON");
+    for header in ["event-type", "event-aggregate-type", "event-aggregate-id", "ID"] {
+        let refused = Message::parse(&message("{}", &json!({header: name}))).unwrap_err();
+        assert!(refused.to_string().len() < 200, "{refused}");
+    }
+}
+
+/// serde reads a struct from an array of its members' values too, which no publisher means.
+#[test]
+fn an_array_is_no_message_and_no_headers() {
+    let headers = json!(["0000019ca9450a07-0242ac1200080001", "DeliveryPickedUp", "Delivery", "d1", null]);
+    let payload = json!({"orderId": 99}).to_string();
+    check(&json!({"headers": headers, "payload": payload}).to_string(), "malformed_body", "`headers`: expected struct");
+    let headers: Value = serde_json::from_str(&message(&payload, &json!({"event-type": "DeliveryPickedUp"}))).unwrap();
+    let body = json!([headers["headers"], payload, null, null]);
+    check(&body.to_string(), "malformed_body", "expected struct");
+    check(&json!({"Message": body.to_string()}).to_string(), "malformed_body", "expected struct");
+    check(&json!({"detail": body}).to_string(), "malformed_body", "expected struct");
 }
 
 #[test]

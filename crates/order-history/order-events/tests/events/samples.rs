@@ -23,6 +23,55 @@ fn every_event_type_has_a_sample_of_its_own() {
     }
 }
 
+/// serde reads a struct from an array of its members' values too, which no publisher means.
+#[test]
+fn an_array_in_the_place_of_an_object_is_refused_for_every_type() {
+    for &event_type in EventType::ALL {
+        let sample = sample(&format!("{event_type}.json"));
+        let mut message: Value = serde_json::from_str(sample["Records"][0]["body"].as_str().unwrap()).unwrap();
+        let payload: Value = serde_json::from_str(message["payload"].as_str().unwrap()).unwrap();
+        for place in objects(&payload, "") {
+            let Some(Value::Object(members)) = payload.pointer(&place) else { unreachable!("it was found there") };
+            let mut values: Vec<_> = members.values().cloned().collect();
+            if place.ends_with("Address") {
+                values.resize(5, Value::Null); // An address may leave members out, but an array must have all.
+            }
+            for array in permutations(&values) {
+                let mut payload = payload.clone();
+                *payload.pointer_mut(&place).unwrap() = array.into();
+                message["payload"] = payload.to_string().into();
+                let code = Message::parse(&message.to_string()).err().map(|refused| refused.code());
+                assert_eq!(code, Some("malformed_payload"), "{event_type}: {payload}");
+            }
+        }
+    }
+}
+
+/// Where the objects in a value are, as JSON pointers.
+fn objects(value: &Value, place: &str) -> Vec<String> {
+    let members: Vec<_> = match value {
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(elements) => elements.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect(),
+        _ => return Vec::new(),
+    };
+    let here = value.is_object().then(|| place.to_owned());
+    let inside = members.iter().flat_map(|(name, value)| objects(value, &format!("{place}/{name}")));
+    here.into_iter().chain(inside).collect()
+}
+
+/// One of them has the values in the order in which the struct declares its members.
+fn permutations(values: &[Value]) -> Vec<Vec<Value>> {
+    let Some((first, rest)) = values.split_first() else { return vec![Vec::new()] };
+    let with_first = |rest: Vec<Value>| {
+        (0..=rest.len()).map(move |place| {
+            let mut values = rest.clone();
+            values.insert(place, first.clone());
+            values
+        })
+    };
+    permutations(rest).into_iter().flat_map(with_first).collect()
+}
+
 #[test]
 fn an_event_written_as_a_message_reads_back() {
     for message in sample("story.json").as_array().unwrap() {

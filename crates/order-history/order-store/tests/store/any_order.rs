@@ -1,16 +1,18 @@
 //! The same events, in any order and any number of times, leave the item that `fold` makes of them.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use sample_events::{ORDER_HISTORY_TABLE, arbitrary, of_order, of_type, story};
 
 use crate::table::{self, Table, folded};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
-use order_events::{Event, EventType, OrderId};
+use order_events::payload::Address;
+use order_events::{Event, EventType, OrderId, Payload};
 use order_store::Applied;
-use order_view::{OrderStatus, OrderView};
-use projection::Found;
+use order_view::{OrderStatus, OrderView, fold};
+use projection::{Facet, Found, State};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -100,6 +102,44 @@ fn late_order_created_keeps_the_approved_status() {
     let view = table.view(&created.order_id()).unwrap();
     assert_eq!(view.state, Some(OrderStatus::Approved));
     assert_eq!(view.details.unwrap().restaurant_name, "Ajanta");
+}
+
+/// An address is the address of the consumer who ordered: both come from the same `OrderCreated`.
+#[test]
+fn an_order_created_without_an_address_leaves_none_of_an_earlier_consumer() {
+    let table = Table::create();
+    let address_of =
+        |state: &State| state.attribute::<Address>(order_view::facet::Address::WATERMARK, "deliveryAddress");
+    let revised = of_type(EventType::OrderRevised);
+    let elsewhere = address_of(&fold([&revised]).unwrap().states["99"]);
+    assert!(elsewhere.is_some(), "the revision moves the order");
+    for later_has_an_address in [false, true] {
+        let [mut earlier, mut later] = [of_type(EventType::OrderCreated), of_type(EventType::OrderCreated)];
+        later.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
+        let without = if later_has_an_address { &mut earlier } else { &mut later };
+        let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("of this type") };
+        payload.delivery_address = None;
+        payload.order_details.consumer_id = "another".parse().unwrap();
+
+        for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 0, 1], [0, 2, 1], [1, 2, 0]] {
+            let order_id =
+                OrderId::parse(format!("{later_has_an_address}-{}", order.map(|i| i.to_string()).concat())).unwrap();
+            let events = [&earlier, &later, &revised].map(|event| of_order(event, &order_id));
+            let created: Vec<_> = order.into_iter().filter(|&i| i < 2).map(|i| events[i].clone()).collect();
+            table.deliver(&created);
+            let state = table.state(&order_id).unwrap();
+            assert_eq!(Some(&state), folded(&created, &order_id).as_ref(), "{order_id}");
+            assert_eq!(address_of(&state).is_some(), later_has_an_address, "{order_id}");
+            assert_eq!(table.view(&order_id).unwrap().unreadable, BTreeSet::new());
+
+            table.clear(&order_id);
+            let all = order.map(|i| events[i].clone());
+            table.deliver(&all);
+            let state = table.state(&order_id).unwrap();
+            assert_eq!(Some(&state), folded(&all, &order_id).as_ref(), "{order_id}");
+            assert_eq!(address_of(&state), elsewhere, "{order_id}: a later revision wins");
+        }
+    }
 }
 
 /// Eight writers race with the whole story, each in its own order.

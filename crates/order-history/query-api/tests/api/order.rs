@@ -1,6 +1,6 @@
 //! `GET /orders/{orderId}`.
 
-use order_events::EventType;
+use order_events::{EventType, Payload};
 use sample_events::story;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ async fn an_order_carries_everything_the_view_knows() {
             json!({
                 "eventId": event.id.to_string(),
                 "type": event.event_type().name(),
-                "at": event.at.to_string(),
+                "at": event.at().to_string(),
             })
         })
         .collect();
@@ -75,6 +75,21 @@ async fn a_list_entry_is_the_same_without_address_location_and_timeline() {
 }
 
 #[tokio::test]
+async fn the_address_of_an_order_that_has_none_is_left_out() {
+    let world = World::create().await;
+    let (with_address, mut without) = (story().remove(0), story().remove(0));
+    without.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
+    let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("the story begins with it") };
+    payload.delivery_address = None;
+    payload.order_details.consumer_id = "another".parse().unwrap();
+    world.project(&[with_address, without]).await;
+    let order = world.open().json("/orders/99").await;
+    assert_eq!(order["consumerId"], "another");
+    assert_eq!(order.get("deliveryAddress"), None, "{order}");
+    assert_eq!(order.get("deliveryTime"), None, "{order}");
+}
+
+#[tokio::test]
 async fn what_is_not_known_yet_is_left_out() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "Ajanta")]).await;
@@ -123,7 +138,7 @@ async fn a_courier_seen_before_anything_else_of_the_delivery_is_shown() {
     let order = world.open().json("/orders/99").await;
     assert_eq!(
         order["delivery"],
-        json!({"location": {"latitude": 37.8044, "longitude": -122.2712, "at": seen.at.to_string()}})
+        json!({"location": {"latitude": 37.8044, "longitude": -122.2712, "at": seen.at().to_string()}})
     );
 }
 

@@ -83,6 +83,8 @@ fn config() -> Config {
         authorization: Authorization::Off,
         read_budget: 1_000,
         max_wait: Duration::from_secs(10),
+        metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
+        function_version: "1".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use embedded_dynamodb::Engine;
 use lambda_host::gateway;
 use lambda_host::lambda::{Function, InvokeError, Settings};
 use lambda_host::route::Route;
-use order_events::{Event, EventType, Payload, Timestamp};
+use order_events::{Event, EventType, Payload};
 use order_store::{Applied, OrderStore};
 use sample_events::{ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
@@ -58,8 +58,8 @@ fn created(n: u64, restaurant: &str) -> Event {
     let mut event = story()[0].clone();
     let Payload::OrderCreated(created) = &mut event.payload else { panic!("the story begins otherwise") };
     restaurant.clone_into(&mut created.restaurant_name);
-    event.at = Timestamp::from_millis(event.at.as_millis() + i64::try_from(n).unwrap()).unwrap();
-    event.id = format!("{:016x}-{n:016x}", event.at.as_millis()).parse().unwrap();
+    let millis = event.at().as_millis() + i64::try_from(n).unwrap();
+    event.id = format!("{millis:016x}-{n:016x}").parse().unwrap();
     event.aggregate_id = format!("large-{n}").parse().unwrap();
     event
 }
@@ -154,7 +154,8 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let damaged = AttributeValue::S("a secret".to_owned());
     let update = update.update_expression("SET payment = :damaged").expression_attribute_values(":damaged", damaged);
     update.send().await.unwrap();
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
+    let variables = [("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("METRICS_NAMESPACE", "ftgo-staging")];
+    let function = function(&engine, &variables).await;
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
 
@@ -167,7 +168,9 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let counted: Vec<_> = lines.iter().filter(|line| line["UnreadableAttributes"] == 1).collect();
     assert_eq!(counted.len(), 1, "{lines:?}");
     assert_eq!((&counted[0]["order_id"], &counted[0]["attributes"]), (&json!("99"), &json!("payment")));
-    assert_eq!(counted[0]["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"], "UnreadableAttributes");
+    let declared = &counted[0]["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!(declared["Metrics"][0]["Name"], "UnreadableAttributes");
+    assert_eq!(declared["Namespace"], "ftgo-staging");
 }
 
 #[tokio::test]

@@ -1,0 +1,79 @@
+//! `docs/runbook.md` has a section for every alarm, and a row for every reason that a function can log.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn runbook() -> String {
+    fs::read_to_string(root().join("docs/runbook.md")).unwrap()
+}
+
+/// From the sources, so that none can be forgotten: every text in every `fn code(&self) -> &'static str`.
+fn codes_in_the_sources() -> BTreeSet<String> {
+    const START: &str = "fn code(&self) -> &'static str {";
+    let mut codes = BTreeSet::new();
+    for file in sources(&root().join("crates")) {
+        let source = fs::read_to_string(file).unwrap();
+        for function in source.split(START).skip(1) {
+            let body = function.split("\n    }\n").next().unwrap();
+            codes.extend(body.split('"').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    codes
+}
+
+/// The Rust files below the `src` folders.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let mut found: Vec<_> = folders.iter().flat_map(|folder| sources(folder)).collect();
+    let is_source = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "rs") && path.iter().any(|part| part == "src")
+    };
+    found.extend(files.into_iter().filter(is_source));
+    found
+}
+
+#[test]
+fn the_runbook_has_every_reason_and_no_other() {
+    let codes = codes_in_the_sources();
+    for (code, whose) in [
+        ("malformed_body", "order_events::Malformed"),
+        ("throttled", "order_store::Error"),
+        ("payload_mismatch", "idempotency::Error"),
+        ("wrong_event_type", "Failure"),
+    ] {
+        assert!(codes.contains(code), "the codes of {whose} are not found");
+    }
+    let runbook = runbook();
+    let (_, table) = runbook.split_once("\n## Reason codes\n").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let described: Vec<_> = rows.map(|(code, _)| code.to_owned()).collect();
+    assert_eq!(described.iter().cloned().collect::<BTreeSet<_>>(), codes, "left: docs/runbook.md, right: the sources");
+    assert_eq!(described.len(), codes.len(), "one row each");
+}
+
+/// The alarms' descriptions in `template.yaml` link to these.
+#[test]
+fn the_runbook_has_a_section_for_every_alarm() {
+    let runbook = runbook();
+    let sections: Vec<_> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let alarms = [
+        "Dead letters",
+        "Behind",
+        "Failing",
+        "Late",
+        "Server errors",
+        "Slow answers",
+        "Unreadable attributes",
+        "Throttled",
+    ];
+    for alarm in alarms {
+        assert_eq!(sections.iter().filter(|section| **section == alarm).count(), 1, "{alarm}");
+    }
+}
