@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
-use axum::extract::rejection::StringRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::body::Body;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
@@ -23,7 +23,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::{ACCOUNT, REGION};
+use crate::{ACCOUNT, REGION, body};
 
 /// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
@@ -99,6 +99,9 @@ pub enum InvokeError {
     /// The function said that it failed: an object with `errorType` and `errorMessage`.
     #[error("the function failed: {0}")]
     Function(Value),
+    /// Lambda does not take its answer: it is too large, or not JSON.
+    #[error("the function's answer was refused: {0}")]
+    Refused(String),
     /// The process ended; its log says why.
     #[error("the function's process ended before it answered: {log}")]
     Exited {
@@ -262,7 +265,6 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, asked: Arc<Notify>,
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route("/2018-06-01/runtime/invocation/{request_id}/response", post(respond))
         .route("/2018-06-01/runtime/invocation/{request_id}/error", post(fail))
-        .layer(DefaultBodyLimit::max(PAYLOAD_LIMIT))
         .with_state(api)
 }
 
@@ -285,30 +287,30 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 
-type Body = Result<String, StringRejection>;
-
 async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, Ok, body)
+    answer(&state, &request_id, Ok, body).await
 }
 
 async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body)
+    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body).await
 }
 
-fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
+async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
+    let (answer, status) = match body::read(body).await {
+        Ok(Some(body)) => match serde_json::from_slice(&body) {
+            Ok(body) => (kind(body), StatusCode::ACCEPTED),
+            Err(error) => (Err(InvokeError::Refused(format!("it is not JSON: {error}"))), StatusCode::BAD_REQUEST),
+        },
+        Ok(None) => {
+            let reason = format!("it has more than {PAYLOAD_LIMIT} bytes");
+            (Err(InvokeError::Refused(reason)), StatusCode::PAYLOAD_TOO_LARGE)
+        }
+        // The process has ended, or will try again.
+        Err(_) => return StatusCode::BAD_REQUEST,
+    };
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(waiting) = running.remove(request_id) else {
         return StatusCode::NOT_FOUND;
-    };
-    let body = body
-        .map_err(|rejection| rejection.body_text())
-        .and_then(|body| serde_json::from_str(&body).map_err(|error| error.to_string()));
-    let (answer, status) = match body {
-        Ok(body) => (kind(body), StatusCode::ACCEPTED),
-        Err(reason) => {
-            let error = json!({"errorType": "Runtime.InvalidResponse", "errorMessage": reason});
-            (Err(InvokeError::Function(error)), StatusCode::BAD_REQUEST)
-        }
     };
     // Who asked may have given up.
     let _ = waiting.send(answer);

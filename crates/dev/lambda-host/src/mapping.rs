@@ -145,7 +145,10 @@ fn shortened(error: InvokeError) -> InvokeError {
             let lines: Vec<&str> = log.lines().collect();
             InvokeError::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
         }
-        other @ (InvokeError::NotStarted(_) | InvokeError::Function(_) | InvokeError::TimedOut(_)) => other,
+        other @ (InvokeError::NotStarted(_)
+        | InvokeError::Function(_)
+        | InvokeError::Refused(_)
+        | InvokeError::TimedOut(_)) => other,
     }
 }
 
