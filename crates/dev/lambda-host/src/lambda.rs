@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -43,7 +43,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The function's memory, in megabytes. It is told to the function, but nothing holds it to that.
     pub memory_size: u32,
-    /// Where all that its processes print is kept, if anywhere.
+    /// Where all that its processes print is kept, if anywhere. Its folder is made when a process starts. A file that cannot
+    /// be opened is reported with `tracing`, and stops no function.
     pub log_file: Option<PathBuf>,
 }
 
@@ -137,7 +138,7 @@ impl Function {
             let _ = axum::serve(listener, routes).await;
         });
 
-        let file = settings.log_file.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
+        let file = settings.log_file.as_deref().and_then(open_log);
         let mut child = Command::new(&settings.binary)
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -226,10 +227,25 @@ impl Process {
 /// A process may run for long; its last lines are the ones that say why it ended.
 const KEPT_LINES: usize = 10_000;
 
+fn open_log(path: &path::Path) -> Option<File> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let opened = folder.and_then(|()| File::options().create(true).append(true).open(path));
+    opened
+        .inspect_err(|error| {
+            let error = error as &dyn std::error::Error;
+            tracing::warn!(path = %path.display(), error, "cannot open the log file");
+        })
+        .ok()
+}
+
+/// Reads to the end whatever comes: a process whose output nobody reads cannot print.
 async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        log.lock().unwrap_or_else(PoisonError::into_inner).keep(line);
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+        log.lock().unwrap_or_else(PoisonError::into_inner).keep(text);
+        line.clear();
     }
 }
 
