@@ -6,6 +6,7 @@ use lambda_host::lambda::{Answer, Function};
 use order_events::EventType;
 use serde_json::Value;
 
+use crate::data_dir::DataDir;
 use crate::stack::{Config, StartError, create_tables};
 use crate::template::{self, Projection, Template};
 
@@ -38,7 +39,8 @@ pub enum Error {
 pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked, Error> {
     let function = find(name)?;
     let running = TcpStream::connect((Ipv4Addr::LOCALHOST, config.dynamodb_port)).is_ok();
-    let engine = if running { None } else { Some(config.open_engine(0)?) };
+    let data = if running { None } else { Some(DataDir::open(&config.data_dir)?) };
+    let engine = data.as_ref().map(|data| data.open_engine(0)).transpose()?;
     let dynamodb = match &engine {
         Some(engine) => {
             create_tables(engine).await?;
@@ -46,9 +48,7 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
         }
         None => format!("http://127.0.0.1:{}", config.dynamodb_port),
     };
-    let mut settings = config.function(&function, &dynamodb)?;
-    // It is given with the answer.
-    settings.log_file = None;
+    let settings = config.function(&function, &dynamodb)?;
     let what = format!("start {}", settings.binary.display());
     let function = Function::start(settings).await.map_err(|source| StartError::Io { what, source })?;
     let answer = function.invoke(event).await;
