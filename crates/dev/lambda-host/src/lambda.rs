@@ -152,7 +152,11 @@ impl Function {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| {
+                // The system's error does not say what it is about.
+                io::Error::new(error.kind(), format!("cannot start {}: {error}", settings.binary.display()))
+            })?;
         let log = Arc::new(Mutex::new(Log { lines: VecDeque::new(), file }));
         let mut readers = JoinSet::new();
         if let Some(stdout) = child.stdout.take() {

@@ -49,8 +49,8 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
         None => format!("http://127.0.0.1:{}", config.dynamodb_port),
     };
     let settings = config.function(&function, &dynamodb)?;
-    let what = format!("start {}", settings.binary.display());
-    let function = Function::start(settings).await.map_err(|source| StartError::Io { what, source })?;
+    let not_invoked = |source| StartError::Io { what: format!("invoke {name}"), source };
+    let function = Function::start(settings).await.map_err(not_invoked)?;
     let answer = function.invoke(event).await;
     // A process that cannot be stopped has ended, and has said what it had to say.
     let log = function.stop().await.unwrap_or_default();

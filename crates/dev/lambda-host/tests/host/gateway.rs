@@ -297,11 +297,11 @@ async fn a_body_without_end_is_cut_off() {
     let head = "POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
     client.write_all(head.as_bytes()).await.unwrap();
     let (mut answer, mut body) = client.split();
-    let mebibyte = [b"100000\r\n", [b'x'; 1 << 20].as_slice(), b"\r\n"].concat();
+    let mebibyte = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
     let send = async {
         for sent in 0..256 {
             // The gateway has closed the connection.
-            if body.write_all(&mebibyte).await.is_err() {
+            if body.write_all(mebibyte.as_bytes()).await.is_err() {
                 return sent;
             }
         }
@@ -355,6 +355,7 @@ async fn a_binary_that_is_not_there_is_found_at_the_start() {
     let settings = Settings { binary: PathBuf::from("/nowhere/bootstrap"), ..settings() };
     let error = gateway::serve(listener, settings, 1, routes(), |_| None).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    assert!(error.to_string().starts_with("cannot start /nowhere/bootstrap: "), "{error}");
 }
 
 #[tokio::test]
