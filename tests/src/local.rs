@@ -190,7 +190,7 @@ impl System<Local> {
 
 /// Sends a signal to a process, which may have ended by now.
 pub async fn kill(signal: &str, process: &str) {
-    let _ = Command::new("kill").args([signal, process]).stderr(Stdio::null()).status().await;
+    let _ = Command::new("kill").args([signal, "--", process]).stderr(Stdio::null()).status().await;
 }
 
 impl Drop for Local {

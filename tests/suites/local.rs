@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use end_to_end::local::{DataDir, Local, command, start, start_on, start_with_demo_on};
+use end_to_end::local::{DataDir, Local, command, kill, start, start_on, start_with_demo_on};
 use end_to_end::order::{Order, consumer};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
@@ -89,6 +89,19 @@ async fn a_folder_belongs_to_one_system_until_its_process_ends() {
     assert_eq!(system.get_as(&system.reader_token(), "/orders/99").await.status, 404);
 }
 
+#[tokio::test]
+async fn ctrl_c_ends_all_of_it_without_a_word() {
+    let data = DataDir::new();
+    let mut system = command(data.path());
+    let system =
+        system.process_group(0).kill_on_drop(true).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    it_is_time(|| lines(data.path(), "outcome") > 0).await;
+    // A terminal sends it to all processes of the group.
+    kill("-INT", &format!("-{}", system.id().unwrap())).await;
+    let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("it ends").unwrap();
+    assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
+}
+
 /// The process is killed when so many of the demo's events have been projected, or at its very start.
 #[tokio::test]
 async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
@@ -103,12 +116,7 @@ async fn interrupted(is_time: impl Fn(&Path) -> bool) {
     let data = DataDir::new();
     let mut process =
         command(data.path()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
-    let time = async {
-        while !is_time(data.path()) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    timeout(PATIENCE, time).await.expect("it is time to kill");
+    it_is_time(|| is_time(data.path())).await;
     process.kill().await.unwrap();
     // The demo is of the moment of the first start, which another system is told so that the two can be compared.
     let undisturbed = DataDir::new();
@@ -124,6 +132,16 @@ async fn interrupted(is_time: impl Fn(&Path) -> bool) {
     let system = start_with_demo_on(system.stop().await).await;
     assert_eq!(lines(system.data(), "outcome"), 0);
     assert_eq!(demo(&system).await, expected);
+}
+
+/// Waits for something that lasts only a moment.
+async fn it_is_time(is_time: impl Fn() -> bool) {
+    let time = async {
+        while !is_time() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(PATIENCE, time).await.expect("it is time");
 }
 
 /// All that the API shows of the demo.

@@ -7,13 +7,17 @@ use axum::body::{Body, HttpBody};
 
 use crate::lambda::PAYLOAD_LIMIT;
 
-/// How much is read of a body, most of it to be thrown away. With more its connection is closed.
+/// How much is read of a body, most of it to be thrown away. With more its connection is closed, at once if the request says
+/// so.
 const READ_LIMIT: usize = 64 * 1024 * 1024;
 
 /// A body of at most [`PAYLOAD_LIMIT`] bytes, or none if it has more.
 ///
 /// A larger one is read on, because a client that is still sending reads no answer.
 pub(crate) async fn read(mut body: Body) -> Result<Option<Vec<u8>>, axum::Error> {
+    if body.size_hint().lower() > READ_LIMIT as u64 {
+        return Ok(None);
+    }
     let (mut kept, mut length) = (Vec::new(), 0);
     while length <= READ_LIMIT
         && let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await

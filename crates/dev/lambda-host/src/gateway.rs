@@ -128,7 +128,8 @@ async fn handle(
 ) -> Response {
     let request_id = Uuid::new_v4().to_string();
     let mut response = gateway.respond(&request_id, client, request).await.unwrap_or_else(|failure| {
-        if !matches!(failure, Failure::NoRoute) {
+        // Of the client's own mistakes only it needs to know.
+        if !matches!(failure, Failure::NoRoute | Failure::BrokenBody(_) | Failure::LargeBody) {
             let error = &failure as &dyn std::error::Error;
             tracing::error!(request_id, error, "the gateway answers for the function");
         }

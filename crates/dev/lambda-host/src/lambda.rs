@@ -139,7 +139,11 @@ impl Function {
         });
 
         let file = settings.log_file.as_deref().and_then(open_log);
-        let mut child = Command::new(&settings.binary)
+        let mut command = Command::new(&settings.binary);
+        // Ctrl-C is for the host: a function that gets it too would fail at what it is doing.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("AWS_LAMBDA_RUNTIME_API", api.to_string())

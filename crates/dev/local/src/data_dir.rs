@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use embedded_dynamodb::Engine;
 use order_events::Timestamp;
 
-use crate::stack::{StartError, loopback, not_opened};
+use crate::stack::{StartError, loopback};
 
 /// The folder of a system that runs. No other process can open it before this value is dropped or this process ends, even by
 /// `kill -9`.
@@ -49,9 +49,11 @@ impl DataDir {
 
     /// Opens the tables, with their API at a port.
     pub(crate) fn open_engine(&self, port: u16) -> Result<Engine, StartError> {
-        let file = self.tables();
-        Engine::open(&file, loopback(port))
-            .map_err(|error| not_opened(error, &file.display().to_string(), port, "DYNAMODB_PORT"))
+        let path = self.tables();
+        Engine::open(&path, loopback(port)).map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable: "DYNAMODB_PORT" },
+            _ => StartError::NoTables { path, source },
+        })
     }
 
     fn tables(&self) -> PathBuf {

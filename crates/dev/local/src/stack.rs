@@ -92,6 +92,14 @@ pub enum StartError {
         /// The process that has it, if it has said so.
         holder: Option<u32>,
     },
+    /// The tables that were kept cannot be read.
+    #[error("cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder", path.display())]
+    NoTables {
+        /// Where they are.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Files or processes.
     #[error("cannot {what}")]
     Io {
@@ -137,7 +145,9 @@ impl Config {
             dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
             sqs_port: port("SQS_PORT", 9_324)?,
             visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
-            data_dir: std::env::var_os("DATA_DIR").map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
+            data_dir: std::env::var_os("DATA_DIR")
+                .filter(|folder| !folder.is_empty())
+                .map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
             binaries,
             demo: std::env::var("DEMO").as_deref() != Ok("0"),
             authorization: match std::env::var("AUTHORIZATION").as_deref() {
@@ -347,18 +357,14 @@ impl Port {
     async fn open(port: u16, variable: &'static str) -> Result<Self, StartError> {
         let opened = TcpListener::bind(loopback(port)).await;
         let opened = opened.and_then(|listener| Ok(Self { address: listener.local_addr()?, listener }));
-        opened.map_err(|error| not_opened(error, &format!("port {port}"), port, variable))
+        opened.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable },
+            _ => StartError::Io { what: format!("open port {port}"), source },
+        })
     }
 
     fn url(&self) -> String {
         format!("http://{}", self.address)
-    }
-}
-
-pub(crate) fn not_opened(source: io::Error, what: &str, port: u16, variable: &'static str) -> StartError {
-    match source.kind() {
-        io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable },
-        _ => StartError::Io { what: format!("open {what}"), source },
     }
 }
 

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::echo::settings;
+use crate::echo::{PATIENCE, settings};
 
 #[tokio::test]
 async fn a_request_is_an_event_of_format_2() {
@@ -312,6 +313,10 @@ async fn a_body_without_end_is_cut_off() {
     answer.read_exact(&mut status).await.unwrap();
     assert_eq!(str::from_utf8(&status), Ok("HTTP/1.1 413"));
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
+
+    let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
+    let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("an answer comes");
+    response.assert_is_the_gateways(413, "Request Entity Too Large", "a length that nobody sends");
 }
 
 #[tokio::test]

@@ -14,13 +14,10 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::settings;
+use crate::echo::{PATIENCE, settings};
 
 /// For what is to come again: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
-
-/// For what is not to come again, and for all waiting: longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 const MEBIBYTE: usize = 1024 * 1024;
 
