@@ -9,6 +9,10 @@ use order_events::Timestamp;
 
 use crate::stack::{StartError, loopback};
 
+// The folder may have files of other people, and other names.
+const LOCK: &str = "ftgo-order-history.lock";
+const DEMO: &str = "ftgo-order-history.demo";
+
 /// The folder of a system that runs. No other process can open it before this value is dropped or this process ends, even by
 /// `kill -9`.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ impl DataDir {
         let cannot_use = |source| StartError::DataDir { path: path.to_owned(), source };
         let mut lock = fs::create_dir_all(path)
             .and_then(|()| {
-                let lock = path.join("lock");
+                let lock = path.join(LOCK);
                 File::options().read(true).write(true).create(true).truncate(false).open(lock)
             })
             .map_err(cannot_use)?;
@@ -76,7 +80,7 @@ impl DataDir {
     /// the next one publishes the same events again, which the view takes for the duplicates that they are.
     pub(crate) fn plan_demo(&self, now: Timestamp) -> Result<(), StartError> {
         // Renamed, so that it is there as a whole or not at all.
-        let (plan, part) = (self.demo(), self.path.join("demo.part"));
+        let (plan, part) = (self.demo(), self.path.join(format!("{DEMO}.part")));
         let planned = fs::write(&part, now.to_string()).and_then(|()| fs::rename(part, &plan));
         planned.map_err(|source| StartError::Io { what: format!("write {}", plan.display()), source })
     }
@@ -92,7 +96,7 @@ impl DataDir {
     }
 
     fn demo(&self) -> PathBuf {
-        self.path.join("demo")
+        self.path.join(DEMO)
     }
 }
 
