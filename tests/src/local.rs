@@ -41,6 +41,12 @@ impl DataDir {
     pub fn new() -> Self {
         Self(std::env::temp_dir().join(format!("end-to-end-{}", Uuid::new_v4())))
     }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
 }
 
 impl Default for DataDir {
@@ -63,12 +69,30 @@ pub async fn start() -> System<Local> {
 
 /// Starts a system on these data, with a visibility timeout in seconds. It heeds tokens, as in production.
 pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
+    let mut command = command(data.path());
+    command.env("DEMO", "0").env("VISIBILITY_TIMEOUT", visibility_timeout.to_string());
+    start_with(command, data).await
+}
+
+/// Starts a system with the demo on these data.
+pub async fn start_with_demo_on(data: DataDir) -> System<Local> {
+    start_with(command(data.path()), data).await
+}
+
+/// What starts a system on these data, at ports that are free.
+#[must_use]
+pub fn command(data: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"].map(|variable| (variable, "0")))
+        .env("DATA_DIR", data)
+        .env("AUTHORIZATION", "jwt");
+    command
+}
+
+async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     fs::create_dir_all(&data.0).unwrap();
-    let process = Command::new(binary())
-        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "DEMO"].map(|variable| (variable, "0")))
-        .env("DATA_DIR", &data.0)
-        .env("AUTHORIZATION", "jwt")
-        .env("VISIBILITY_TIMEOUT", visibility_timeout.to_string())
+    let process = command
         .stdout(Stdio::piped())
         .stderr(fs::File::options().create(true).append(true).open(data.0.join("stderr.log")).unwrap())
         .spawn()
@@ -110,7 +134,7 @@ impl System<Local> {
     pub async fn stop(mut self) -> DataDir {
         let functions = self.functions().await;
         assert!(!functions.is_empty(), "a system that runs has functions");
-        let process = self.place.process.id().expect("it runs").to_string();
+        let process = self.process().to_string();
         kill("-INT", &process).await;
         assert!(self.place.process.wait().await.unwrap().success(), "it ends as asked");
         eventually("its functions to end", async || {
@@ -121,9 +145,27 @@ impl System<Local> {
         std::mem::take(&mut self.place.data)
     }
 
+    /// Its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.place.process.id().expect("it runs")
+    }
+
+    /// Ends it as a crash does, and gives its data.
+    pub async fn crash(mut self) -> DataDir {
+        self.place.process.kill().await.unwrap();
+        std::mem::take(&mut self.place.data)
+    }
+
+    /// Where its data are.
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        self.place.data.path()
+    }
+
     /// The processes of its functions.
     pub async fn functions(&self) -> Vec<String> {
-        let process = self.place.process.id().expect("it runs").to_string();
+        let process = self.process().to_string();
         let output = Command::new("pgrep").args(["-P", &process]).output().await.expect("pgrep, of procps, is there");
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
@@ -148,7 +190,7 @@ impl System<Local> {
 
 /// Sends a signal to a process, which may have ended by now.
 pub async fn kill(signal: &str, process: &str) {
-    let _ = Command::new("kill").args([signal, process]).stderr(Stdio::null()).status().await;
+    let _ = Command::new("kill").args([signal, "--", process]).stderr(Stdio::null()).status().await;
 }
 
 impl Drop for Local {

@@ -1,12 +1,18 @@
-//! The scenarios on the system of `make run`, and what only it has: a restart, and a storm.
-#![allow(clippy::expect_used)] // A test that cannot go on should stop there.
+//! The scenarios on the system of `make run`, and what only it has: its data, a restart, and a storm.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
-use end_to_end::local::{start, start_on};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use end_to_end::local::{DataDir, Local, command, kill, start, start_on, start_with_demo_on};
 use end_to_end::order::{Order, consumer};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
-use end_to_end::system::eventually;
+use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
 use order_events::EventType;
+use tokio::time::timeout;
 
 scenarios!(start);
 
@@ -32,6 +38,141 @@ async fn a_function_says_in_its_log_why_a_message_failed() {
     system.send(event_type, &["{".to_owned()]).await;
     let logged = async || system.log(event_type).contains(r#""reason":"malformed_body""#).then_some(());
     eventually("the reason", logged).await;
+}
+
+#[tokio::test]
+async fn only_the_logs_of_the_functions_are_cleared() {
+    let data = DataDir::new();
+    let logs = data.path().join("logs");
+    let [mine, deep] = ["mine.log", "folder/ftgo-order-history-OrderRejected.log"].map(|name| logs.join(name));
+    let functions = ["OrderRejected", "query-api"].map(|name| logs.join(format!("ftgo-order-history-{name}.log")));
+    fs::create_dir_all(logs.join("folder")).unwrap();
+    for file in [&mine, &deep].into_iter().chain(&functions) {
+        fs::write(file, "old").unwrap();
+    }
+    let system = start_on(data, 4).await;
+    system.get_as(&system.reader_token(), "/orders/99").await;
+    for file in [mine, deep] {
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("old"), "{}", file.display());
+    }
+    for file in functions {
+        assert!(!fs::read_to_string(&file).unwrap_or_default().contains("old"), "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn functions_run_and_log_after_their_logs_were_deleted() {
+    let system = start().await;
+    system.get_as(&system.reader_token(), "/orders/99").await;
+    fs::remove_dir_all(system.data().join("logs")).unwrap();
+    let event_type = EventType::OrderRejected;
+    system.send(event_type, &["{".to_owned()]).await;
+    let logged = async || system.log(event_type).contains(r#""reason":"malformed_body""#).then_some(());
+    eventually("the reason", logged).await;
+}
+
+#[tokio::test]
+async fn a_folder_belongs_to_one_system_until_its_process_ends() {
+    let system = start().await;
+    let folder = system.data().display().to_string();
+    let second = command(system.data()).kill_on_drop(true).output();
+    let second = timeout(PATIENCE, second).await.expect("a second system does not run").unwrap();
+    let expected = format!(
+        "error: {folder} is in use by process {}: stop it, or set DATA_DIR to another folder\n",
+        system.process()
+    );
+    assert_eq!(String::from_utf8(second.stderr).unwrap(), expected);
+    assert!(!second.status.success());
+
+    let data = system.crash().await;
+    let system = start_on(data, 4).await;
+    assert_eq!(system.get_as(&system.reader_token(), "/orders/99").await.status, 404);
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_all_of_it_without_a_word() {
+    let data = DataDir::new();
+    let mut system = command(data.path());
+    let system =
+        system.process_group(0).kill_on_drop(true).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    it_is_time(|| lines(data.path(), "outcome") > 0).await;
+    // A terminal sends it to all processes of the group.
+    kill("-INT", &format!("-{}", system.id().unwrap())).await;
+    let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("it ends").unwrap();
+    assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
+}
+
+/// The process is killed when so many of the demo's events have been projected, or at its very start.
+#[tokio::test]
+async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
+    let is_begun = |data: &Path| data.join("dynamodb.sqlite").exists();
+    interrupted(is_begun).await;
+    for projected in [1, 4, 8] {
+        interrupted(|data| lines(data, "outcome") >= projected).await;
+    }
+}
+
+async fn interrupted(is_time: impl Fn(&Path) -> bool) {
+    // The demo is of the moment of the first start, which another system is told so that the two can be compared.
+    let moment = "ftgo-order-history.demo";
+    let mut data = killed(&is_time).await;
+    while !data.path().join(moment).exists() {
+        // It was finished before it was killed.
+        data = killed(&is_time).await;
+    }
+    let undisturbed = DataDir::new();
+    fs::create_dir(undisturbed.path()).unwrap();
+    fs::copy(data.path().join(moment), undisturbed.path().join(moment)).unwrap();
+
+    let (system, undisturbed) = tokio::join!(start_with_demo_on(data), start_with_demo_on(undisturbed));
+    let expected = demo(&undisturbed).await;
+    assert_eq!(demo(&system).await, expected);
+    assert_eq!(expected[0].body["orders"].as_array().unwrap().len(), 2);
+
+    // What is finished is not published again.
+    let system = start_with_demo_on(system.stop().await).await;
+    assert_eq!(lines(system.data(), "outcome"), 0);
+    assert_eq!(demo(&system).await, expected);
+}
+
+/// What a first start leaves that is killed at this time.
+async fn killed(is_time: impl Fn(&Path) -> bool) -> DataDir {
+    let data = DataDir::new();
+    let mut process =
+        command(data.path()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
+    it_is_time(|| is_time(data.path())).await;
+    process.kill().await.unwrap();
+    data
+}
+
+/// Waits for something that lasts only a moment.
+async fn it_is_time(is_time: impl Fn() -> bool) {
+    let time = async {
+        while !is_time() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(PATIENCE, time).await.expect("it is time");
+}
+
+/// All that the API shows of the demo.
+async fn demo(system: &System<Local>) -> Vec<Answer> {
+    let lists = ["1511300065921", "42"].map(|consumer| list(&[("consumerId", consumer)]));
+    let orders = ["99", "100", "101"].map(|order| format!("/orders/{order}"));
+    let mut shown = Vec::new();
+    for path in lists.iter().chain(&orders) {
+        let answer = system.get_as(&system.reader_token(), path).await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        shown.push(answer);
+    }
+    shown
+}
+
+/// How many lines of the functions' logs have this in them.
+fn lines(data: &Path, text: &str) -> usize {
+    let logs = fs::read_dir(data.join("logs")).into_iter().flatten();
+    let logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
+    logs.map(|log| log.lines().filter(|line| line.contains(text)).count()).sum()
 }
 
 #[tokio::test]

@@ -29,6 +29,11 @@ fn main() -> io::Result<()> {
             Some("/answer") => ("response", body.to_owned()),
             Some("/error") => ("error", json!({"errorType": "Refused", "errorMessage": "as asked"}).to_string()),
             Some("/exit") => process::exit(1),
+            Some("/print") => {
+                // One line that is not UTF-8, and one that is.
+                io::stdout().write_all(b"\xff\nprinted\n")?;
+                ("response", json!({}).to_string())
+            }
             Some("/meet") => {
                 // Whoever listens there decides when this goes on.
                 TcpStream::connect(body)?.read_to_end(&mut Vec::new())?;

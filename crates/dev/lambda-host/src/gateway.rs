@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, SET_COOKIE, TRANSFER_ENCODING, USER_AGENT,
@@ -24,24 +24,24 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use crate::ACCOUNT;
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
 use crate::route::{Matched, Route};
+use crate::{ACCOUNT, body};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 
 /// Serves a function over HTTP until this future is dropped.
 ///
 /// At most `concurrency` (at least one) of its processes run at once, and a further request waits for one of them.
-/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended or timed
-/// out. It also ends, unlike in Lambda, with a client that does not wait for its answer.
+/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended, timed
+/// out or gave an answer that Lambda refuses. It also ends, unlike in Lambda, with a client that does not wait for its answer.
 ///
 /// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from
 /// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` ([`unverified_claims`] does); with
@@ -69,12 +69,25 @@ pub async fn serve(
 
 /// An authorizer that takes the claims of a bearer token for true: what API Gateway's JWT authorizer would hand over, but
 /// nobody checks signature, issuer or expiry. A request without a readable token has no authorizer's value.
+///
+/// API Gateway hands over every claim as a text, an array as `[a b]`, and leaves out what is null. AWS does not document
+/// it; it was measured: <https://github.com/floci-io/floci/pull/2011>.
 #[must_use]
 pub fn unverified_claims(headers: &HeaderMap) -> Option<Value> {
     let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
     let payload = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
-    claims.is_object().then(|| json!({"jwt": {"claims": claims, "scopes": null}}))
+    let claims: Map<String, Value> = serde_json::from_slice(&payload).ok()?;
+    let claims = claims.into_iter().filter(|(_, claim)| !claim.is_null());
+    let claims: BTreeMap<_, _> = claims.map(|(name, claim)| (name, claim_text(&claim))).collect();
+    Some(json!({"jwt": {"claims": claims, "scopes": null}}))
+}
+
+fn claim_text(claim: &Value) -> String {
+    match claim {
+        Value::String(text) => text.clone(),
+        Value::Array(elements) => format!("[{}]", elements.iter().map(claim_text).collect::<Vec<_>>().join(" ")),
+        other => other.to_string(),
+    }
 }
 
 type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
@@ -115,7 +128,8 @@ async fn handle(
 ) -> Response {
     let request_id = Uuid::new_v4().to_string();
     let mut response = gateway.respond(&request_id, client, request).await.unwrap_or_else(|failure| {
-        if !matches!(failure, Failure::NoRoute) {
+        // Of the client's own mistakes only it needs to know.
+        if !matches!(failure, Failure::NoRoute | Failure::BrokenBody(_) | Failure::LargeBody) {
             let error = &failure as &dyn std::error::Error;
             tracing::error!(request_id, error, "the gateway answers for the function");
         }
@@ -130,11 +144,7 @@ async fn handle(
 impl Gateway {
     async fn respond(&self, request_id: &str, client: SocketAddr, request: Request) -> Result<Response, Failure> {
         let (head, body) = request.into_parts();
-        // It is read to its end even if it is too large: a client that is still sending reads no answer.
-        let body = to_bytes(body, usize::MAX).await.map_err(Failure::BrokenBody)?;
-        if body.len() > PAYLOAD_LIMIT {
-            return Err(Failure::LargeBody);
-        }
+        let body = body::read(body).await.map_err(Failure::BrokenBody)?.ok_or(Failure::LargeBody)?;
         let route = Route::find(&self.routes, &head.method, head.uri.path()).ok_or(Failure::NoRoute)?;
         let event = self.event(request_id, client, &head, &body, &route);
         // The error would be that the semaphore is closed, which it never is.
@@ -142,7 +152,7 @@ impl Gateway {
         response(&head.method, self.function.invoke(event).await?)
     }
 
-    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &Bytes, route: &Matched<'_>) -> Value {
+    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &[u8], route: &Matched<'_>) -> Value {
         // API Gateway decodes the path of an HTTP API, in spite of `rawPath`'s name, but not the query string:
         // https://github.com/aws/aws-lambda-dotnet/pull/1901.
         let path = percent_decode_str(head.uri.path()).decode_utf8_lossy();
@@ -286,7 +296,12 @@ impl IntoResponse for Failure {
             Self::BrokenBody(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
             Self::LargeBody => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
             Self::Invoke(InvokeError::TimedOut(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-            Self::Invoke(InvokeError::NotStarted(_) | InvokeError::Function(_) | InvokeError::Exited { .. })
+            Self::Invoke(
+                InvokeError::NotStarted(_)
+                | InvokeError::Function(_)
+                | InvokeError::Refused(_)
+                | InvokeError::Exited { .. },
+            )
             | Self::Answer(_)
             | Self::Http(_)
             | Self::Interim(_)

@@ -3,19 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
-use axum::extract::rejection::StringRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::body::Body;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
@@ -23,7 +23,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::{ACCOUNT, REGION};
+use crate::{ACCOUNT, REGION, body};
 
 /// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
@@ -43,7 +43,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The function's memory, in megabytes. It is told to the function, but nothing holds it to that.
     pub memory_size: u32,
-    /// Where all that its processes print is kept, if anywhere.
+    /// Where all that its processes print is kept, if anywhere. Its folder is made when a process starts. A file that cannot
+    /// be opened is reported with `tracing`, and stops no function.
     pub log_file: Option<PathBuf>,
 }
 
@@ -99,6 +100,9 @@ pub enum InvokeError {
     /// The function said that it failed: an object with `errorType` and `errorMessage`.
     #[error("the function failed: {0}")]
     Function(Value),
+    /// Lambda does not take its answer: it is too large, or not JSON.
+    #[error("the function's answer was refused: {0}")]
+    Refused(String),
     /// The process ended; its log says why.
     #[error("the function's process ended before it answered: {log}")]
     Exited {
@@ -134,8 +138,12 @@ impl Function {
             let _ = axum::serve(listener, routes).await;
         });
 
-        let file = settings.log_file.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
-        let mut child = Command::new(&settings.binary)
+        let file = settings.log_file.as_deref().and_then(open_log);
+        let mut command = Command::new(&settings.binary);
+        // Ctrl-C is for the host: a function that gets it too would fail at what it is doing.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("AWS_LAMBDA_RUNTIME_API", api.to_string())
@@ -148,7 +156,11 @@ impl Function {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| {
+                // The system's error does not say what it is about.
+                io::Error::new(error.kind(), format!("cannot start {}: {error}", settings.binary.display()))
+            })?;
         let log = Arc::new(Mutex::new(Log { lines: VecDeque::new(), file }));
         let mut readers = JoinSet::new();
         if let Some(stdout) = child.stdout.take() {
@@ -223,10 +235,25 @@ impl Process {
 /// A process may run for long; its last lines are the ones that say why it ended.
 const KEPT_LINES: usize = 10_000;
 
+fn open_log(path: &path::Path) -> Option<File> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let opened = folder.and_then(|()| File::options().create(true).append(true).open(path));
+    opened
+        .inspect_err(|error| {
+            let error = error as &dyn std::error::Error;
+            tracing::warn!(path = %path.display(), error, "cannot open the log file");
+        })
+        .ok()
+}
+
+/// Reads to the end whatever comes: a process whose output nobody reads cannot print.
 async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        log.lock().unwrap_or_else(PoisonError::into_inner).keep(line);
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+        log.lock().unwrap_or_else(PoisonError::into_inner).keep(text);
+        line.clear();
     }
 }
 
@@ -262,7 +289,6 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, asked: Arc<Notify>,
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route("/2018-06-01/runtime/invocation/{request_id}/response", post(respond))
         .route("/2018-06-01/runtime/invocation/{request_id}/error", post(fail))
-        .layer(DefaultBodyLimit::max(PAYLOAD_LIMIT))
         .with_state(api)
 }
 
@@ -285,30 +311,30 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 
-type Body = Result<String, StringRejection>;
-
 async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, Ok, body)
+    answer(&state, &request_id, Ok, body).await
 }
 
 async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body)
+    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body).await
 }
 
-fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
+async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
+    let (answer, status) = match body::read(body).await {
+        Ok(Some(body)) => match serde_json::from_slice(&body) {
+            Ok(body) => (kind(body), StatusCode::ACCEPTED),
+            Err(error) => (Err(InvokeError::Refused(format!("it is not JSON: {error}"))), StatusCode::BAD_REQUEST),
+        },
+        Ok(None) => {
+            let reason = format!("it has more than {PAYLOAD_LIMIT} bytes");
+            (Err(InvokeError::Refused(reason)), StatusCode::PAYLOAD_TOO_LARGE)
+        }
+        // The process has ended, or will try again.
+        Err(_) => return StatusCode::BAD_REQUEST,
+    };
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(waiting) = running.remove(request_id) else {
         return StatusCode::NOT_FOUND;
-    };
-    let body = body
-        .map_err(|rejection| rejection.body_text())
-        .and_then(|body| serde_json::from_str(&body).map_err(|error| error.to_string()));
-    let (answer, status) = match body {
-        Ok(body) => (kind(body), StatusCode::ACCEPTED),
-        Err(reason) => {
-            let error = json!({"errorType": "Runtime.InvalidResponse", "errorMessage": reason});
-            (Err(InvokeError::Function(error)), StatusCode::BAD_REQUEST)
-        }
     };
     // Who asked may have given up.
     let _ = waiting.send(answer);

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod body;
 pub mod gateway;
 pub mod lambda;
 pub mod mapping;

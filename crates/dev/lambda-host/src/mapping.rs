@@ -14,12 +14,15 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::REGION;
-use crate::lambda::{InvokeError, Settings};
+use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
 use crate::queues::{Message, MessageAttribute, Queue, QueueError};
 
 /// How long a queue that cannot be read is left alone.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// What an event has beside its records.
+const FRAME: &str = r#"{"Records":[]}"#;
 
 /// A queue and the function that its messages invoke. Both the polling and the function's processes end with this value.
 #[derive(Debug)]
@@ -78,7 +81,11 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
             Ok(batch) if batch.is_empty() => source.function.let_idle_go(),
             Ok(batch) => {
                 let source = Arc::clone(&source);
-                batches.spawn(async move { source.handle(&batch).await });
+                batches.spawn(async move {
+                    for batch in source.invocations(batch) {
+                        source.handle(&batch).await;
+                    }
+                });
             }
             Err(error) => {
                 tracing::warn!(queue = source.queue.arn(), error = &error as &dyn std::error::Error, "cannot receive");
@@ -90,6 +97,25 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
 }
 
 impl Source {
+    /// A batch whose event is larger than Lambda takes is divided:
+    /// <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html#invocation-eventsourcemapping-batching>.
+    fn invocations(&self, batch: Vec<Message>) -> Vec<Vec<Message>> {
+        let mut invocations = Vec::<Vec<Message>>::new();
+        let mut length = 0;
+        for message in batch {
+            let record = self.record(&message).to_string().len() + ",".len();
+            length += record;
+            match invocations.last_mut() {
+                Some(invocation) if length <= PAYLOAD_LIMIT - FRAME.len() => invocation.push(message),
+                _ => {
+                    invocations.push(vec![message]);
+                    length = record;
+                }
+            }
+        }
+        invocations
+    }
+
     /// What fails is not deleted, and so is there again after the queue's visibility timeout.
     async fn handle(&self, batch: &[Message]) {
         let queue = self.queue.arn();
@@ -145,7 +171,10 @@ fn shortened(error: InvokeError) -> InvokeError {
             let lines: Vec<&str> = log.lines().collect();
             InvokeError::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
         }
-        other @ (InvokeError::NotStarted(_) | InvokeError::Function(_) | InvokeError::TimedOut(_)) => other,
+        other @ (InvokeError::NotStarted(_)
+        | InvokeError::Function(_)
+        | InvokeError::Refused(_)
+        | InvokeError::TimedOut(_)) => other,
     }
 }
 

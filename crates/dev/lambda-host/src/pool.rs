@@ -28,7 +28,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Invokes the function in a process that does nothing else meanwhile. One that ended or timed out is not used again.
+    /// Invokes the function in a process that does nothing else meanwhile. One that ended or timed out is not used again,
+    /// nor is one whose answer was refused: a runtime ends itself then.
     pub(crate) async fn invoke(&self, event: Value) -> Answer {
         let function = match self.take_idle().await {
             Some(function) => function,
@@ -37,7 +38,12 @@ impl Pool {
         let answer = function.invoke(event).await;
         match answer {
             Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
-            Err(InvokeError::NotStarted(_) | InvokeError::Exited { .. } | InvokeError::TimedOut(_)) => drop(function),
+            Err(
+                InvokeError::NotStarted(_)
+                | InvokeError::Refused(_)
+                | InvokeError::Exited { .. }
+                | InvokeError::TimedOut(_),
+            ) => drop(function),
         }
         answer
     }

@@ -2,6 +2,8 @@
 //!
 //! The engine is rustack, which is young: no other module knows it, so that another can take its place.
 
+mod api;
+mod large;
 mod move_task;
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +24,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use self::move_task::Api;
+use self::api::Api;
 use crate::{ACCOUNT, REGION};
 
 /// The most messages that one receive gives, and its longest wait:
@@ -180,7 +182,7 @@ impl Queue {
     /// Sends a message.
     pub async fn send(&self, body: String) -> Result<(), QueueError> {
         let input = SendMessageInput { queue_url: self.url.clone(), message_body: body, ..SendMessageInput::default() };
-        self.engine.send_message(input).await?;
+        large::send(&self.engine, input).await?;
         Ok(())
     }
 
@@ -195,7 +197,7 @@ impl Queue {
             message_attribute_names: all(),
             ..ReceiveMessageInput::default()
         };
-        let received = self.engine.receive_message(input).await?;
+        let received = large::receive(&self.engine, input).await?;
         Ok(received.messages.into_iter().map(Message::from).collect())
     }
 

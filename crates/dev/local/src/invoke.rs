@@ -6,6 +6,7 @@ use lambda_host::lambda::{Answer, Function};
 use order_events::EventType;
 use serde_json::Value;
 
+use crate::data_dir::DataDir;
 use crate::stack::{Config, StartError, create_tables};
 use crate::template::{self, Projection, Template};
 
@@ -38,7 +39,8 @@ pub enum Error {
 pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked, Error> {
     let function = find(name)?;
     let running = TcpStream::connect((Ipv4Addr::LOCALHOST, config.dynamodb_port)).is_ok();
-    let engine = if running { None } else { Some(config.open_engine(0)?) };
+    let data = if running { None } else { Some(DataDir::open(&config.data_dir)?) };
+    let engine = data.as_ref().map(|data| data.open_engine(0)).transpose()?;
     let dynamodb = match &engine {
         Some(engine) => {
             create_tables(engine).await?;
@@ -46,11 +48,9 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
         }
         None => format!("http://127.0.0.1:{}", config.dynamodb_port),
     };
-    let mut settings = config.function(&function, &dynamodb)?;
-    // It is given with the answer.
-    settings.log_file = None;
-    let what = format!("start {}", settings.binary.display());
-    let function = Function::start(settings).await.map_err(|source| StartError::Io { what, source })?;
+    let settings = config.function(&function, &dynamodb)?;
+    let not_invoked = |source| StartError::Io { what: format!("invoke {name}"), source };
+    let function = Function::start(settings).await.map_err(not_invoked)?;
     let answer = function.invoke(event).await;
     // A process that cannot be stopped has ended, and has said what it had to say.
     let log = function.stop().await.unwrap_or_default();

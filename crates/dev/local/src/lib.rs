@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod data_dir;
 mod demo;
 pub mod invoke;
 pub mod stack;

@@ -13,6 +13,7 @@ use lambda_host::{REGION, gateway};
 use order_events::{EventType, Timestamp};
 use tokio::net::TcpListener;
 
+use crate::data_dir::DataDir;
 use crate::demo;
 use crate::template::{Function, Projection, Template};
 
@@ -75,6 +76,30 @@ pub enum StartError {
     /// A variable is not what it should be.
     #[error("environment variable AUTHORIZATION must be off (also if it is not set) or jwt")]
     NoAuthorization,
+    /// The folder for the data cannot be used.
+    #[error("cannot keep data in {}: set DATA_DIR to a folder that can be written", path.display())]
+    DataDir {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another process has the folder for the data.
+    #[error("{} is in use by {}: stop it, or set DATA_DIR to another folder", path.display(), process(*holder))]
+    InUse {
+        /// Which.
+        path: PathBuf,
+        /// The process that has it, if it has said so.
+        holder: Option<u32>,
+    },
+    /// The tables that were kept cannot be read.
+    #[error("cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder", path.display())]
+    NoTables {
+        /// Where they are.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Files or processes.
     #[error("cannot {what}")]
     Io {
@@ -97,6 +122,10 @@ pub enum StartError {
     Demo(String),
 }
 
+fn process(id: Option<u32>) -> String {
+    id.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"))
+}
+
 impl Authorization {
     /// As the query function's environment has it.
     fn name(self) -> &'static str {
@@ -116,7 +145,9 @@ impl Config {
             dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
             sqs_port: port("SQS_PORT", 9_324)?,
             visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
-            data_dir: std::env::var_os("DATA_DIR").map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
+            data_dir: std::env::var_os("DATA_DIR")
+                .filter(|folder| !folder.is_empty())
+                .map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
             binaries,
             demo: std::env::var("DEMO").as_deref() != Ok("0"),
             authorization: match std::env::var("AUTHORIZATION").as_deref() {
@@ -154,6 +185,8 @@ pub struct Stack {
     engine: Engine,
     http: Port,
     config: Config,
+    /// After the engine, which is then closed before the folder is free.
+    data: DataDir,
 }
 
 /// Where the events of one type come from.
@@ -174,19 +207,25 @@ struct Port {
 impl Stack {
     /// Starts the engine, sets up tables and queues, and publishes the demo for an empty store.
     pub async fn start(config: Config) -> Result<Self, StartError> {
+        let data = DataDir::open(&config.data_dir)?;
         let http = Port::open(config.http_port, "HTTP_PORT").await?;
         let sqs = Port::open(config.sqs_port, "SQS_PORT").await?;
-        let engine = config.open_engine(config.dynamodb_port)?;
-        let is_new = create_tables(&engine).await?;
-        config.clear_logs()?;
+        if config.demo && !data.has_tables() && data.planned_demo().is_none() {
+            data.plan_demo(Timestamp::from(SystemTime::now()))?;
+        }
+        let engine = data.open_engine(config.dynamodb_port)?;
+        create_tables(&engine).await?;
         let queues = Queues::new(sqs.address);
-        let mut stack = Self { sources: Vec::new(), queues, sqs, engine, http, config };
+        let mut stack = Self { sources: Vec::new(), queues, sqs, engine, http, config, data };
         for &event_type in EventType::ALL {
             let source = stack.create_source(event_type).await?;
             stack.sources.push(source);
         }
-        if is_new && stack.config.demo {
-            stack.publish_demo().await?;
+        if stack.config.demo
+            && let Some(now) = stack.data.planned_demo()
+        {
+            stack.publish_demo(now).await?;
+            stack.data.finish_demo()?;
         }
         Ok(stack)
     }
@@ -195,6 +234,7 @@ impl Stack {
     pub async fn serve(self) -> Result<(), StartError> {
         let template = Template::read()?;
         let mut query_api = self.config.function(&template.http.query_api, &self.engine.endpoint())?;
+        query_api.log_file = Some(self.data.new_log(&query_api.name)?);
         query_api.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
         let routes = template.http.routes;
         let authorizer = gateway::unverified_claims;
@@ -215,7 +255,7 @@ impl Stack {
     /// What else is where, in one line.
     #[must_use]
     pub fn places(&self) -> String {
-        let (dynamodb, sqs, logs) = (self.engine.endpoint(), self.sqs.url(), self.config.logs());
+        let (dynamodb, sqs, logs) = (self.engine.endpoint(), self.sqs.url(), self.data.logs());
         format!("DynamoDB at {dynamodb}, SQS at {sqs}, the functions' logs in {}", logs.display())
     }
 
@@ -243,6 +283,7 @@ impl Stack {
         let queue = queues::Settings { visibility_timeout: visibility_timeout.as_secs(), ..queue };
         let queue = self.queues.create(&queue).await?;
         let mut function = self.config.function(&handler, &self.engine.endpoint())?;
+        function.log_file = Some(self.data.new_log(&function.name)?);
         // A function that was killed has claimed its events for as long as it might have run. When they come again, that
         // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
         function.timeout = function.timeout.min(visibility_timeout / 2);
@@ -250,9 +291,10 @@ impl Stack {
         Ok(Source { event_type, queue, mapping })
     }
 
-    async fn publish_demo(&self) -> Result<(), StartError> {
+    /// Publishes the demo of a moment, and waits until all of it is in the view.
+    async fn publish_demo(&self, now: Timestamp) -> Result<(), StartError> {
         let failed = |error: &dyn ToString| StartError::Demo(error.to_string());
-        let events = demo::events(Timestamp::from(SystemTime::now())).map_err(|error| failed(&error))?;
+        let events = demo::events(now).map_err(|error| failed(&error))?;
         let mut published = Vec::new();
         for source in &self.sources {
             let mut messages = 0;
@@ -268,31 +310,24 @@ impl Stack {
             }
         };
         let in_time = tokio::time::timeout(DEMO_TIMEOUT, projected).await;
-        in_time.map_err(|_| failed(&format!("it took longer than {DEMO_TIMEOUT:?}")))
+        in_time.map_err(|_| failed(&format!("it took longer than {DEMO_TIMEOUT:?}; start again to finish it")))
     }
 }
 
-/// Creates the tables that are not there; says whether the orders' was one of them.
-pub(crate) async fn create_tables(engine: &Engine) -> Result<bool, StartError> {
+/// Creates the tables that are not there.
+pub(crate) async fn create_tables(engine: &Engine) -> Result<(), StartError> {
     let tables = Template::read()?.tables()?;
     let client = engine.client();
-    let created = order_store::table::create_if_missing(&client, &tables.order_history_table)
+    order_store::table::create_if_missing(&client, &tables.order_history_table)
         .await
         .map_err(|error| StartError::Tables(error.into()))?;
     idempotency::create_table(&client, &tables.idempotency_table)
         .await
         .map_err(|error| StartError::Tables(error.into()))?;
-    Ok(created)
+    Ok(())
 }
 
 impl Config {
-    /// Opens the engine on the data that is kept, at a port.
-    pub(crate) fn open_engine(&self, port: u16) -> Result<Engine, StartError> {
-        let file = self.data_dir.join("dynamodb.sqlite");
-        let opened = std::fs::create_dir_all(&self.data_dir).and_then(|()| Engine::open(&file, loopback(port)));
-        opened.map_err(|error| not_opened(error, &file.display().to_string(), port, "DYNAMODB_PORT"))
-    }
-
     /// A function as the template has it, with a DynamoDB that is at `dynamodb`.
     pub(crate) fn function(&self, function: &Function, dynamodb: &str) -> Result<Settings, StartError> {
         let binary = self.binaries.join(function.binary());
@@ -313,22 +348,8 @@ impl Config {
             environment: function.environment.clone().into_iter().chain(ours).collect(),
             timeout: function.timeout(),
             memory_size: function.memory_size,
-            log_file: Some(self.logs().join(format!("{}.log", function.name))),
+            log_file: None,
         })
-    }
-
-    /// The logs are those of this run.
-    fn clear_logs(&self) -> Result<(), StartError> {
-        let logs = self.logs();
-        let cleared = match std::fs::remove_dir_all(&logs) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => std::fs::create_dir_all(&logs),
-        };
-        cleared.map_err(|source| StartError::Io { what: format!("clear {}", logs.display()), source })
-    }
-
-    fn logs(&self) -> PathBuf {
-        self.data_dir.join("logs")
     }
 }
 
@@ -336,7 +357,10 @@ impl Port {
     async fn open(port: u16, variable: &'static str) -> Result<Self, StartError> {
         let opened = TcpListener::bind(loopback(port)).await;
         let opened = opened.and_then(|listener| Ok(Self { address: listener.local_addr()?, listener }));
-        opened.map_err(|error| not_opened(error, &format!("port {port}"), port, variable))
+        opened.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable },
+            _ => StartError::Io { what: format!("open port {port}"), source },
+        })
     }
 
     fn url(&self) -> String {
@@ -344,13 +368,6 @@ impl Port {
     }
 }
 
-fn not_opened(source: io::Error, what: &str, port: u16, variable: &'static str) -> StartError {
-    match source.kind() {
-        io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable },
-        _ => StartError::Io { what: format!("open {what}"), source },
-    }
-}
-
-fn loopback(port: u16) -> SocketAddr {
+pub(crate) fn loopback(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }

@@ -1,7 +1,10 @@
 //! The binary of `make run`, where it does not start.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::Command;
 
 #[test]
@@ -23,17 +26,64 @@ fn a_setting_that_is_no_number_is_said() {
     }
 }
 
+#[test]
+fn a_folder_that_cannot_be_used_is_said_with_what_to_set() {
+    let folder = Folder::new("no-folder");
+    let file = folder.0.join("file");
+    fs::write(&file, "").unwrap();
+    let said = said(&[("DATA_DIR", file.as_os_str())]);
+    let expected =
+        format!("error: cannot keep data in {}: set DATA_DIR to a folder that can be written: ", file.display());
+    assert!(said.starts_with(&expected), "{said}");
+}
+
+#[test]
+fn tables_that_cannot_be_read_are_said_with_what_to_do() {
+    let folder = Folder::new("no-tables");
+    let file = folder.0.join("dynamodb.sqlite");
+    let garbage = [7; 10_000];
+    fs::write(&file, garbage).unwrap();
+    let said = said(&[("DATA_DIR", folder.0.as_os_str())]);
+    let expected = format!(
+        "error: cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder: ",
+        file.display()
+    );
+    assert!(said.starts_with(&expected), "{said}");
+    assert_eq!(fs::read(&file).unwrap(), garbage, "they may be somebody's");
+}
+
 #[track_caller]
 fn check(variable: &str, value: &str, expected: &str) {
-    let data = std::env::temp_dir().join(format!("local-start-{}-{variable}-{value}", std::process::id()));
+    let folder = Folder::new(&format!("{variable}-{value}"));
+    let said = said(&[("DATA_DIR", folder.0.as_os_str()), (variable, value.as_ref())]);
+    assert_eq!(said, expected);
+}
+
+/// What a system says that does not start.
+#[track_caller]
+fn said(settings: &[(&str, &OsStr)]) -> String {
     let ended = Command::new(env!("CARGO_BIN_EXE_local"))
-        .envs([("HTTP_PORT", "0"), ("DYNAMODB_PORT", "0"), ("SQS_PORT", "0"), ("DEMO", "0")])
-        .env("DATA_DIR", &data)
-        .env(variable, value)
+        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "DEMO"].map(|variable| (variable, "0")))
+        .envs(settings.iter().copied())
         .output()
         .unwrap();
-    // It is not there if the start ended before it was needed.
-    let _ = std::fs::remove_dir_all(data);
-    assert_eq!(String::from_utf8(ended.stderr).unwrap(), expected);
     assert!(!ended.status.success());
+    String::from_utf8(ended.stderr).unwrap()
+}
+
+/// A folder that is removed with this value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("local-start-{}-{name}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

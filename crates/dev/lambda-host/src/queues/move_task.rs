@@ -1,118 +1,193 @@
-//! What the engine does not have yet: `StartMessageMoveTask`, which brings dead letters back to the queue they came from.
+//! `StartMessageMoveTask`, which brings dead letters back to the queue they came from:
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html>.
 
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use axum::body::Bytes;
-use axum::http::Response;
-use rustack_sqs_core::handler::RustackSqsHandler;
 use rustack_sqs_core::provider::RustackSqs;
-use rustack_sqs_http::body::SqsResponseBody;
-use rustack_sqs_http::dispatch::SqsHandler;
-use rustack_sqs_http::response::json_response;
 use rustack_sqs_model::error::SqsError;
 use rustack_sqs_model::input::{
     DeleteMessageInput, GetQueueAttributesInput, GetQueueUrlInput, ListDeadLetterSourceQueuesInput,
     ListMessageMoveTasksInput, ReceiveMessageInput, SendMessageInput, StartMessageMoveTaskInput,
 };
-use rustack_sqs_model::operations::SqsOperation;
 use rustack_sqs_model::output::{ListMessageMoveTasksOutput, StartMessageMoveTaskOutput};
-use rustack_sqs_model::types::ListMessageMoveTasksResultEntry;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rustack_sqs_model::types::{ListMessageMoveTasksResultEntry as Task, Message};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 use uuid::Uuid;
 
+use super::{LARGEST_BATCH, large};
+
 const WAITING: &str = "ApproximateNumberOfMessages";
+const RUNNING: &str = "RUNNING";
 
-/// The engine's API, and the operations it lacks.
-pub(super) struct Api {
+/// The highest rate of a task, in messages per second.
+const HIGHEST_RATE: i32 = 500;
+
+/// The tasks so far. Those under way end with this value.
+#[derive(Default)]
+pub(super) struct Tasks {
+    /// The newest first.
+    known: Arc<Mutex<Vec<Task>>>,
+    under_way: Mutex<JoinSet<()>>,
+}
+
+impl Tasks {
+    /// Moves what lies in the queue now. With a rate it answers at once, as SQS does; without one when it is done, so that
+    /// nobody has to wait for a task.
+    pub(super) async fn start(
+        &self,
+        engine: &Arc<RustackSqs>,
+        input: StartMessageMoveTaskInput,
+    ) -> Result<StartMessageMoveTaskOutput, SqsError> {
+        let rate = rate(&input)?;
+        let source = url(engine, &input.source_arn).await?;
+        let destination = match &input.destination_arn {
+            Some(arn) => url(engine, arn).await?,
+            None => origin(engine, &source).await?,
+        };
+        let waiting = waiting(engine, &source).await?;
+        let handle = Uuid::new_v4().to_string();
+        let task = Task {
+            task_handle: Some(handle.clone()),
+            source_arn: Some(input.source_arn),
+            destination_arn: input.destination_arn,
+            max_number_of_messages_per_second: input.max_number_of_messages_per_second,
+            approximate_number_of_messages_moved: Some(0),
+            approximate_number_of_messages_to_move: Some(waiting),
+            failure_reason: None,
+            status: Some(RUNNING.to_owned()),
+            started_timestamp: now(),
+        };
+        self.add(task)?;
+        let engine = Arc::clone(engine);
+        let work = Work { engine, source, destination, waiting, rate, known: Arc::clone(&self.known), handle };
+        let task_handle = Some(work.handle.clone());
+        // It goes on without a client that does not wait for it.
+        let done = self.spawn(work);
+        if rate.is_none() {
+            // The error is that it was dropped, and so is this.
+            let _ = done.await;
+        }
+        Ok(StartMessageMoveTaskOutput { task_handle })
+    }
+
+    fn spawn(&self, work: Work) -> oneshot::Receiver<()> {
+        let (ended, done) = oneshot::channel();
+        let mut under_way = lock(&self.under_way);
+        while under_way.try_join_next().is_some() {}
+        under_way.spawn(async move {
+            work.run().await;
+            // Nobody may wait for it.
+            let _ = ended.send(());
+        });
+        done
+    }
+
+    pub(super) fn list(&self, input: &ListMessageMoveTasksInput) -> ListMessageMoveTasksOutput {
+        let known = lock(&self.known);
+        let of_queue = known.iter().filter(|task| task.source_arn.as_ref() == Some(&input.source_arn));
+        // One unless asked for more.
+        let most = input.max_results.and_then(|most| most.try_into().ok()).unwrap_or(1);
+        ListMessageMoveTasksOutput { results: of_queue.take(most).cloned().collect() }
+    }
+
+    /// Only one task of a queue runs at a time.
+    fn add(&self, task: Task) -> Result<(), SqsError> {
+        let mut known = lock(&self.known);
+        let is_running = |known: &Task| known.source_arn == task.source_arn && known.status.as_deref() == Some(RUNNING);
+        if known.iter().any(is_running) {
+            return Err(SqsError::invalid_parameter_value(
+                "There is already a task running. Only one active task is allowed for a source queue arn at a given time.",
+            ));
+        }
+        known.insert(0, task);
+        Ok(())
+    }
+}
+
+/// How often a message may be moved, or as fast as it goes.
+fn rate(input: &StartMessageMoveTaskInput) -> Result<Option<Duration>, SqsError> {
+    let Some(rate) = input.max_number_of_messages_per_second else { return Ok(None) };
+    let messages = u32::try_from(rate).ok().filter(|_| (1..=HIGHEST_RATE).contains(&rate)).ok_or_else(|| {
+        SqsError::invalid_parameter_value(format!(
+            "Value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid. Reason: Must be between 1 and \
+             {HIGHEST_RATE}."
+        ))
+    })?;
+    Ok(Some(Duration::from_secs(1) / messages))
+}
+
+/// What a task does.
+struct Work {
     engine: Arc<RustackSqs>,
-    handler: RustackSqsHandler,
-    tasks: Tasks,
+    source: String,
+    destination: String,
+    /// No more than there are, for one that fails again comes back to the source.
+    waiting: i64,
+    rate: Option<Duration>,
+    known: Arc<Mutex<Vec<Task>>>,
+    handle: String,
 }
 
-/// The tasks so far, the newest first.
-type Tasks = Arc<Mutex<Vec<ListMessageMoveTasksResultEntry>>>;
-
-impl Api {
-    pub(super) fn new(engine: Arc<RustackSqs>) -> Self {
-        Self { handler: RustackSqsHandler::new(Arc::clone(&engine)), engine, tasks: Arc::default() }
-    }
-}
-
-type Handled = Pin<Box<dyn Future<Output = Result<Response<SqsResponseBody>, SqsError>> + Send>>;
-
-impl SqsHandler for Api {
-    fn handle_operation(&self, operation: SqsOperation, body: Bytes) -> Handled {
-        let (engine, tasks) = (Arc::clone(&self.engine), Arc::clone(&self.tasks));
-        match operation {
-            SqsOperation::StartMessageMoveTask => {
-                Box::pin(async move { answer(&start(&engine, &tasks, read(&body)?).await?) })
+impl Work {
+    async fn run(self) {
+        let result = self.move_all().await;
+        self.note(|task| match result {
+            Ok(()) => task.status = Some("COMPLETED".to_owned()),
+            Err(error) => {
+                task.status = Some("FAILED".to_owned());
+                task.failure_reason = Some(error.message);
             }
-            SqsOperation::ListMessageMoveTasks => Box::pin(async move { answer(&list(&tasks, &read(&body)?)) }),
-            _ => self.handler.handle_operation(operation, body),
+        });
+    }
+
+    /// A message is sent before it is deleted, so that nothing is lost; it may come twice, which SQS allows.
+    async fn move_all(&self) -> Result<(), SqsError> {
+        let mut pace = self.rate.map(tokio::time::interval);
+        if let Some(pace) = &mut pace {
+            pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
+        // One at a time if it is slow: the others stay visible while they wait.
+        let most = if pace.is_some() { 1 } else { LARGEST_BATCH };
+        let mut moved = 0;
+        while moved < self.waiting {
+            let batch = receive(&self.engine, &self.source, most).await?;
+            if batch.is_empty() {
+                break;
+            }
+            for message in batch {
+                if let Some(pace) = &mut pace {
+                    pace.tick().await;
+                }
+                self.move_one(message).await?;
+                moved += 1;
+                self.note(|task| task.approximate_number_of_messages_moved = Some(moved));
+            }
+        }
+        Ok(())
+    }
+
+    async fn move_one(&self, message: Message) -> Result<(), SqsError> {
+        let sent = SendMessageInput {
+            queue_url: self.destination.clone(),
+            message_body: message.body.unwrap_or_default(),
+            message_attributes: message.message_attributes,
+            ..SendMessageInput::default()
+        };
+        large::send(&self.engine, sent).await?;
+        let receipt_handle = message.receipt_handle.unwrap_or_default();
+        self.engine.delete_message(DeleteMessageInput { queue_url: self.source.clone(), receipt_handle }).await?;
+        Ok(())
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Task)) {
+        let mut known = lock(&self.known);
+        if let Some(task) = known.iter_mut().find(|task| task.task_handle.as_ref() == Some(&self.handle)) {
+            change(task);
         }
     }
-}
-
-/// Moves what lies in the queue now, and answers when it is done: a task that is listed is never under way.
-///
-/// A message is sent before it is deleted, so that nothing is lost; it may come twice, which SQS allows.
-async fn start(
-    engine: &RustackSqs,
-    tasks: &Tasks,
-    input: StartMessageMoveTaskInput,
-) -> Result<StartMessageMoveTaskOutput, SqsError> {
-    let source = url(engine, &input.source_arn).await?;
-    let destination = match &input.destination_arn {
-        Some(arn) => url(engine, arn).await?,
-        None => origin(engine, &source).await?,
-    };
-    // No more than there are, for one that fails again comes back here.
-    let waiting = waiting(engine, &source).await?;
-    let mut moved = 0;
-    while moved < waiting {
-        let batch = receive(engine, &source).await?;
-        if batch.is_empty() {
-            break;
-        }
-        for message in batch {
-            let sent = SendMessageInput {
-                queue_url: destination.clone(),
-                message_body: message.body.unwrap_or_default(),
-                message_attributes: message.message_attributes,
-                ..SendMessageInput::default()
-            };
-            engine.send_message(sent).await?;
-            let receipt_handle = message.receipt_handle.unwrap_or_default();
-            engine.delete_message(DeleteMessageInput { queue_url: source.clone(), receipt_handle }).await?;
-            moved += 1;
-        }
-    }
-    let task_handle = Some(Uuid::new_v4().to_string());
-    let task = ListMessageMoveTasksResultEntry {
-        task_handle: task_handle.clone(),
-        source_arn: Some(input.source_arn),
-        destination_arn: input.destination_arn,
-        max_number_of_messages_per_second: input.max_number_of_messages_per_second,
-        approximate_number_of_messages_moved: Some(moved),
-        approximate_number_of_messages_to_move: Some(waiting),
-        failure_reason: None,
-        status: Some("COMPLETED".to_owned()),
-        started_timestamp: now(),
-    };
-    tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(0, task);
-    Ok(StartMessageMoveTaskOutput { task_handle })
-}
-
-fn list(tasks: &Tasks, input: &ListMessageMoveTasksInput) -> ListMessageMoveTasksOutput {
-    let tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let of_queue = tasks.iter().filter(|task| task.source_arn.as_ref() == Some(&input.source_arn));
-    // One unless asked for more.
-    let most = input.max_results.and_then(|most| most.try_into().ok()).unwrap_or(1);
-    ListMessageMoveTasksOutput { results: of_queue.take(most).cloned().collect() }
 }
 
 async fn url(engine: &RustackSqs, arn: &str) -> Result<String, SqsError> {
@@ -135,26 +210,21 @@ async fn waiting(engine: &RustackSqs, queue: &str) -> Result<i64, SqsError> {
     Ok(found.attributes.get(WAITING).and_then(|number| number.parse().ok()).unwrap_or_default())
 }
 
-async fn receive(engine: &RustackSqs, queue: &str) -> Result<Vec<rustack_sqs_model::types::Message>, SqsError> {
+async fn receive(engine: &RustackSqs, queue: &str, most: i32) -> Result<Vec<Message>, SqsError> {
     let input = ReceiveMessageInput {
         queue_url: queue.to_owned(),
-        max_number_of_messages: Some(super::LARGEST_BATCH),
+        max_number_of_messages: Some(most),
         wait_time_seconds: Some(0),
         message_attribute_names: vec!["All".to_owned()],
         ..ReceiveMessageInput::default()
     };
-    Ok(engine.receive_message(input).await?.messages)
+    Ok(large::receive(engine, input).await?.messages)
 }
 
 fn now() -> Option<i64> {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis().try_into().ok()
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, SqsError> {
-    serde_json::from_slice(body).map_err(|error| SqsError::invalid_parameter_value(error.to_string()))
-}
-
-fn answer(output: &impl Serialize) -> Result<Response<SqsResponseBody>, SqsError> {
-    let json = serde_json::to_vec(output).map_err(|error| SqsError::internal_error(error.to_string()))?;
-    Ok(json_response(json, &Uuid::new_v4().to_string()))
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,12 @@
 //! The function behind every test of this crate: `examples/echo.rs`.
 
 use std::env::consts::EXE_SUFFIX;
+use std::time::Duration;
 
 use lambda_host::lambda::Settings;
+
+/// For what is not to come again, and for all waiting: longer than anything here takes, even on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Cargo builds the examples for `cargo test`, beside the tests.
 pub(crate) fn settings() -> Settings {

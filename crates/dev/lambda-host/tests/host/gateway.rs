@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lambda_host::gateway;
 use lambda_host::lambda::{PAYLOAD_LIMIT, Settings};
 use lambda_host::route::Route;
@@ -14,8 +16,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::echo::settings;
+use crate::echo::{PATIENCE, settings};
 
 #[tokio::test]
 async fn a_request_is_an_event_of_format_2() {
@@ -126,18 +129,42 @@ async fn the_authorizers_value_is_in_the_request_context() {
 
 #[test]
 fn the_claims_of_a_bearer_token_count_unverified() {
-    let authorizer = |authorization: &str| {
-        let headers = HeaderMap::from_iter([(AUTHORIZATION, authorization.parse().unwrap())]);
-        gateway::unverified_claims(&headers)
-    };
-    // {"alg":"none"}, {"sub":"1"} and no signature.
     let expected = json!({"jwt": {"claims": {"sub": "1"}, "scopes": null}});
-    assert_eq!(authorizer("Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."), Some(expected));
-    // The last one's claims are the array [].
-    for unreadable in ["", "Basic YTpi", "Bearer eyJzdWIiOiIxIn0", "Bearer a.b.c", "Bearer a.W10.c"] {
+    assert_eq!(authorizer(&bearer(r#"{"sub":"1"}"#)), Some(expected));
+    for unreadable in ["", "Basic YTpi", "Bearer eyJzdWIiOiIxIn0", "Bearer a.b.c", &bearer("[]")] {
         assert_eq!(authorizer(unreadable), None, "{unreadable}");
     }
     assert_eq!(gateway::unverified_claims(&HeaderMap::new()), None);
+}
+
+#[test]
+fn claims_are_texts() {
+    let claims = r#"{
+        "sub": "1511300065921", "exp": 1787996002, "auth_time": 1787992402123, "ratio": 0.5, "email_verified": true,
+        "cognito:groups": ["admin", "support"], "levels": [1, true], "none": [], "nobody": null, "address": {"city": "Oakland"}
+    }"#;
+    let texts = json!({
+        "sub": "1511300065921",
+        "exp": "1787996002",
+        "auth_time": "1787992402123",
+        "ratio": "0.5",
+        "email_verified": "true",
+        "cognito:groups": "[admin support]",
+        "levels": "[1 true]",
+        "none": "[]",
+        "address": r#"{"city":"Oakland"}"#,
+    });
+    assert_eq!(authorizer(&bearer(claims)), Some(json!({"jwt": {"claims": texts, "scopes": null}})));
+}
+
+fn authorizer(authorization: &str) -> Option<Value> {
+    gateway::unverified_claims(&HeaderMap::from_iter([(AUTHORIZATION, authorization.parse().unwrap())]))
+}
+
+/// A token with these claims and no signature.
+fn bearer(claims: &str) -> String {
+    let [header, claims] = [r#"{"alg":"none"}"#, claims].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part));
+    format!("Bearer {header}.{claims}.")
 }
 
 #[tokio::test]
@@ -265,10 +292,45 @@ async fn a_body_may_be_as_large_as_lambda_takes_and_no_larger() {
 }
 
 #[tokio::test]
-async fn an_answer_larger_than_lambda_takes_is_an_internal_server_error() {
+async fn a_body_without_end_is_cut_off() {
     let gateway = Gateway::start().await;
-    let response = gateway.send("POST", "/", &vec![b'x'; PAYLOAD_LIMIT]).await;
-    response.assert_is_the_gateways(500, "Internal Server Error", "an echo of the largest body, with all around it");
+    let mut client = TcpStream::connect(gateway.address).await.unwrap();
+    let head = "POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.write_all(head.as_bytes()).await.unwrap();
+    let (mut answer, mut body) = client.split();
+    let mebibyte = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
+    let send = async {
+        for sent in 0..256 {
+            // The gateway has closed the connection.
+            if body.write_all(mebibyte.as_bytes()).await.is_err() {
+                return sent;
+            }
+        }
+        256
+    };
+    let (mut status, sent) = ([0; 12], send.await);
+    assert!(sent < 256, "it took {sent} MiB");
+    answer.read_exact(&mut status).await.unwrap();
+    assert_eq!(str::from_utf8(&status), Ok("HTTP/1.1 413"));
+    assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
+
+    let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
+    let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("an answer comes");
+    response.assert_is_the_gateways(413, "Request Entity Too Large", "a length that nobody sends");
+}
+
+#[tokio::test]
+async fn a_function_whose_answer_was_refused_is_replaced_before_the_next_request() {
+    let gateway = Gateway::start().await;
+    let mut process = gateway.process().await;
+    let too_large = vec![b'x'; PAYLOAD_LIMIT];
+    for (path, answer) in [("/", too_large.as_slice()), ("/answer", b"not JSON"), ("/", &too_large)] {
+        let response = gateway.send("POST", path, answer).await;
+        response.assert_is_the_gateways(500, "Internal Server Error", path);
+        let next = gateway.process().await;
+        assert_ne!(next, process, "after {path}");
+        process = next;
+    }
 }
 
 #[tokio::test]
@@ -298,6 +360,7 @@ async fn a_binary_that_is_not_there_is_found_at_the_start() {
     let settings = Settings { binary: PathBuf::from("/nowhere/bootstrap"), ..settings() };
     let error = gateway::serve(listener, settings, 1, routes(), |_| None).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    assert!(error.to_string().starts_with("cannot start /nowhere/bootstrap: "), "{error}");
 }
 
 #[tokio::test]
@@ -347,6 +410,14 @@ impl Gateway {
     /// The response when the function connects to this address and waits to be let go.
     async fn meet(&self, there: SocketAddr) -> Response {
         self.send("POST", "/meet", there.to_string().as_bytes()).await
+    }
+
+    /// The process that answers now.
+    async fn process(&self) -> u64 {
+        let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = there.local_addr().unwrap();
+        let (response, ()) = tokio::join!(self.meet(address), async { drop(there.accept().await.unwrap()) });
+        response.json()["process"].as_u64().unwrap()
     }
 
     fn two_meet(&self, there: &TcpListener) -> JoinSet<Response> {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lambda_host::lambda::Settings;
+use lambda_host::lambda::{PAYLOAD_LIMIT, Settings};
 use lambda_host::mapping::Mapping;
 use lambda_host::queues::{self, Queues, Redrive};
 use serde_json::{Value, json};
@@ -14,13 +14,12 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::settings;
+use crate::echo::{PATIENCE, settings};
 
 /// For what is to come again: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
 
-/// For what is not to come again, and for all waiting: longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const MEBIBYTE: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn a_batch_is_an_event_as_lambda_gives_it() {
@@ -280,24 +279,134 @@ async fn dead_letters_are_brought_back_to_the_queue_they_came_from() {
     for _ in 0..5 {
         source.invocation().await.fail().await;
     }
-    let task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
-    // It is there when it would have been received for the sixth time.
-    let moved = async {
-        loop {
-            source.call("StartMessageMoveTask", "", task.clone()).await;
-            let tasks = source.call("ListMessageMoveTasks", "", task.clone()).await;
-            if tasks["Results"][0]["ApproximateNumberOfMessagesMoved"] == 1 {
-                return tasks["Results"][0]["Status"].clone();
-            }
-        }
-    };
-    assert_eq!(timeout(PATIENCE, moved).await.expect("it dies"), "COMPLETED");
+    source.bring_one_back().await;
     let again = source.invocation().await;
     assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 1));
     let record = &again.records()[0];
     assert_eq!(record["md5OfMessageAttributes"], sent["MD5OfMessageAttributes"], "its attributes came with it");
     again.succeed().await;
     source.done(1).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn dead_letters_are_brought_back_at_a_rate() {
+    let source = Source::start(PATIENCE).await;
+    for body in ["a", "b", "c"] {
+        source.call("SendMessage", "events-dlq", json!({"MessageBody": body})).await;
+    }
+    let mut task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
+    for rate in [0, 501] {
+        task["MaxNumberOfMessagesPerSecond"] = json!(rate);
+        let refused = source.refused("StartMessageMoveTask", "", task.clone()).await;
+        assert_eq!(refused["__type"], "InvalidParameterValue", "{refused}");
+    }
+    task["MaxNumberOfMessagesPerSecond"] = json!(2);
+    let started = Instant::now();
+    source.call("StartMessageMoveTask", "", task.clone()).await;
+    let listed = async || source.call("ListMessageMoveTasks", "", task.clone()).await["Results"][0].clone();
+    assert_eq!(listed().await["Status"], "RUNNING");
+    let second = source.refused("StartMessageMoveTask", "", task.clone()).await;
+    assert!(second.to_string().contains("There is already a task running"), "{second}");
+
+    for body in ["a", "b", "c"] {
+        let invocation = source.invocation().await;
+        assert_eq!(invocation.bodies(), [body]);
+        invocation.succeed().await;
+    }
+    assert!(started.elapsed() >= Duration::from_secs(1), "the third comes a second after the first");
+    let completed = async {
+        loop {
+            let task = listed().await;
+            if task["Status"] != "RUNNING" {
+                return task;
+            }
+        }
+    };
+    let task = timeout(PATIENCE, completed).await.expect("it ends");
+    assert_eq!((&task["Status"], &task["ApproximateNumberOfMessagesMoved"]), (&json!("COMPLETED"), &json!(3)));
+}
+
+#[tokio::test]
+async fn a_message_may_have_one_mebibyte_and_no_more() {
+    let source = Source::start(PATIENCE).await;
+    let attribute = |value: &str| json!({"DataType": "String", "StringValue": value});
+    let attributes: Value = (0..10).map(|number| (format!("name-{number}"), attribute("value"))).collect();
+    let body = "ü".repeat((MEBIBYTE - 10 * "name-0Stringvalue".len()) / 2);
+    let message = json!({"MessageBody": body, "MessageAttributes": attributes});
+    // Into the dead-letter queue, so that it is moved too.
+    let sent = source.call("SendMessage", "events-dlq", message.clone()).await;
+    let received =
+        json!({"WaitTimeSeconds": 20, "VisibilityTimeout": 0, "MessageAttributeNames": ["name-1", "name-11"]});
+    let received = source.call("ReceiveMessage", "events-dlq", received).await["Messages"][0].clone();
+    assert!(received["Body"] == body);
+    assert_eq!(received["MD5OfBody"], sent["MD5OfMessageBody"]);
+    assert_eq!(received["MessageAttributes"], json!({"name-1": attribute("value")}));
+    source.bring_one_back().await;
+
+    let invocation = source.invocation().await;
+    let record = &invocation.records()[0];
+    assert!(record["body"] == body);
+    assert_eq!(record["md5OfBody"], sent["MD5OfMessageBody"]);
+    assert_eq!(record["md5OfMessageAttributes"], sent["MD5OfMessageAttributes"]);
+    assert_eq!(record["messageAttributes"].as_object().unwrap().len(), 10);
+    invocation.succeed().await;
+    source.done(1).await;
+    source.assert_is_empty().await;
+
+    let mut larger = message;
+    larger["MessageBody"] = json!(body + "xx");
+    let refused = source.refused("SendMessage", "events", larger).await;
+    let reason = "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.";
+    assert_eq!((&refused["__type"], &refused["message"]), (&json!("InvalidParameterValue"), &json!(reason)));
+    let limit = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["MaximumMessageSize"]})).await;
+    assert_eq!(limit["Attributes"]["MaximumMessageSize"], "1048576");
+}
+
+#[tokio::test]
+async fn the_messages_of_a_batch_may_have_one_mebibyte_and_no_more() {
+    let source = Source::start(PATIENCE).await;
+    let batch = |last: usize| {
+        let entry = |id: &str, length| json!({"Id": id, "MessageBody": "x".repeat(length)});
+        json!({"Entries": [entry("small", 1), entry("large", 600_000), entry("last", last)]})
+    };
+    let rest = MEBIBYTE - 600_001;
+    let sent = source.call("SendMessageBatch", "events-dlq", batch(rest)).await;
+    assert_eq!(sent["Successful"].as_array().unwrap().len(), 3);
+    let received = json!({"WaitTimeSeconds": 20, "MaxNumberOfMessages": 10});
+    let received = source.call("ReceiveMessage", "events-dlq", received).await["Messages"].clone();
+    for (message, (sent, length)) in
+        received.as_array().unwrap().iter().zip(sent["Successful"].as_array().unwrap().iter().zip([1, 600_000, rest]))
+    {
+        assert_eq!(message["Body"].as_str().unwrap().len(), length);
+        assert_eq!((&message["MessageId"], &message["MD5OfBody"]), (&sent["MessageId"], &sent["MD5OfMessageBody"]));
+        assert_eq!(message.get("MessageAttributes"), None);
+    }
+
+    let refused = source.refused("SendMessageBatch", "events", batch(rest + 1)).await;
+    assert_eq!(refused["__type"], "AWS.SimpleQueueService.BatchRequestTooLong", "{refused}");
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_batch_is_no_larger_than_lambda_takes() {
+    let source = Source::start(PATIENCE).await;
+    source.send("first").await;
+    let busy = source.invocation().await;
+    let body = "x".repeat(MEBIBYTE);
+    for _ in 0..7 {
+        source.send(&body).await;
+    }
+    busy.succeed().await;
+    let mut handled = 0;
+    while handled < 7 {
+        let invocation = source.invocation().await;
+        assert!(invocation.event().to_string().len() <= PAYLOAD_LIMIT);
+        handled += invocation.records().len();
+        invocation.succeed().await;
+    }
+    assert_eq!(handled, 7);
+    source.done(8).await;
     source.assert_is_empty().await;
 }
 
@@ -378,6 +487,21 @@ impl Source {
         Invocation { told: serde_json::from_slice(&told).unwrap(), stream }
     }
 
+    /// Brings one dead letter back, when it is there and visible.
+    async fn bring_one_back(&self) {
+        let task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
+        let moved = async {
+            loop {
+                self.call("StartMessageMoveTask", "", task.clone()).await;
+                let tasks = self.call("ListMessageMoveTasks", "", task.clone()).await;
+                if tasks["Results"][0]["ApproximateNumberOfMessagesMoved"] == 1 {
+                    return tasks["Results"][0]["Status"].clone();
+                }
+            }
+        };
+        assert_eq!(timeout(PATIENCE, moved).await.expect("it dies"), "COMPLETED");
+    }
+
     async fn done(&self, messages: u64) {
         timeout(PATIENCE, self.mapping.done(messages)).await.expect("the messages are deleted");
     }
@@ -392,7 +516,20 @@ impl Source {
     }
 
     /// One request to the SQS API, in its JSON protocol.
-    async fn call(&self, operation: &str, queue: &str, mut request: Value) -> Value {
+    async fn call(&self, operation: &str, queue: &str, request: Value) -> Value {
+        let (status, answer) = self.exchange(operation, queue, request).await;
+        assert_eq!(status, 200, "{operation}: {answer}");
+        answer
+    }
+
+    /// One that SQS refuses.
+    async fn refused(&self, operation: &str, queue: &str, request: Value) -> Value {
+        let (status, answer) = self.exchange(operation, queue, request).await;
+        assert_eq!(status, 400, "{operation}: {answer}");
+        answer
+    }
+
+    async fn exchange(&self, operation: &str, queue: &str, mut request: Value) -> (u16, Value) {
         request["QueueUrl"] = json!(format!("http://{}/000000000000/{queue}", self.api));
         let request = request.to_string();
         let head = format!(
@@ -405,8 +542,8 @@ impl Source {
         let mut response = String::new();
         timeout(PATIENCE, stream.read_to_string(&mut response)).await.expect("an answer comes").unwrap();
         let (head, body) = response.split_once("\r\n\r\n").expect("a response has a head");
-        assert!(head.starts_with("HTTP/1.1 200 "), "{response}");
-        serde_json::from_str(body).unwrap()
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap())
     }
 }
 
