@@ -18,8 +18,8 @@ pub fn log_as_json(ours: &[&str]) {
         std::env::var("AWS_LAMBDA_LOG_LEVEL").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::INFO);
     let targets = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
-        // It repeats the error that a handler returned, without the request's id: handlers log their own. Of a panic it shows
-        // nothing, whose message is on standard error.
+        // It repeats the error that a handler returned, without the request's id: handlers log their own. Of a panic it only
+        // says that there was one: the panic's message is on standard error.
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
         .with_targets(ours.iter().map(|target| (*target, level)));
     let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);

@@ -1,8 +1,6 @@
 //! The envelope: a Tram message, perhaps inside an SNS notification or an EventBridge event.
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::id::TextOrNumber;
@@ -55,7 +53,7 @@ impl Message {
         Self::unwrap(detail.get(), envelopes + 1)
     }
 
-    fn from_parts(headers: &Headers, payload: String) -> Result<Self, Malformed> {
+    fn from_parts(headers: &Headers<'_>, payload: String) -> Result<Self, Malformed> {
         let event_type: EventType = needed("event-type", headers.event_type.as_ref())?.parse()?;
         let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_ref())?;
         if !event_type.aggregate().is_named(aggregate) {
@@ -64,9 +62,9 @@ impl Message {
         let aggregate_id = needed("event-aggregate-id", headers.aggregate_id.as_ref())?;
         let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
         let id = header("ID", EventId::parse(needed("ID", headers.id.as_ref())?))?;
-        let date = headers.date.as_ref().and_then(Value::as_str);
         // A date that cannot be read says nothing against the id.
-        if let Some(date) = date.and_then(|date| Timestamp::parse_http_date(date).ok())
+        let date = headers.date.and_then(|date| serde_json::from_str::<String>(date.get()).ok());
+        if let Some(date) = date.and_then(|date| Timestamp::parse_http_date(&date).ok())
             && date.as_millis().abs_diff(id.time().as_millis()) > MAX_DIFFERENCE
         {
             return Err(Malformed::Date);
@@ -111,7 +109,7 @@ struct Outer<'a> {
 }
 
 #[derive(Deserialize)]
-struct Headers {
+struct Headers<'a> {
     #[serde(rename = "ID")]
     id: Option<HeaderText>,
     #[serde(rename = "event-type")]
@@ -120,8 +118,8 @@ struct Headers {
     aggregate_type: Option<HeaderText>,
     #[serde(rename = "event-aggregate-id")]
     aggregate_id: Option<HeaderText>,
-    #[serde(rename = "DATE")]
-    date: Option<Value>,
+    #[serde(borrow, rename = "DATE")]
+    date: Option<&'a RawValue>,
 }
 
 /// Tram's headers are texts; an id that is a number is let pass.
@@ -141,6 +139,6 @@ fn header<T>(header: &'static str, parsed: Result<T, Invalid>) -> Result<T, Malf
     parsed.map_err(|source| Malformed::Header { header, source })
 }
 
-fn read_member<T: DeserializeOwned>(name: &str, json: &RawValue) -> Result<T, Malformed> {
+fn read_member<'a, T: Deserialize<'a>>(name: &str, json: &'a RawValue) -> Result<T, Malformed> {
     read_json(json.get()).map_err(|fault| Malformed::Body(fault.within(name)))
 }
