@@ -316,8 +316,11 @@ class Template(unittest.TestCase):
             functions = stack.of_type("AWS::Lambda::Function")
             for name, function in functions.items():
                 with self.subTest(name):
-                    self.assertEqual("ftgo-order-history", function["Environment"]["Variables"]["METRICS_NAMESPACE"])
+                    variables = function["Environment"]["Variables"]
+                    self.assertEqual("ftgo-order-history", variables["METRICS_NAMESPACE"])
+                    self.assertEqual("<OrderHistory>", variables["ORDER_HISTORY_TABLE"])
                     if name != "QueryApi":
+                        self.assertEqual("<Idempotency>", variables["IDEMPOTENCY_TABLE"])
                         self.assertEqual(memory, int(function["MemorySize"]))
             for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
                 with self.subTest(name):
