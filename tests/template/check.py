@@ -465,7 +465,7 @@ class Template(unittest.TestCase):
     def test_a_first_try_needs_no_issuer(self):
         stack = Expanded(UserPool="true", JwtIssuer="", JwtAudience="")
         for made, issuer, audience in [
-            (stack, "<Users.ProviderURL>", ["<UsersClient>"]),
+            (stack, "https://cognito-idp.eu-west-1.amazonaws.com/<Users>", ["<UsersClient>"]),
             (DEVELOPMENT, "https://issuer.example", ["ftgo"]),
         ]:
             jwt = made.of_type("AWS::ApiGatewayV2::Authorizer")["JwtAuthorizer"]["JwtConfiguration"]
