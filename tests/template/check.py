@@ -316,8 +316,11 @@ class Template(unittest.TestCase):
             functions = stack.of_type("AWS::Lambda::Function")
             for name, function in functions.items():
                 with self.subTest(name):
-                    self.assertEqual("ftgo-order-history", function["Environment"]["Variables"]["METRICS_NAMESPACE"])
+                    variables = function["Environment"]["Variables"]
+                    self.assertEqual("ftgo-order-history", variables["METRICS_NAMESPACE"])
+                    self.assertEqual("<OrderHistory>", variables["ORDER_HISTORY_TABLE"])
                     if name != "QueryApi":
+                        self.assertEqual("<Idempotency>", variables["IDEMPOTENCY_TABLE"])
                         self.assertEqual(memory, int(function["MemorySize"]))
             for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
                 with self.subTest(name):
@@ -462,7 +465,7 @@ class Template(unittest.TestCase):
     def test_a_first_try_needs_no_issuer(self):
         stack = Expanded(UserPool="true", JwtIssuer="", JwtAudience="")
         for made, issuer, audience in [
-            (stack, "<Users.ProviderURL>", ["<UsersClient>"]),
+            (stack, "https://cognito-idp.eu-west-1.amazonaws.com/<Users>", ["<UsersClient>"]),
             (DEVELOPMENT, "https://issuer.example", ["ftgo"]),
         ]:
             jwt = made.of_type("AWS::ApiGatewayV2::Authorizer")["JwtAuthorizer"]["JwtConfiguration"]
