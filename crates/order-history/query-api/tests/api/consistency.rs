@@ -189,8 +189,7 @@ async fn nobody_waits_for_an_event_that_cannot_be_on_its_way() {
         ("of a minute later still", id(NOW + 60_001), false),
         ("of 28 days ago", id(NOW - 28 * DAY), true),
         ("older than any message", id(NOW - 28 * DAY - 1), false),
-        ("of no time at all", "ffffffffffffffff-ffffffffffffffff".to_owned(), false),
-        ("of tomorrow, as a ULID", "01ZZZZZZZZZZZZZZZZZZZZZZZZ".to_owned(), false),
+        ("of 2099", "000003b8b5daf000-0000000000000001".to_owned(), false),
     ] {
         let looks = looks(&world, max_wait, &event_id).await;
         assert_eq!(looks > 1, waits, "an event {what}: {looks} looks");
