@@ -19,7 +19,6 @@ from pathlib import Path
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-
 from stage import EVENT_TYPES, ROOT, Local, chosen_function
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import samcli
 from docker.errors import ImageNotFound
-
 from invoke import ARCHITECTURE, BASE_IMAGE, IMAGE, ROOT, engine, pull_options
 
 BRIDGE = Path("/sys/class/net/docker0")
