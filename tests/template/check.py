@@ -167,7 +167,9 @@ class Template(unittest.TestCase):
             functions = stack.of_type("AWS::Lambda::Function")
             for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
                 with self.subTest(f"{name} with a window of {window}"):
-                    event_type = name.removeprefix("Mapping")
+                    # SAM's name of it, for else a stack that is deployed already could not be updated.
+                    event_type = name.removeprefix("Handler").removesuffix("Queue")
+                    self.assertEqual(f"Handler{event_type}Queue", name)
                     self.assertEqual(f"<Queue{event_type}.Arn>", mapping["EventSourceArn"])
                     self.assertEqual(f"<Handler{event_type}Aliaslive>", mapping["FunctionName"])
                     self.assertEqual(window, mapping["MaximumBatchingWindowInSeconds"])

@@ -13,7 +13,7 @@ use crate::{Invalid, Timestamp};
 /// as the fixed-width Eventuate text, so that text order is number order: DynamoDB compares the texts.
 ///
 /// An id holds a time between 2001 and 2100. Another number would sort above or below all real ids, and keep later events out
-/// of what it wrote (docs/adr/0008).
+/// of what it wrote (docs/adr/0009).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
     // In front, because ids sort by it.

@@ -17,7 +17,7 @@ pub struct Config {
     pub order_history_index: String,
     /// Who may see what.
     pub authorization: Authorization,
-    /// The most orders that one request reads to fill a filtered page.
+    /// The most orders that one request reads to fill a page.
     pub read_budget: usize,
     /// The longest that a request may wait for an event, whatever it prefers; at most ten seconds.
     pub max_wait: Duration,
