@@ -103,6 +103,15 @@ async fn ctrl_c_ends_all_of_it_without_a_word() {
     assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
 }
 
+#[tokio::test]
+async fn every_event_is_logged_if_asked_for() {
+    let data = DataDir::new();
+    let mut system = command(data.path());
+    system.env("LOG_LEVEL", "DEBUG").stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let _system = system.spawn().unwrap();
+    it_is_time(|| lines(data.path()).iter().any(|line| line["level"] == "DEBUG" && line["outcome"] == "applied")).await;
+}
+
 /// The process is killed when so many of the demo's events have been projected, or at its very start.
 #[tokio::test]
 async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
@@ -169,14 +178,17 @@ async fn demo(system: &System<Local>) -> Vec<Answer> {
     shown
 }
 
-/// How many events have been projected, by the functions' logs. Their last lines may not be whole yet.
+/// How many events have been projected, by the functions' logs.
 fn projected(data: &Path) -> u64 {
+    let counts = ["Applied", "Late", "Duplicate"];
+    lines(data).iter().flat_map(|line| counts.map(|count| line[count].as_u64())).flatten().sum()
+}
+
+/// The lines of the functions' logs, without those that are not whole yet.
+fn lines(data: &Path) -> Vec<Value> {
     let logs = fs::read_dir(data.join("logs")).into_iter().flatten();
     let logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
-    let lines: Vec<Value> =
-        logs.flat_map(|log| log.lines().flat_map(serde_json::from_str).collect::<Vec<_>>()).collect();
-    let counts = lines.iter().flat_map(|line| ["Applied", "Late", "Duplicate"].map(|count| line[count].as_u64()));
-    counts.flatten().sum()
+    logs.flat_map(|log| log.lines().flat_map(serde_json::from_str).collect::<Vec<_>>()).collect()
 }
 
 #[tokio::test]
