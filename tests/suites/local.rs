@@ -12,6 +12,7 @@ use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
 use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
 use order_events::EventType;
+use serde_json::Value;
 use tokio::time::timeout;
 
 scenarios!(start);
@@ -95,11 +96,20 @@ async fn ctrl_c_ends_all_of_it_without_a_word() {
     let mut system = command(data.path());
     let system =
         system.process_group(0).kill_on_drop(true).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    it_is_time(|| lines(data.path(), "outcome") > 0).await;
+    it_is_time(|| projected(data.path()) > 0).await;
     // A terminal sends it to all processes of the group.
     kill("-INT", &format!("-{}", system.id().unwrap())).await;
     let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("it ends").unwrap();
     assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
+}
+
+#[tokio::test]
+async fn every_event_is_logged_if_asked_for() {
+    let data = DataDir::new();
+    let mut system = command(data.path());
+    system.env("LOG_LEVEL", "DEBUG").stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let _system = system.spawn().unwrap();
+    it_is_time(|| lines(data.path()).iter().any(|line| line["level"] == "DEBUG" && line["outcome"] == "applied")).await;
 }
 
 /// The process is killed when so many of the demo's events have been projected, or at its very start.
@@ -107,8 +117,8 @@ async fn ctrl_c_ends_all_of_it_without_a_word() {
 async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
     let is_begun = |data: &Path| data.join("dynamodb.sqlite").exists();
     interrupted(is_begun).await;
-    for projected in [1, 4, 8] {
-        interrupted(|data| lines(data, "outcome") >= projected).await;
+    for events in [1, 4, 8] {
+        interrupted(|data| projected(data) >= events).await;
     }
 }
 
@@ -131,7 +141,7 @@ async fn interrupted(is_time: impl Fn(&Path) -> bool) {
 
     // What is finished is not published again.
     let system = start_with_demo_on(system.stop().await).await;
-    assert_eq!(lines(system.data(), "outcome"), 0);
+    assert_eq!(projected(system.data()), 0);
     assert_eq!(demo(&system).await, expected);
 }
 
@@ -168,11 +178,17 @@ async fn demo(system: &System<Local>) -> Vec<Answer> {
     shown
 }
 
-/// How many lines of the functions' logs have this in them.
-fn lines(data: &Path, text: &str) -> usize {
+/// How many events have been projected, by the functions' logs.
+fn projected(data: &Path) -> u64 {
+    let counts = ["Applied", "Late", "Duplicate"];
+    lines(data).iter().flat_map(|line| counts.map(|count| line[count].as_u64())).flatten().sum()
+}
+
+/// The lines of the functions' logs, without those that are not whole yet.
+fn lines(data: &Path) -> Vec<Value> {
     let logs = fs::read_dir(data.join("logs")).into_iter().flatten();
     let logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
-    logs.map(|log| log.lines().filter(|line| line.contains(text)).count()).sum()
+    logs.flat_map(|log| log.lines().flat_map(serde_json::from_str).collect::<Vec<_>>()).collect()
 }
 
 #[tokio::test]

@@ -356,11 +356,30 @@ class Template(unittest.TestCase):
                 self.assertIn("RetentionInDays", log_group)
                 self.assertEqual(f"/aws/lambda/{function['FunctionName']}", log_group["LogGroupName"])
                 self.assertEqual("JSON", function["LoggingConfig"]["LogFormat"])
-                self.assertEqual("INFO", function["LoggingConfig"]["ApplicationLogLevel"])
-                finer = EVERYTHING.of_type("AWS::Lambda::Function")[name]["LoggingConfig"]
-                self.assertEqual("DEBUG", finer["ApplicationLogLevel"])
                 self.assertEqual(["arm64"], function["Architectures"])
                 self.assertEqual("provided.al2023", function["Runtime"])
+
+    # https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+    def test_the_functions_filter_their_lines_and_lambda_drops_none(self):
+        for level in ["DEBUG", "INFO", "WARN", "ERROR"]:
+            self.assertIn(level, SOURCE["Parameters"]["LogLevel"]["AllowedValues"])
+            for name, function in properties(Expanded(LogLevel=level), "AWS::Lambda::Function"):
+                with self.subTest(level + name):
+                    self.assertEqual(level, function["Environment"]["Variables"]["LOG_LEVEL"])
+                    self.assertEqual("TRACE", function["LoggingConfig"]["ApplicationLogLevel"])
+                    self.assertEqual("WARN", function["LoggingConfig"]["SystemLogLevel"])
+        for name, function in properties(DEVELOPMENT, "AWS::Lambda::Function"):
+            with self.subTest(name):
+                self.assertEqual("INFO", function["Environment"]["Variables"]["LOG_LEVEL"])
+
+    def test_the_dashboard_shows_a_count_that_was_not_published_as_zero(self):
+        (dashboard,) = DEVELOPMENT.of_type("AWS::CloudWatch::Dashboard").values()
+        counts = re.findall(r'"expression": "([^\n]*MetricName=[^\n]*\'Sum\', 60\)[^"]*)"', dashboard["DashboardBody"])
+        ours = [count for count in counts if "EventType}" in count]
+        self.assertEqual(6, len(ours))
+        for count in ours:
+            with self.subTest(count):
+                self.assertRegex(count, r"^(SUM\()?FILL\(SEARCH\([^)]*\), 0\)\)?$")
 
     def test_tables_are_kept_in_production_and_go_with_the_stack_elsewhere(self):
         for stack, policy, is_protected in [(DEVELOPMENT, "Delete", False), (PRODUCTION, "Retain", True)]:

@@ -37,6 +37,8 @@ pub struct Config {
     pub sqs_port: u16,
     /// When a message that failed comes again. It is shorter than in production, where nobody sits and waits for it.
     pub visibility_timeout: Duration,
+    /// What the functions log at least, if not what the template says.
+    pub log_level: Option<String>,
     /// Where the data is kept.
     pub data_dir: PathBuf,
     /// Where the binaries are.
@@ -137,14 +139,15 @@ impl Authorization {
 }
 
 impl Config {
-    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `VISIBILITY_TIMEOUT`, `DATA_DIR`, `DEMO`,
-    /// `AUTHORIZATION`.
+    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `VISIBILITY_TIMEOUT`, `LOG_LEVEL`, `DATA_DIR`,
+    /// `DEMO`, `AUTHORIZATION`.
     pub fn from_env(binaries: PathBuf) -> Result<Self, StartError> {
         Ok(Self {
             http_port: port("HTTP_PORT", 3_000)?,
             dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
             sqs_port: port("SQS_PORT", 9_324)?,
             visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
+            log_level: std::env::var("LOG_LEVEL").ok().filter(|level| !level.is_empty()),
             data_dir: std::env::var_os("DATA_DIR")
                 .filter(|folder| !folder.is_empty())
                 .map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
@@ -340,7 +343,8 @@ impl Config {
             ("AWS_ACCESS_KEY_ID", "local"),
             ("AWS_SECRET_ACCESS_KEY", "local"),
         ];
-        let ours = ours.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let log_level = self.log_level.as_deref().map(|level| ("LOG_LEVEL", level));
+        let ours = ours.into_iter().chain(log_level).map(|(name, value)| (name.to_owned(), value.to_owned()));
         Ok(Settings {
             name: function.name.clone(),
             handler: function.handler.clone(),

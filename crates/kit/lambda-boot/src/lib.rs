@@ -3,11 +3,11 @@
 mod clock;
 mod dynamodb;
 mod environment;
+mod line;
 mod logging;
-mod metrics;
 
 pub use clock::Clock;
 pub use dynamodb::{ConnectError, dynamodb};
 pub use environment::{Environment, Missing};
-pub use logging::{cut, log_as_json, with_causes};
-pub use metrics::MetricLine;
+pub use line::Line;
+pub use logging::{cut, is_logged, log_as_json, with_causes};

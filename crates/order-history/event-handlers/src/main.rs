@@ -11,8 +11,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    log_as_json(&["event_handler", "event_handlers"]);
-    let projector = &connect(&Environment::of_process()).unwrap_or_else(|error| {
+    let environment = Environment::of_process();
+    log_as_json(&environment, &["event_handler", "event_handlers"]);
+    let projector = &connect(&environment).unwrap_or_else(|error| {
         tracing::error!(error = with_causes(&*error), "cannot start");
         std::process::exit(1);
     });

@@ -1,12 +1,12 @@
-//! What became of a batch: a log line for each message, the metrics, and the answer to the queue.
+//! What became of a batch: a log line for the batch and for each failure, and the answer to the queue.
 
 use std::collections::BTreeSet;
 
 use aws_lambda_events::event::sqs::SqsBatchResponse;
-use lambda_boot::{Clock, cut, with_causes};
+use lambda_boot::{Clock, Line, cut, is_logged, with_causes};
 use order_events::{Event, EventType, Timestamp};
 use order_store::Applied;
-use tracing::field::display;
+use tracing::Level;
 
 use crate::metrics::Tally;
 use crate::outcome::Outcome;
@@ -51,21 +51,17 @@ impl<'a> Report<'a> {
     /// Notes the outcome of one message; `event` is what could be read of it.
     pub(crate) fn note(&mut self, message_id: &str, event: Option<&Event>, outcome: &Outcome) {
         self.messages += 1;
-        // The answer needs the whole id.
-        let (request_id, whole_id, message_id) = (self.request_id, message_id, cut(message_id));
-        let event_id = event.map(|event| display(event.id));
-        let order_id = event.map(|event| display(event.order_id()));
         match outcome {
             Outcome::Stored(applied) => {
                 let lag_ms = event.map(|event| self.now().as_millis() - event.at().as_millis());
-                let outcome = self.tally.note_stored(*applied, lag_ms);
-                tracing::info!(request_id, message_id, event_id, order_id, outcome, lag_ms, "projected");
+                let outcome = self.tally.note_stored(*applied, event.map(|event| event.id), lag_ms);
+                self.log_detail(message_id, event, outcome, lag_ms);
             }
             Outcome::InProgress => {
-                self.tally.in_progress += 1;
-                self.response.add_failure(whole_id);
-                let outcome = "in_progress";
-                tracing::info!(request_id, message_id, event_id, order_id, outcome, "left for later");
+                self.tally.note_in_progress(event.map(|event| event.id));
+                // The answer needs the whole id, here and below.
+                self.response.add_failure(message_id);
+                self.log_detail(message_id, event, "in_progress", None);
             }
             Outcome::Failed(failure) => {
                 match failure {
@@ -75,12 +71,12 @@ impl<'a> Report<'a> {
                     }
                 }
                 self.reasons.insert(failure.code());
-                self.response.add_failure(whole_id);
+                self.response.add_failure(message_id);
                 tracing::error!(
-                    request_id,
-                    message_id,
-                    event_id,
-                    order_id,
+                    request_id = self.request_id,
+                    message_id = cut(message_id),
+                    event_id = event.map(|event| display(event.id)),
+                    order_id = event.map(|event| display(event.order_id())),
                     outcome = "failed",
                     reason = failure.code(),
                     retryable = failure.is_retryable(),
@@ -91,11 +87,27 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints the metrics and returns the answer.
+    /// A line for one message that did not fail.
+    fn log_detail(&self, message_id: &str, event: Option<&Event>, outcome: &str, lag_ms: Option<i64>) {
+        if !is_logged(Level::DEBUG) {
+            return;
+        }
+        let line = Line::new(Level::DEBUG, self.clock.now())
+            .with("message", "message processed")
+            .with("request_id", self.request_id)
+            .with("message_id", cut(message_id))
+            .with("event_id", event.map(|event| event.id.to_string()))
+            .with("order_id", event.map(|event| event.order_id().to_string()))
+            .with("outcome", outcome)
+            .with("lag_ms", lag_ms);
+        println!("{line}");
+    }
+
+    /// Prints the batch's line and returns the answer.
     ///
     /// A message that another invocation is processing has not failed: a batch of only such messages is no error.
     pub(crate) fn close(self, metrics_namespace: &str) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, metrics_namespace, self.clock.now()) {
+        for line in self.tally.lines(self.event_type, self.request_id, metrics_namespace, self.clock.now()) {
             println!("{line}");
         }
         let all_came_back = self.response.batch_item_failures.len() == self.messages;

@@ -18,7 +18,7 @@ pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
     let tracking = format!("{}{}", event_type.aggregate(), event.aggregate_id);
     let mut pieces = vec![Piece::Mark { attribute: tracking.into(), by: by.clone() }];
     if event_type.record() == Record::Timeline {
-        pieces.push(element(TIMELINE, &TimelineEntry { event_id: event.id, event_type, at: event.at() }));
+        pieces.push(element(TIMELINE, &TimelineEntry::new(event.id, event_type)));
     }
     pieces.extend(facets_and_revision(event, &by)?);
     Ok(Effect { key: event.order_id().to_string(), pieces })

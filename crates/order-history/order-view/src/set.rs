@@ -6,7 +6,7 @@ use order_events::payload::RevisedLineItem;
 use order_events::{EventId, EventType, Timestamp};
 use serde::Serialize;
 
-// Stored as text `<eventId> <EventType> <time>`.
+// Stored as text `<eventId> <EventType>`. What is written with every event should be short: an item pays for each kilobyte.
 /// Something that happened to the order. Entries sort by event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,16 +32,22 @@ pub struct Revision {
 
 impl fmt::Display for TimelineEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.event_id, self.event_type, self.at)
+        write!(f, "{} {}", self.event_id, self.event_type)
     }
 }
 
 impl TimelineEntry {
-    /// Reads the stored text.
+    /// The entry of an event. When it happened is in its id.
+    pub(crate) fn new(event_id: EventId, event_type: EventType) -> Self {
+        Self { event_id, event_type, at: event_id.time() }
+    }
+
+    /// Reads the stored text. Older versions stored the time as well (docs/adr/0010): it says what the id says, so the texts of both
+    /// forms are the same entry.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ');
-        let (event_id, event_type, at) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Self { event_id: event_id.parse().ok()?, event_type: event_type.parse().ok()?, at: at.parse().ok()? })
+        let (event_id, event_type) = (parts.next()?, parts.next()?);
+        Some(Self::new(event_id.parse().ok()?, event_type.parse().ok()?))
     }
 }
 

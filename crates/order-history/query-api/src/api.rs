@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use lambda_boot::{Clock, MetricLine, with_causes};
+use lambda_boot::{Clock, Line, is_logged, with_causes};
 use order_store::{HistoryQuery, OrderStore, Page};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
+use tracing::Level;
 
 use crate::caller::Caller;
 use crate::config::Config;
@@ -37,6 +38,9 @@ const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// How long before the invocation's deadline the answer is given up, so that 503 is our answer and not Lambda's timeout.
 const RESPONSE_TIME: Duration = Duration::from_millis(500);
+
+/// An answer that took so long is logged: the alarm `SlowAnswers` of `template.yaml` begins at three seconds.
+const SLOW: Duration = Duration::from_secs(1);
 
 const JSON: &str = "application/json";
 
@@ -93,7 +97,7 @@ impl Api {
     pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
-        let (request_id, method) = (request.id(), request.method());
+        let (request_id, method, begun) = (request.id(), request.method(), Instant::now());
         let answer = timeout_at(self.before(deadline, RESPONSE_TIME), self.answer(&request, resource, deadline)).await;
         let answer = answer.unwrap_or_else(|_| Err(Cause::OutOfTime.into()));
         let response = answer.unwrap_or_else(|problem| {
@@ -103,9 +107,17 @@ impl Api {
             problem.respond(request_id)
         });
         let response = if method == "HEAD" { response.without_body() } else { response };
-        tracing::info!(request_id, method, route, status = response.status_code, "answered");
-        if response.status_code >= 500 {
-            self.count_server_error();
+        let (status, took) = (response.status_code, begun.elapsed());
+        if status >= 500 {
+            self.count_server_error(request_id);
+        }
+        // API Gateway's access log has a line for every request, with its id, route, status and latency.
+        if took >= SLOW {
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(request_id, method, route, status, took_ms, "slow answer");
+        } else if is_logged(Level::DEBUG) {
+            let line = Line::new(Level::DEBUG, self.clock.now()).with("request_id", request_id).with("method", method);
+            println!("{}", line.with("route", route).with("status", status).with("message", "answered"));
         }
         response
     }
@@ -226,10 +238,11 @@ impl Api {
     }
 
     /// Counts an answer with 5xx by version: a rollout is taken back if the new version has too many.
-    fn count_server_error(&self) {
+    fn count_server_error(&self, request_id: &str) {
         let dimensions = [("Function", "query-api"), ("Version", self.function_version.as_str())];
-        let line = MetricLine::new(&dimensions).metric("ServerErrors", "Count", 1);
-        println!("{}", line.into_text(&self.metrics_namespace, self.clock.now()));
+        let line = Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &dimensions);
+        let line = line.count("ServerErrors", 1).with("message", "server error").with("request_id", request_id);
+        println!("{line}");
     }
 
     /// Tells the operator what of the orders shown this version cannot read.
@@ -237,12 +250,14 @@ impl Api {
         for order in orders.into_iter().filter(|order| !order.unreadable.is_empty()) {
             let attributes: Vec<_> = order.unreadable.iter().map(|unreadable| unreadable.attribute.as_str()).collect();
             let (order_id, attributes) = (order.order_id.as_str(), attributes.join(", "));
-            tracing::warn!(request_id, order_id, attributes, "attributes left out: this version cannot read them");
-            let line = MetricLine::new(&[("Function", "query-api")])
-                .metric("UnreadableAttributes", "Count", order.unreadable.len())
+            let line = Line::new(Level::WARN, self.clock.now())
+                .in_namespace(&self.metrics_namespace, &[("Function", "query-api")])
+                .count("UnreadableAttributes", order.unreadable.len())
+                .with("message", "attributes left out: this version cannot read them")
+                .with("request_id", request_id)
                 .with("order_id", order_id)
                 .with("attributes", attributes);
-            println!("{}", line.into_text(&self.metrics_namespace, self.clock.now()));
+            println!("{line}");
         }
     }
 

@@ -12,8 +12,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    log_as_json(&["query_api"]);
-    let api = &connect(&Environment::of_process()).unwrap_or_else(|error| {
+    let environment = Environment::of_process();
+    log_as_json(&environment, &["query_api"]);
+    let api = &connect(&environment).unwrap_or_else(|error| {
         tracing::error!(error = with_causes(&*error), "cannot start");
         std::process::exit(1);
     });

@@ -10,7 +10,7 @@ use lambda_host::lambda::{Function, InvokeError, Settings};
 use order_events::{Event, EventType, Message};
 use order_store::OrderStore;
 use order_view::fold;
-use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, sample};
+use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -167,33 +167,137 @@ async fn an_event_of_a_clock_that_is_ahead_has_no_negative_lag_and_is_counted() 
 }
 
 #[tokio::test]
-async fn every_line_is_json_with_ids_and_outcome_metrics_and_no_customer_data() {
+async fn the_line_of_a_batch_has_ids_counts_and_metrics_and_no_customer_data() {
     let account = Account::create().await;
     let function = account.function("OrderCreated").await;
     function.invoke(sample("failure-mixed-batch")).await.unwrap();
 
     let log = log_of(function).await;
-    let projected = log.iter().find(|line| line["outcome"] == "applied").unwrap();
-    for field in ["request_id", "message_id", "event_id", "order_id", "lag_ms", "timestamp", "level"] {
-        assert!(!projected[field].is_null(), "no {field} in {projected}");
+    let failures = log.iter().filter(|line| line["level"] == "ERROR").count();
+    assert_eq!((log.len(), failures), (4, 3), "one line for each failure, one for the batch: {log:?}");
+    let batch = batch_line(&log);
+    for field in ["request_id", "timestamp", "level", "message", "slowest_ms"] {
+        assert!(!batch[field].is_null(), "no {field} in {batch}");
     }
-    let metrics = log.iter().find(|line| line["_aws"].is_object()).unwrap();
-    assert_eq!(metrics["EventType"], "OrderCreated");
-    assert_eq!(metrics["Applied"], 2);
-    assert_eq!(metrics["Duplicate"], 1, "the same event twice in the batch");
-    assert_eq!(metrics["Malformed"], 2);
-    assert_eq!(metrics["Failed"], 1);
-    assert_eq!(metrics["ProjectionLag"].as_array().unwrap().len(), 2);
-    let declared = &metrics["_aws"]["CloudWatchMetrics"][0];
-    assert_eq!(declared["Namespace"], "FtgoOrderHistory");
-    for metric in declared["Metrics"].as_array().unwrap() {
-        let name = metric["Name"].as_str().unwrap();
-        assert!(!metrics[name].is_null(), "{name} is declared but has no value");
-    }
+    assert_eq!(batch["request_id"], log[0]["request_id"]);
+    assert_eq!(batch["EventType"], "OrderCreated");
+    assert_eq!(batch["Applied"], 2);
+    assert_eq!(batch["Duplicate"], 1, "the same event twice in the batch");
+    assert_eq!(batch["Malformed"], 2);
+    assert_eq!(batch["Failed"], 1);
+    assert_eq!(batch["ProjectionLag"].as_array().unwrap().len(), 2);
+    assert_eq!(batch["_aws"]["CloudWatchMetrics"][0]["Namespace"], "FtgoOrderHistory");
+    assert_eq!(declared(batch), ["Applied", "Duplicate", "Malformed", "Failed", "ProjectionLag"]);
 
     let text = serde_json::to_string_pretty(&log).unwrap();
     for private in ["Ajanta", "Vindaloo", "9 Amazing View", "1511300065921", "9.95"] {
         assert!(!text.contains(private), "{private} is in the log:\n{text}");
+    }
+}
+
+/// Every metric that is published costs $0.30 a month, whatever its value.
+#[tokio::test]
+async fn a_count_of_zero_is_not_published() {
+    let account = Account::create().await;
+    let function = account.function("OrderCreated").await;
+    let fresh = fresh_orders(1);
+    function.invoke(batch(&fresh)).await.unwrap();
+    function.invoke(batch(&fresh)).await.unwrap();
+    function.invoke(json!({"Records": []})).await.unwrap();
+
+    let log = log_of(function).await;
+    assert_eq!(log.len(), 2, "an empty batch has nothing to publish");
+    assert_eq!(declared(&log[0]), ["Applied", "ProjectionLag"]);
+    assert_eq!(declared(&log[1]), ["Duplicate"]);
+    for line in &log {
+        for absent in ["Late", "InProgress", "Malformed", "Failed", "ClockAhead"] {
+            assert_eq!(line.get(absent), None, "{line}");
+        }
+    }
+}
+
+/// Logs cost $0.50 a gigabyte: 60 bytes are $0.03 for a million events.
+#[tokio::test]
+async fn a_full_batch_of_fresh_events_logs_at_most_60_bytes_for_each() {
+    let account = Account::create().await;
+    // As `template.yaml` calls it; the longest name of an event type has 16 characters more.
+    let function = account.function_with("OrderCreated", &[("METRICS_NAMESPACE", "ftgo-order-history")]).await;
+    let events = fresh_orders(10);
+    function.invoke(batch(&events)).await.unwrap();
+
+    let lines = function.stop().await.unwrap();
+    // With the ends of the lines.
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
+    println!("{} bytes for each of {} events: {lines:?}", bytes / events.len(), events.len());
+    let line: Value = serde_json::from_str(&lines[0]).unwrap();
+    assert_eq!(line["request_id"].as_str().unwrap().len(), 36, "as long as Lambda's");
+    assert_eq!(line["Applied"], 10);
+    assert!(bytes <= 60 * events.len(), "{bytes} bytes: {lines:?}");
+}
+
+/// An operator searches the log for an order whose events came late, or were left to another invocation.
+#[tokio::test]
+async fn the_line_of_a_batch_names_at_most_five_late_events() {
+    let account = Account::create().await;
+    let created = fresh_orders(6);
+    let authorized: Vec<_> = created.iter().map(authorized_after).collect();
+    account.function("OrderAuthorized").await.invoke(batch(&authorized)).await.unwrap();
+    let function = account.function("OrderCreated").await;
+    function.invoke(batch(&created)).await.unwrap();
+
+    let log = log_of(function).await;
+    assert_eq!(log.len(), 1);
+    assert_eq!(log[0]["Late"], 6);
+    let named = log[0]["late_event_ids"].as_array().unwrap();
+    assert_eq!(named.len(), 5);
+    let ids: Vec<_> = created.iter().map(|event| json!(event.id)).collect();
+    assert!(named.iter().all(|id| ids.contains(id)), "{named:?}");
+}
+
+#[tokio::test]
+async fn metrics_are_printed_at_every_level_and_lines_from_their_level_on() {
+    let account = Account::create().await;
+    let bad = json!({"messageId": "bad", "body": "not JSON"});
+    // The variables, and which lines there are of a batch of one good and one bad message.
+    let aws = |level: &'static str| vec![("AWS_LAMBDA_LOG_LEVEL", level)];
+    let ours = |level: &'static str| vec![("AWS_LAMBDA_LOG_LEVEL", "TRACE"), ("LOG_LEVEL", level)];
+    let (details, searchable) = (true, true);
+    let cases = [
+        (ours("DEBUG"), details, searchable),
+        (ours("INFO"), !details, searchable),
+        (ours("WARN"), !details, !searchable),
+        (ours("ERROR"), !details, !searchable),
+        (aws("DEBUG"), details, searchable),
+        (aws("WARN"), !details, !searchable),
+        (aws("FATAL"), !details, !searchable),
+        (vec![("LOG_LEVEL", "")], !details, searchable),
+        (vec![], !details, searchable),
+    ];
+    for (variables, details, searchable) in cases {
+        let function = account.function_with("OrderCreated", &variables).await;
+        let fresh = fresh_orders(1);
+        let mut event = batch(&fresh);
+        event["Records"].as_array_mut().unwrap().push(bad.clone());
+        function.invoke(event).await.unwrap();
+
+        let log = log_of(function).await;
+        let metrics = batch_line(&log);
+        assert_eq!(declared(metrics), ["Applied", "Malformed", "ProjectionLag"], "{variables:?}");
+        assert_eq!(metrics.get("request_id").is_some(), searchable, "{variables:?}: {metrics}");
+        let failures: Vec<_> = log.iter().filter(|line| line["level"] == "ERROR").collect();
+        assert_eq!(failures.len(), 1, "{variables:?}");
+        for field in ["message_id", "reason", "error", "retryable", "request_id"] {
+            assert!(!failures[0][field].is_null(), "no {field} in {}", failures[0]);
+        }
+        let each: Vec<_> = log.iter().filter(|line| line["level"] == "DEBUG").collect();
+        assert_eq!(each.len(), usize::from(details), "{variables:?}: {log:?}");
+        for line in &each {
+            assert_eq!((&line["event_id"], &line["outcome"]), (&json!(fresh[0].id), &json!("applied")));
+            for field in ["request_id", "message_id", "order_id", "lag_ms", "timestamp", "message"] {
+                assert!(!line[field].is_null(), "no {field} in {line}");
+            }
+        }
+        assert_eq!(log.len(), 2 + each.len(), "{variables:?}: {log:?}");
     }
 }
 
@@ -250,6 +354,49 @@ impl Account {
             assert_eq!(found.map(|found| found.state), Some(state));
         }
     }
+}
+
+/// `OrderCreated` of this moment, each of an order of its own.
+fn fresh_orders(n: u64) -> Vec<Event> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let order = |n: u64| Event {
+        id: format!("{:016x}-{n:016x}", now.as_millis()).parse().unwrap(),
+        aggregate_id: format!("{}-{n}", now.as_nanos()).parse().unwrap(),
+        ..story()[0].clone()
+    };
+    (1..=n).map(order).collect()
+}
+
+/// A later event of the same order.
+fn authorized_after(created: &Event) -> Event {
+    let mut id = created.id.to_string();
+    id.replace_range(17..18, "f");
+    let authorized = story().into_iter().find(|event| event.event_type() == EventType::OrderAuthorized).unwrap();
+    Event { id: id.parse().unwrap(), payload: authorized.payload, ..created.clone() }
+}
+
+/// These events as SQS delivers them.
+fn batch(events: &[Event]) -> Value {
+    let record = |(place, event): (usize, &Event)| json!({"messageId": format!("059f36b4-87a3-44ab-83d2-{place:012}"), "body": event.to_message().unwrap()});
+    json!({"Records": events.iter().enumerate().map(record).collect::<Vec<_>>()})
+}
+
+/// The one line with metrics.
+fn batch_line(log: &[Value]) -> &Value {
+    let mut lines = log.iter().filter(|line| line["_aws"].is_object());
+    let line = lines.next().unwrap();
+    assert_eq!(lines.next(), None);
+    line
+}
+
+/// The metrics that CloudWatch takes from a line; each must have its value there.
+fn declared(line: &Value) -> Vec<&str> {
+    let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
+    let names: Vec<_> = metrics.iter().map(|metric| metric["Name"].as_str().unwrap()).collect();
+    for name in &names {
+        assert!(line[name].is_number() || line[name].is_array(), "{name} is declared but has no value");
+    }
+    names
 }
 
 /// The events in a batch that are well-formed.

@@ -183,3 +183,32 @@ fn a_late_event_goes_in_beside_what_a_newer_version_wrote() {
     let expected = OrderView::of(order_id.clone(), Found { state, unreadable: Vec::new() });
     assert_eq!(table.view(&order_id), expected, "but for what this version cannot show");
 }
+
+/// An event of which an older version stored the entry with its time, and whose idempotency record has expired since.
+#[test]
+fn an_event_again_beside_its_entry_of_an_older_version_changes_nothing_that_is_shown() {
+    let (table, story) = (Table::create(), story());
+    table.deliver(&story);
+    let (created, order_id) = (&story[0], story[0].order_id());
+    let before = table.view(&order_id);
+    let texts = |event: &Event| {
+        let text = format!("{} {}", event.id, event.event_type());
+        (text.clone(), format!("{text} {}", event.at()))
+    };
+    let (new, old) = texts(created);
+    for (clause, text) in [("DELETE", new), ("ADD", old)] {
+        let update = table
+            .client
+            .update_item()
+            .table_name(ORDER_HISTORY_TABLE)
+            .key("orderId", AttributeValue::S(order_id.to_string()))
+            .update_expression(format!("{clause} timeline :entry"))
+            .expression_attribute_values(":entry", AttributeValue::Ss(vec![text]));
+        table.block_on(update.send()).unwrap();
+    }
+    assert_eq!(table.view(&order_id), before, "the old entry is shown");
+
+    assert_eq!(table.apply(created), Applied::WrittenLate);
+    assert_eq!(table.view(&order_id), before, "and is shown once beside the new one");
+    assert_eq!(table.apply(created), Applied::Duplicate);
+}

@@ -1,8 +1,8 @@
 //! What single events do, and what is shown.
 
 use order_events::{Event, EventType};
-use order_view::facet::Address;
-use order_view::{DeliveryStatus, OrderStatus, OrderView, PaymentStatus, TicketStatus, effect, fold};
+use order_view::facet::{Address, TIMELINE};
+use order_view::{DeliveryStatus, OrderStatus, OrderView, PaymentStatus, TicketStatus, effect, fold, has_seen};
 use projection::{Found, Piece, State};
 use sample_events::story;
 
@@ -55,6 +55,69 @@ fn the_timeline_has_everything_but_the_couriers_moves() {
         .collect();
     let shown: Vec<_> = view(&story).unwrap().timeline.iter().map(|entry| entry.event_type).collect();
     assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_timeline_entry_is_stored_without_its_time_which_its_id_has() {
+    let created = &story()[0];
+    let elements: Vec<_> = effect(created)
+        .unwrap()
+        .pieces
+        .into_iter()
+        .filter_map(|piece| match piece {
+            Piece::Element { element, .. } => Some(element),
+            Piece::Mark { .. } | Piece::Facet { .. } => None,
+        })
+        .collect();
+    assert_eq!(elements, ["0000019ca9450a07-0242ac1200080001 OrderCreated"]);
+}
+
+/// As versions before ADR 10 stored it.
+fn with_time(event: &Event) -> String {
+    format!("{} {} {}", event.id, event.event_type(), event.at())
+}
+
+/// The story as a version before ADR 10 left it.
+fn old_state(events: &[Event]) -> State {
+    let mut folded = fold([]).unwrap();
+    for event in events {
+        let mut effect = effect(event).unwrap();
+        for piece in &mut effect.pieces {
+            if let Piece::Element { set, element } = piece
+                && *set == TIMELINE
+            {
+                *element = with_time(event);
+            }
+        }
+        folded.add(effect);
+    }
+    folded.states.remove(events[0].order_id().as_str()).unwrap()
+}
+
+#[test]
+fn an_entry_that_was_stored_with_its_time_is_shown_as_any_other() {
+    let story = story();
+    let old = old_state(&story);
+    assert!(old.set(TIMELINE).any(|entry| *entry == with_time(&story[0])), "the test makes old entries");
+    for event in &story {
+        assert!(has_seen(&old, event.event_type(), event.id), "{event:?}");
+    }
+    let shown = OrderView::of(story[0].order_id(), Found { state: old, unreadable: Vec::new() });
+    assert_eq!(shown, view(&story));
+}
+
+/// An event that is replayed, or a rebuild that is merged into an item, adds the new text beside the old one.
+#[test]
+fn an_entry_that_is_stored_in_both_forms_is_shown_once() {
+    let story = story();
+    let (mut one, mut other) = (old_state(&story), state(&story));
+    let entries = other.set(TIMELINE).count();
+    assert_eq!(one.merge(state(&story)), [], "no contradiction");
+    assert_eq!(other.merge(old_state(&story)), []);
+    assert_eq!(one, other, "merge is commutative, whatever the form");
+    assert_eq!(one.set(TIMELINE).count(), 2 * entries);
+    let shown = OrderView::of(story[0].order_id(), Found { state: one, unreadable: Vec::new() });
+    assert_eq!(shown, view(&story));
 }
 
 #[test]

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::Engine;
 use lambda_host::gateway;
 use lambda_host::lambda::{Function, InvokeError, Settings};
 use lambda_host::route::Route;
-use order_events::{Event, EventType, Payload};
+use order_events::{ConsistencyToken, Event, EventType, Payload};
 use order_store::{Applied, OrderStore};
 use sample_events::{ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
@@ -131,16 +131,43 @@ async fn a_server_error_is_counted_by_version() {
 #[tokio::test]
 async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     let engine = told().await;
-    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("LOG_LEVEL", "DEBUG")]).await;
     function.invoke(sample("query-history")).await.unwrap();
     let log = function.stop().await.unwrap().join("\n");
     let line: Value = serde_json::from_str(&log).unwrap();
-    assert_eq!(line["route"], "/orders");
-    assert_eq!(line["status"], 200);
+    assert_eq!((&line["message"], &line["level"]), (&json!("answered"), &json!("DEBUG")));
+    assert_eq!((&line["method"], &line["route"], &line["status"]), (&json!("GET"), &json!("/orders"), &json!(200)));
     assert_eq!(line["request_id"], "Zr1hOh5PoAMEJ9g=");
     for private in ["1511300065921", "vindaloo", "Ajanta", "Bearer"] {
         assert!(!log.contains(private), "{private} is in the log: {log}");
     }
+}
+
+/// API Gateway's access log has all the others.
+#[tokio::test]
+async fn only_a_slow_answer_is_logged_at_the_default_level() {
+    let engine = told().await;
+    let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
+    for name in ["query-order", "query-history", "failure-query-parameters"] {
+        function.invoke(sample(name)).await.unwrap();
+    }
+    let mut request = sample("query-order");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let token = ConsistencyToken {
+        event_type: EventType::OrderRevised,
+        event_id: format!("{now:016x}-{:016x}", 1).parse().unwrap(),
+        order_id: story()[0].order_id(),
+    };
+    request["headers"]["consistency-token"] = json!(token.to_string());
+    request["headers"]["prefer"] = json!("wait=1");
+    let answer = function.invoke(request).await.unwrap();
+    assert_eq!(answer["statusCode"], 412, "{answer}");
+
+    let log = function.stop().await.unwrap();
+    assert_eq!(log.len(), 1, "{log:?}");
+    let line: Value = serde_json::from_str(&log[0]).unwrap();
+    assert_eq!((&line["message"], &line["status"]), (&json!("slow answer"), &json!(412)));
+    assert!(line["took_ms"].as_u64().unwrap() >= 1_000, "{line}");
 }
 
 #[tokio::test]
@@ -165,9 +192,9 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
     let logged: Vec<_> = lines.iter().filter(|line| line["level"] == "WARN").collect();
     assert_eq!(logged.len(), 1, "{lines:?}");
     assert_eq!((&logged[0]["order_id"], &logged[0]["attributes"]), (&json!("99"), &json!("payment")));
+    assert_eq!(logged[0]["request_id"], "Zr1hOh5PoAMEJ9g=");
     let counted: Vec<_> = lines.iter().filter(|line| line["UnreadableAttributes"] == 1).collect();
-    assert_eq!(counted.len(), 1, "{lines:?}");
-    assert_eq!((&counted[0]["order_id"], &counted[0]["attributes"]), (&json!("99"), &json!("payment")));
+    assert_eq!(counted, logged, "one line says both");
     let declared = &counted[0]["_aws"]["CloudWatchMetrics"][0];
     assert_eq!(declared["Metrics"][0]["Name"], "UnreadableAttributes");
     assert_eq!(declared["Namespace"], "ftgo-staging");
