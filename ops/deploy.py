@@ -85,7 +85,7 @@ def advice(stage, stack, problem):
 
 
 def deploy(stage, arguments):
-    # Where samconfig.toml wants somebody to confirm the changes, the stack's name does it ahead.
+    # Where samconfig.toml wants somebody to confirm the changes, `YES=<stack name>` confirms in advance.
     confirmed = ["--no-confirm-changeset"] if os.environ.get("YES") == stage.stack_name else []
     deployed = subprocess.run([SAM, "deploy", *arguments, *confirmed])
     if deployed.returncode != 0:
@@ -146,12 +146,9 @@ def kind(change):
 
 def change_sets(cloudformation, stage):
     """The stack's change sets, by id."""
-    try:
-        pages = list(cloudformation.get_paginator("list_change_sets").paginate(StackName=stage.stack_name))
-    except ClientError as error:
-        if "does not exist" in error.response["Error"]["Message"]:
-            return {}
-        raise
+    if stage.stack() is None:
+        return {}
+    pages = cloudformation.get_paginator("list_change_sets").paginate(StackName=stage.stack_name)
     return {found["ChangeSetId"]: found for page in pages for found in page["Summaries"]}
 
 

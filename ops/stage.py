@@ -45,12 +45,7 @@ class Stage:
 
     def stack(self):
         """The stack as it is deployed, or None."""
-        try:
-            return boto3.client("cloudformation").describe_stacks(StackName=self.stack_name)["Stacks"][0]
-        except ClientError as error:
-            if "does not exist" in error.response["Error"]["Message"]:
-                return None
-            raise
+        return stack_called(self.stack_name)
 
     def function(self, name):
         """What a function is called on this stage; its queue has the same name."""
@@ -126,6 +121,16 @@ def stage(name, or_local=True):
     if name not in CONFIG_ENVS:
         stop(f"STAGE={name}: there are {', '.join([*CONFIG_ENVS, *(['local'] if or_local else [])])}")
     return Stage(name)
+
+
+def stack_called(name):
+    """The stack of this name or id, or None if there is none. A deleted one is found by its id only."""
+    try:
+        return boto3.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return None
+        raise
 
 
 def parameters(stack):
