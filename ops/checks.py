@@ -104,6 +104,8 @@ def tables_problem(stage, names):
             continue
         if owner := table["owner"]:
             problems.append(f"the table {name} belongs to the stack {owner}: give this one another Prefix")
+        elif table["made_by"] != stage.stack_name:
+            problems.append(f"the table {name} exists already, and {maker(table)}: give this one another Prefix")
         elif table["empty"]:
             problems.append(
                 f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE={stage.name}"
@@ -140,6 +142,11 @@ def left_table(name):
         "empty": not items,
         "protected": table.get("DeletionProtectionEnabled", False),
     }
+
+
+def maker(table):
+    """What made a table, for a table that this stage's stack did not make."""
+    return f"the stack {table['made_by']} made it" if table["made_by"] else "no stack made it"
 
 
 def live_stack(stack_id):

@@ -85,10 +85,17 @@ def delete_packages(stage):
 
 
 def delete_empty_tables(stage, names):
-    """Tables that no stack has block the next deployment by their names. One with items is never deleted here."""
+    """The tables that a deleted stack left block the next deployment by their names. One with items is never deleted here, nor
+    one that this stage's stack did not make: stages may have the same names for their tables."""
     found = {name: checks.left_table(name) for name in names}
-    left = {name: table for name, table in found.items() if table and not table["owner"]}
-    for name, table in left.items():
+    left = {}
+    for name, table in found.items():
+        if table is None or table["owner"]:
+            continue
+        if table["made_by"] != stage.stack_name:
+            say(f"the table {name} is kept: {checks.maker(table)}")
+            continue
+        left[name] = table
         say(f"the table {name} still exists{' and is empty' if table['empty'] else ' and has items: it is kept'}")
     empty = [name for name, table in left.items() if table["empty"]]
     if not empty:

@@ -107,6 +107,28 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.assertIn(f"there is no stack {STACK}", said)
         self.assertEqual(self.tables(), TABLES)
 
+    def test_an_empty_table_that_another_stage_left_is_not_offered(self):
+        # Development and production have the same Prefix.
+        self.create("ftgo-order-history", template(), "CREATE_COMPLETE")
+        self.cloudformation.delete_stack(StackName="ftgo-order-history")
+        self.cloudformation.get_waiter("stack_delete_complete").wait(StackName="ftgo-order-history", WaiterConfig={"Delay": 1})
+        self.assert_not_offered("the stack ftgo-order-history made it")
+
+    def test_an_empty_table_that_no_stack_made_is_not_offered(self):
+        for name in TABLES:
+            self.dynamodb.create_table(TableName=name, **TABLE)
+        self.assert_not_offered("no stack made it")
+
+    def assert_not_offered(self, reason):
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} exists already, and {reason}: give this one another Prefix", said)
+        for answer in [{"stdin": "empty\n"}, {"stdin": f"{STACK}\nempty\n"}]:
+            said = self.make("delete", code=0, **answer)
+            self.assertIn(f"the table {TABLES[0]} is kept: {reason}", said)
+            self.assertNotIn("Type `empty`", said)
+        self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertEqual(self.tables(), TABLES)
+
     def test_nothing_is_deleted_without_the_name(self):
         self.create(STACK, template(), "CREATE_COMPLETE")
         for arguments, stdin in [([], ""), ([], "yes\n"), (["YES=1"], f"{STACK}\n"), (["YES=production"], "")]:
