@@ -49,6 +49,11 @@ def delete(stage, stack, names):
     say(f"  functions, API, alarms, logs, and queues with {in_queues(stage, stack)}")
     if ours:
         say(f"  tables: {' and '.join(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
+    for topic in stage.resources("AWS::SNS::Topic"):
+        name = topic.rpartition(":")[2]
+        say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")
+    for pool in stage.resources("AWS::Cognito::UserPool"):
+        say(f"  the user pool {pool} is {'kept' if is_production else 'deleted'}, with its users")
     answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
     if answer != stage.stack_name:
         stop(f"nothing is deleted: the answer is not {stage.stack_name}")

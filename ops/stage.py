@@ -47,6 +47,15 @@ class Stage:
         """The stack as it is deployed, or None."""
         return stack_called(self.stack_name)
 
+    def resources(self, resource_type):
+        """The physical ids of the stack's resources of this type."""
+        pages = boto3.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack_name)
+        found = [resource for page in pages for resource in page["StackResourceSummaries"]]
+        found = [resource for resource in found if resource["ResourceType"] == resource_type]
+        # After a deployment that failed, the list has resources that were deleted again or never made.
+        exist = [resource for resource in found if resource["ResourceStatus"] != "DELETE_COMPLETE"]
+        return [resource["PhysicalResourceId"] for resource in exist if resource.get("PhysicalResourceId")]
+
     def function(self, name):
         """What a function is called on this stage; its queue has the same name."""
         return self.prefix(self.deployed()) + "-" + name
