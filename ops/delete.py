@@ -86,7 +86,8 @@ def delete_packages(stage):
     if stack is None:
         return
     [bucket] = [output["OutputValue"] for output in stack["Outputs"] if output["OutputKey"] == "SourceBucket"]
-    boto3.resource("s3").Bucket(bucket).object_versions.filter(Prefix=f"{stage.s3_prefix}/").delete()
+    for prefix in [stage.s3_prefix, stage.plan_prefix]:
+        boto3.resource("s3").Bucket(bucket).object_versions.filter(Prefix=f"{prefix}/").delete()
 
 
 def delete_empty_tables(stage, names):

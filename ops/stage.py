@@ -35,6 +35,8 @@ class Stage:
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_env]
         self.stack_name = config["global"]["parameters"]["stack_name"]
         self.s3_prefix = config["deploy"]["parameters"]["s3_prefix"]
+        # Where `make plan` puts its packages; no prefix of the other.
+        self.plan_prefix = f"{self.s3_prefix}-plan"
         # Those of samconfig.toml and of $PARAMETERS.
         self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"])
         self.parameters |= assignments(shlex.split(os.environ.get("PARAMETERS", "")))
