@@ -1,4 +1,4 @@
-"""What makes a deployment fail that can be known before it starts. Each check returns the problem with its way out, or None."""
+"""Checks before a deployment starts. Each returns the problem with its way out, or None."""
 
 import http.client
 import json
@@ -7,7 +7,7 @@ import urllib.parse
 import urllib.request
 
 import boto3
-from botocore.exceptions import ClientError
+from stage import stack_called
 
 # A stack in one of these can be created or updated. REVIEW_IN_PROGRESS has nothing but change sets yet.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
@@ -104,6 +104,8 @@ def tables_problem(stage, names):
             continue
         if owner := table["owner"]:
             problems.append(f"the table {name} belongs to the stack {owner}: give this one another Prefix")
+        elif table["made_by"] != stage.stack_name:
+            problems.append(f"the table {name} exists already, and {maker(table)}: give this one another Prefix")
         elif table["empty"]:
             problems.append(
                 f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE={stage.name}"
@@ -118,29 +120,36 @@ def tables_problem(stage, names):
 
 
 def left_table(name):
-    """What there is to know of a table: the live stack that it belongs to, if any, and whether it is empty; or None."""
+    """The table of this name, or None.
+
+    owner: the live stack that it belongs to, or None; made_by: the name of the stack that made it, live or not, or None; whether
+    the table is empty, and whether it is protected from deletion.
+    """
     dynamodb = boto3.client("dynamodb")
     try:
-        arn = dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
+        table = dynamodb.describe_table(TableName=name)["Table"]
     except dynamodb.exceptions.ResourceNotFoundException:
         return None
-    tags = dynamodb.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+    tags = dynamodb.get_paginator("list_tags_of_resource").paginate(ResourceArn=table["TableArn"])
     tags = {tag["Key"]: tag["Value"] for page in tags for tag in page["Tags"]}
-    # CloudFormation sets it, and a table keeps it when its stack is gone.
-    owner = live_stack(tags.get("aws:cloudformation:stack-id"))
     # Not ItemCount, which is hours old.
     items = dynamodb.scan(TableName=name, Limit=1, ConsistentRead=True)["Items"]
-    return {"owner": owner, "empty": not items}
+    return {
+        # CloudFormation sets both tags, and a table keeps them when its stack is gone.
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-resource-tags.html
+        "owner": live_stack(tags.get("aws:cloudformation:stack-id")),
+        "made_by": tags.get("aws:cloudformation:stack-name"),
+        "empty": not items,
+        "protected": table.get("DeletionProtectionEnabled", False),
+    }
+
+
+def maker(table):
+    """What made a table, for a table that this stage's stack did not make."""
+    return f"the stack {table['made_by']} made it" if table["made_by"] else "no stack made it"
 
 
 def live_stack(stack_id):
     """The name of the stack with this id, unless it is deleted."""
-    if stack_id is None:
-        return None
-    try:
-        stack = boto3.client("cloudformation").describe_stacks(StackName=stack_id)["Stacks"][0]
-    except ClientError as error:
-        if "does not exist" in error.response["Error"]["Message"]:
-            return None
-        raise
-    return None if stack["StackStatus"] == "DELETE_COMPLETE" else stack["StackName"]
+    stack = stack_id and stack_called(stack_id)
+    return stack["StackName"] if stack and stack["StackStatus"] != "DELETE_COMPLETE" else None

@@ -10,7 +10,7 @@ import boto3
 import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
-from stage import EVENT_TYPES, parameters, stage, table_names
+from stage import EVENT_TYPES, parameters, stack_called, stage, table_names
 from terminal import count, say, stop, typed
 
 # The stack of sam's own bucket, which it puts packages into.
@@ -40,14 +40,20 @@ def delete(stage, stack, names):
         protection = f"aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stage.stack_name}"
         stop(f"the stack {stage.stack_name} is protected from deletion. If it really must go: {protection}")
     # A deployment that failed because the names were taken has none.
-    ours = [name for name in names if (table := checks.left_table(name)) and table["owner"] == stage.stack_name]
+    found = {name: checks.left_table(name) for name in names}
+    ours = {name: table for name, table in found.items() if table and table["owner"] == stage.stack_name}
     is_production = parameters(stack).get("Stage") == "production"
-    if not is_production and (protected := [name for name in ours if is_protected(name)]):
+    if not is_production and (protected := [name for name, table in ours.items() if table["protected"]]):
         stop(f"the tables {' and '.join(protected)} are protected from deletion: deploy with DeletionProtection=false first")
     say(f"This deletes the stack {stage.stack_name} in {stage.region}, {stack['StackStatus']}:")
     say(f"  functions, API, alarms, logs, and queues with {in_queues(stage, stack)}")
     if ours:
         say(f"  tables: {' and '.join(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
+    for topic in stage.resources("AWS::SNS::Topic"):
+        name = topic.rpartition(":")[2]
+        say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")
+    for pool in stage.resources("AWS::Cognito::UserPool"):
+        say(f"  the user pool {pool} is {'kept' if is_production else 'deleted'}, with its users")
     answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
     if answer != stage.stack_name:
         stop(f"nothing is deleted: the answer is not {stage.stack_name}")
@@ -60,14 +66,6 @@ def delete(stage, stack, names):
         stop(f"the stack {stage.stack_name} could not be deleted. What failed first: {checks.first_failure(stack)}")
     delete_packages(stage)
     say(f"the stack {stage.stack_name} is deleted")
-
-
-def is_protected(table):
-    dynamodb = boto3.client("dynamodb")
-    try:
-        return dynamodb.describe_table(TableName=table)["Table"].get("DeletionProtectionEnabled", False)
-    except dynamodb.exceptions.ResourceNotFoundException:
-        return False
 
 
 def in_queues(stage, stack):
@@ -84,21 +82,26 @@ def in_queues(stage, stack):
 
 def delete_packages(stage):
     """Deletes the stack's packages from sam's bucket, all versions."""
-    try:
-        outputs = boto3.client("cloudformation").describe_stacks(StackName=SAM_STACK)["Stacks"][0]["Outputs"]
-    except ClientError as error:
-        if "does not exist" in error.response["Error"]["Message"]:
-            return
-        raise
-    [bucket] = [output["OutputValue"] for output in outputs if output["OutputKey"] == "SourceBucket"]
-    boto3.resource("s3").Bucket(bucket).object_versions.filter(Prefix=f"{stage.s3_prefix}/").delete()
+    stack = stack_called(SAM_STACK)
+    if stack is None:
+        return
+    [bucket] = [output["OutputValue"] for output in stack["Outputs"] if output["OutputKey"] == "SourceBucket"]
+    for prefix in [stage.s3_prefix, stage.plan_prefix]:
+        boto3.resource("s3").Bucket(bucket).object_versions.filter(Prefix=f"{prefix}/").delete()
 
 
 def delete_empty_tables(stage, names):
-    """Tables that no stack has block the next deployment by their names. One with items is never deleted here."""
+    """The tables that a deleted stack left block the next deployment by their names. One with items is never deleted here, nor
+    one that this stage's stack did not make: stages may have the same names for their tables."""
     found = {name: checks.left_table(name) for name in names}
-    left = {name: table for name, table in found.items() if table and not table["owner"]}
-    for name, table in left.items():
+    left = {}
+    for name, table in found.items():
+        if table is None or table["owner"]:
+            continue
+        if table["made_by"] != stage.stack_name:
+            say(f"the table {name} is kept: {checks.maker(table)}")
+            continue
+        left[name] = table
         say(f"the table {name} still exists{' and is empty' if table['empty'] else ' and has items: it is kept'}")
     empty = [name for name, table in left.items() if table["empty"]]
     if not empty:
@@ -113,7 +116,7 @@ def delete_empty_tables(stage, names):
         return
     dynamodb = boto3.client("dynamodb")
     for name in empty:
-        if is_protected(name):
+        if left[name]["protected"]:
             dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
             dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 2, "MaxAttempts": 60})
         dynamodb.delete_table(TableName=name)

@@ -1,18 +1,23 @@
 """`make deploy` and `make plan`: a build, and `sam deploy` of $STAGE with its parameters from samconfig.toml and those of
 $PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
 
-A plan is a change set that is not executed, so that AWS's own transforms have run; nothing of it stays.
+A plan is a change set that is not executed, so that AWS's own transforms have run. It is deleted; the packages stay, in a folder
+of their own, until `make delete`.
 """
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import boto3
 import checks
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from stage import ROOT, SAM, TEMPLATE, parameters, stage, table_names
 from terminal import say, stop
 
@@ -85,7 +90,7 @@ def advice(stage, stack, problem):
 
 
 def deploy(stage, arguments):
-    # Where samconfig.toml wants somebody to confirm the changes, the stack's name does it ahead.
+    # Where samconfig.toml wants somebody to confirm the changes, `YES=<stack name>` confirms in advance.
     confirmed = ["--no-confirm-changeset"] if os.environ.get("YES") == stage.stack_name else []
     deployed = subprocess.run([SAM, "deploy", *arguments, *confirmed])
     if deployed.returncode != 0:
@@ -94,13 +99,17 @@ def deploy(stage, arguments):
         stop(advice(stage, stack, problem) if problem else "sam deploy failed")
 
 
-def plan(stage, arguments):
+def plan(stage, arguments, template=ROOT / "template.yaml"):
+    # As Ctrl-C does: what ends a job in GitHub must not leave a change set.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     cloudformation = boto3.client("cloudformation")
     before = change_sets(cloudformation, stage)
     options = ["--no-execute-changeset", "--no-confirm-changeset", "--output", "json"]
     created = None
     try:
-        planned = subprocess.run([SAM, "deploy", *arguments, *options], capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as work:
+            packages = packaged(stage, template, Path(work, "template.yaml"))
+            planned = subprocess.run([SAM, "deploy", *arguments, *packages, *options], capture_output=True, text=True)
         result = last_result(planned.stdout)
         created = result.get("changeset_id")
         if created:
@@ -112,6 +121,23 @@ def plan(stage, arguments):
             stop(f"sam deploy failed: {result.get('error', {}).get('message') or planned.stderr}")
     finally:
         clean_up(cloudformation, stage, before, created)
+
+
+def packaged(stage, template, output):
+    """The options with which `sam deploy` plans the template, with packages in the folder for plans.
+
+    sam calls a package by the hash of its files and does not upload one that is there. Whoever may plan, such as a pull request,
+    must not be able to put something else there before a deployment, so the role for plans cannot write where deployments read.
+    """
+    config = ["--config-file", ROOT / "samconfig.toml"]
+    folder = ["--resolve-s3", "--s3-prefix", stage.plan_prefix]
+    options = ["--language-extensions", "--template-file", template, "--output-template-file", output]
+    made = subprocess.run([SAM, "package", *config, *folder, *options], capture_output=True, text=True)
+    if made.returncode != 0:
+        stop(f"sam package failed: {made.stderr}")
+    # Where a deployment would have them, so that code that is deployed already is no change. A change set does not read them.
+    output.write_text(output.read_text().replace(f"/{stage.plan_prefix}/", f"/{stage.s3_prefix}/"))
+    return [*config, *folder, "--template-file", output]
 
 
 def last_result(output):
@@ -146,22 +172,27 @@ def kind(change):
 
 def change_sets(cloudformation, stage):
     """The stack's change sets, by id."""
-    try:
-        pages = list(cloudformation.get_paginator("list_change_sets").paginate(StackName=stage.stack_name))
-    except ClientError as error:
-        if "does not exist" in error.response["Error"]["Message"]:
-            return {}
-        raise
+    if stage.stack() is None:
+        return {}
+    pages = cloudformation.get_paginator("list_change_sets").paginate(StackName=stage.stack_name)
     return {found["ChangeSetId"]: found for page in pages for found in page["Summaries"]}
 
 
 def clean_up(cloudformation, stage, before, created):
-    """Deletes what the plan left: its change set, and the stack if there was none."""
+    """Deletes the plan's change set, and the stack if there was none.
+
+    sam does not name a change set that has no changes or that failed, nor one during which it was interrupted. Then every change
+    set goes that was not there before the plan, also one that somebody else made in the meantime, unless it is being executed.
+    """
     after = change_sets(cloudformation, stage)
-    # sam does not name one that has no changes, or that failed.
-    failed = [found for found in after if found not in before and after[found]["Status"] == "FAILED"]
-    ours = {*failed, *([created] if created else [])}
+    idle = [found for found in after if after[found]["ExecutionStatus"] in ["UNAVAILABLE", "AVAILABLE"]]
+    ours = {created} if created else {found for found in idle if found not in before}
     for change_set in ours:
+        # One that is being made cannot be deleted; one that could not be made ends the waiting.
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteChangeSet.html
+        with contextlib.suppress(WaiterError):
+            made = cloudformation.get_waiter("change_set_create_complete")
+            made.wait(ChangeSetName=change_set, WaiterConfig={"Delay": 1, "MaxAttempts": 120})
         cloudformation.delete_change_set(ChangeSetName=change_set)
     stack = stage.stack()
     if stack and stack["StackStatus"] == "REVIEW_IN_PROGRESS" and not after.keys() - ours:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from requests.exceptions import RequestException
 from stage import EVENT_TYPES, ROOT, Local, chosen_function
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")
@@ -67,7 +68,7 @@ def build_lambda():
 
 def engine():
     """The Docker engine that sam uses too, by DOCKER_HOST or at its usual place. None if it does not answer."""
-    with contextlib.suppress(DockerException):
+    with contextlib.suppress(DockerException, RequestException):
         client = docker.from_env()
         client.ping()
         return client
@@ -79,8 +80,9 @@ def pull_options(client):
     try:
         client.images.get_registry_data(BASE_IMAGE)
         return []
-    except APIError as error:
-        print(f"{BASE_IMAGE} cannot be pulled: {error.explanation}", file=sys.stderr)
+    except (APIError, RequestException) as error:
+        # The latter if the engine itself waits for the registry too long.
+        print(f"{BASE_IMAGE} cannot be pulled: {getattr(error, 'explanation', None) or error}", file=sys.stderr)
     for image in [IMAGE, BASE_IMAGE]:
         with contextlib.suppress(ImageNotFound):
             client.images.get(image)
@@ -106,7 +108,7 @@ def no_container_left(client, endpoint):
             all=True, filters={"label": "sam.cli.container.type=lambda"}, ignore_removed=True
         ):
             if f"AWS_ENDPOINT_URL_DYNAMODB={endpoint}" in container.attrs["Config"]["Env"]:
-                with contextlib.suppress(APIError):
+                with contextlib.suppress(APIError, RequestException):
                     container.remove(force=True)
         raise
 

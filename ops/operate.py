@@ -13,8 +13,8 @@ from stage import EVENT_TYPES, chosen_function, stage
 from terminal import count, say, stop
 
 # How long after its first receive a function may still say why a message fails: the five receives of template.yaml, each with
-# its visibility timeout of three minutes, twice over.
-FAILING_MILLISECONDS = 30 * 60 * 1000
+# a visibility timeout of eight minutes at most, and some more for a queue that is behind.
+FAILING_MILLISECONDS = 60 * 60 * 1000
 
 
 def main(command):
@@ -72,14 +72,22 @@ def drop(stage):
 
 
 def redrive(stage):
-    """Moves what is in the dead-letter queue back to its queue."""
+    """Moves what is in the dead-letter queue back to its queue. One that fails does not stop the others."""
     rate = os.environ.get("RATE", "")
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     if rate and not (rate.isascii() and rate.isdigit() and 1 <= int(rate) <= 500):
         stop(f"RATE={rate}: a number of messages a second, 1 to 500")
     limit = {"MaxNumberOfMessagesPerSecond": int(rate)} if rate else {}
     sqs = stage.sqs()
-    failed = [function for function in chosen(stage, sqs) if not moved(sqs, function, limit)]
+    failed = []
+    for function in chosen(stage, sqs):
+        try:
+            if not moved(sqs, function, limit):
+                failed.append(function)
+        except ClientError as error:
+            # Such as that another move of this queue runs already.
+            say(f"{function}-dlq: {error}")
+            failed.append(function)
     if failed:
         stop(f"not everything was moved: {', '.join(failed)}")
 
@@ -90,7 +98,11 @@ def moved(sqs, function, limit):
     started = sqs.start_message_move_task(SourceArn=source, DestinationArn=queues.arn(sqs, function), **limit)
     try:
         while True:
-            task = sqs.list_message_move_tasks(SourceArn=source, MaxResults=1)["Results"][0]
+            tasks = sqs.list_message_move_tasks(SourceArn=source, MaxResults=1)["Results"]
+            if not tasks:
+                say(f"{function}-dlq: SQS does not list the move that it has started; make status shows what is left")
+                return False
+            [task] = tasks
             if task["Status"] not in ["RUNNING", "CANCELLING"]:
                 break
             time.sleep(1)

@@ -35,6 +35,8 @@ class Stage:
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_env]
         self.stack_name = config["global"]["parameters"]["stack_name"]
         self.s3_prefix = config["deploy"]["parameters"]["s3_prefix"]
+        # Where `make plan` puts its packages; no prefix of the other.
+        self.plan_prefix = f"{self.s3_prefix}-plan"
         # Those of samconfig.toml and of $PARAMETERS.
         self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"])
         self.parameters |= assignments(shlex.split(os.environ.get("PARAMETERS", "")))
@@ -45,12 +47,16 @@ class Stage:
 
     def stack(self):
         """The stack as it is deployed, or None."""
-        try:
-            return boto3.client("cloudformation").describe_stacks(StackName=self.stack_name)["Stacks"][0]
-        except ClientError as error:
-            if "does not exist" in error.response["Error"]["Message"]:
-                return None
-            raise
+        return stack_called(self.stack_name)
+
+    def resources(self, resource_type):
+        """The physical ids of the stack's resources of this type."""
+        pages = boto3.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack_name)
+        found = [resource for page in pages for resource in page["StackResourceSummaries"]]
+        found = [resource for resource in found if resource["ResourceType"] == resource_type]
+        # After a deployment that failed, the list has resources that were deleted again or never made.
+        exist = [resource for resource in found if resource["ResourceStatus"] != "DELETE_COMPLETE"]
+        return [resource["PhysicalResourceId"] for resource in exist if resource.get("PhysicalResourceId")]
 
     def function(self, name):
         """What a function is called on this stage; its queue has the same name."""
@@ -126,6 +132,16 @@ def stage(name, or_local=True):
     if name not in CONFIG_ENVS:
         stop(f"STAGE={name}: there are {', '.join([*CONFIG_ENVS, *(['local'] if or_local else [])])}")
     return Stage(name)
+
+
+def stack_called(name):
+    """The stack of this name or id, or None if there is none. A deleted one is found by its id only."""
+    try:
+        return boto3.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return None
+        raise
 
 
 def parameters(stack):

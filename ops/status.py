@@ -107,16 +107,13 @@ def age(seconds, size):
 
 
 def show_alarms(stage, prefix):
-    cloudformation, cloudwatch = boto3.client("cloudformation"), boto3.client("cloudwatch")
     # By the stack, because the names of another stage may begin with the same text.
-    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stage.stack_name)
-    resources = [resource for page in pages for resource in page["StackResourceSummaries"]]
-    ours = {found.get("PhysicalResourceId") for found in resources if found["ResourceType"] == "AWS::CloudWatch::Alarm"}
+    ours = set(stage.resources("AWS::CloudWatch::Alarm"))
     say()
     if not ours:
         say("the stack has no alarms")
         return
-    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix, StateValue="ALARM")
+    pages = boto3.client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix, StateValue="ALARM")
     alarms = [alarm for page in pages for alarm in page["MetricAlarms"] if alarm["AlarmName"] in ours]
     say(f"{len(alarms)} of {count(len(ours), 'alarm')} in ALARM")
     for alarm in alarms:

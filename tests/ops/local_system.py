@@ -6,9 +6,10 @@ import re
 import subprocess
 import tempfile
 import time
+import unittest.mock
 from pathlib import Path
 
-import boto3
+from stage import Local
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,13 +31,8 @@ def make(*arguments, stdin="", **environment):
 class LocalSystem:
     def __init__(self, port, data):
         self.environment = {"SQS_PORT": port, "DATA_DIR": data, "STAGE": "local"}
-        self.sqs = boto3.client(
-            "sqs",
-            endpoint_url=f"http://127.0.0.1:{port}",
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+        with unittest.mock.patch.dict(os.environ, self.environment):
+            self.sqs = Local().sqs()
 
     def url(self, queue):
         return self.sqs.get_queue_url(QueueName=f"ftgo-order-history-{queue}")["QueueUrl"]

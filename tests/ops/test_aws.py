@@ -16,11 +16,11 @@ KEY = {
 TABLE = {"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": True} | KEY
 
 
-def template(*more):
+def template(*more, stage="production"):
     """A stack with the tables of production, and more."""
     kept = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain"}
     tables = {f"Table{n}": kept | {"Properties": TABLE | {"TableName": name}} for n, name in enumerate(TABLES)}
-    parameters = {"Prefix": "ftgo-order-history", "Stage": "production"}
+    parameters = {"Prefix": "ftgo-order-history", "Stage": stage}
     declared = {name: {"Type": "String", "Default": value} for name, value in parameters.items()}
     return json.dumps({"Parameters": declared, "Resources": tables | dict(more)})
 
@@ -31,8 +31,8 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.cloudformation, self.dynamodb = self.aws.client("cloudformation"), self.aws.client("dynamodb")
 
     # Where nobody listens: the check of the issuer is the last that fails.
-    def make(self, *arguments, code, stdin="", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"):
-        given = ["STAGE=production", f"PARAMETERS={parameters}"]
+    def make(self, *arguments, code, stage="production", stdin="", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"):
+        given = [f"STAGE={stage}", f"PARAMETERS={parameters}"]
         output, ended = make(*arguments, *given, stdin=stdin, **self.aws.environment)
         self.assertEqual(ended, code, output.decode())
         return output.decode()
@@ -106,6 +106,53 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
         self.assertIn(f"there is no stack {STACK}", said)
         self.assertEqual(self.tables(), TABLES)
+
+    def test_an_empty_table_that_another_stage_left_is_not_offered(self):
+        # Development and production have the same Prefix.
+        self.create("ftgo-order-history", template(), "CREATE_COMPLETE")
+        self.cloudformation.delete_stack(StackName="ftgo-order-history")
+        self.cloudformation.get_waiter("stack_delete_complete").wait(StackName="ftgo-order-history", WaiterConfig={"Delay": 1})
+        self.assert_not_offered("the stack ftgo-order-history made it")
+
+    def test_an_empty_table_that_no_stack_made_is_not_offered(self):
+        for name in TABLES:
+            self.dynamodb.create_table(TableName=name, **TABLE)
+        self.assert_not_offered("no stack made it")
+
+    def assert_not_offered(self, reason):
+        said = self.make("deploy", code=2)
+        self.assertIn(f"the table {TABLES[0]} exists already, and {reason}: give this one another Prefix", said)
+        for answer in [{"stdin": "empty\n"}, {"stdin": f"{STACK}\nempty\n"}]:
+            said = self.make("delete", code=0, **answer)
+            self.assertIn(f"the table {TABLES[0]} is kept: {reason}", said)
+            self.assertNotIn("Type `empty`", said)
+        self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
+        self.assertEqual(self.tables(), TABLES)
+
+    def test_the_question_names_the_topic_and_the_user_pool(self):
+        topic = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "domain-events"}}
+        users = {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "ftgo"}}
+        for stage, stack, fate in [
+            ("production", STACK, "is kept, with its users"),
+            ("development", "ftgo-order-history", "is deleted, with its users"),
+        ]:
+            with self.subTest(stage):
+                resources = [("DomainEvents", topic), ("Users", users | {"DeletionPolicy": "Retain"})]
+                body = json.loads(template(*resources, stage=stage))
+                # Both stages have these names.
+                del body["Resources"]["Table0"], body["Resources"]["Table1"]
+                self.create(stack, json.dumps(body), "CREATE_COMPLETE")
+                said = self.make("delete", stage=stage, stdin=f"{stack}\n", code=0)
+                question = said.partition("Type the name of the stack")[0]
+                self.assertIn(
+                    "the topic domain-events is deleted, with all its subscriptions, those of other services too", question
+                )
+                pools = self.aws.client("cognito-idp").list_user_pools(MaxResults=10)["UserPools"]
+                self.assertRegex(question, rf"the user pool ({'|'.join(pool['Id'] for pool in pools)}) {fate}")
+
+    def test_a_stack_without_topic_and_user_pool_does_not_speak_of_them(self):
+        self.create(STACK, template(), "CREATE_COMPLETE")
+        self.assertNotRegex(self.make("delete", stdin=f"{STACK}\n\n", code=0), "topic|user pool")
 
     def test_nothing_is_deleted_without_the_name(self):
         self.create(STACK, template(), "CREATE_COMPLETE")

@@ -1,13 +1,19 @@
 """The commands on a running `make run`."""
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import unittest
 from pathlib import Path
+from unittest import mock
 
+import operate
+import queues
 from local_system import ROOT, local_system
+from stage import EVENT_TYPES
 
 # What SQS itself lets through; the rest comes as an escape of JSON, and is itself again in a header that was read.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
@@ -114,6 +120,32 @@ class OnTheLocalSystem(unittest.TestCase):
             self.assertIn(f"1 message moved from {name}-dlq to {name}\n", shown)
             # The function fails on it again.
             self.system.until(lambda event_type=event_type: self.system.size(f"{event_type}-dlq") == 1)
+
+    def test_redrive_goes_on_after_a_queue_that_fails(self):
+        # The first in order is being moved already, one message a second.
+        first, second = "OrderCreated", "DeliveryScheduled"
+        self.assertLess(EVENT_TYPES.index(first), EVENT_TYPES.index(second))
+        # A system of its own, because its moves go on for a minute.
+        system = self.enterContext(local_system())
+        for _ in range(60):
+            system.send(f"{first}-dlq", "{")
+        system.send(f"{second}-dlq", "{")
+        arns = [queues.arn(system.sqs, f"ftgo-order-history-{first}{suffix}") for suffix in ["-dlq", ""]]
+        system.sqs.start_message_move_task(SourceArn=arns[0], DestinationArn=arns[1], MaxNumberOfMessagesPerSecond=1)
+        output, code = system.make("redrive", "FN=all")
+        shown = output.decode()
+        self.assertNotEqual(code, 0, shown)
+        self.assertRegex(shown, f"ftgo-order-history-{first}-dlq: .*already a task running")
+        self.assertIn(f"moved from ftgo-order-history-{second}-dlq to ftgo-order-history-{second}\n", shown)
+        self.assertIn(f"not everything was moved: ftgo-order-history-{first}\n", shown)
+
+    def test_redrive_says_if_sqs_does_not_list_the_move(self):
+        sqs = self.system.sqs
+        shown = io.StringIO()
+        unlisted = mock.patch.object(sqs, "list_message_move_tasks", return_value={"Results": []})
+        with unlisted, contextlib.redirect_stdout(shown):
+            self.assertFalse(operate.moved(sqs, "ftgo-order-history-TicketCreated", {}))
+        self.assertIn("ftgo-order-history-TicketCreated-dlq: SQS does not list the move", shown.getvalue())
 
     def test_a_rate_that_is_none_is_refused(self):
         for rate in ["0", "501", "x", "-1", "²"]:

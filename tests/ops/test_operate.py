@@ -3,6 +3,7 @@
 import unittest
 
 import operate
+from stage import TEMPLATE
 
 MINUTE = 60_000
 
@@ -13,17 +14,24 @@ def message(sent, received=None):
 
 
 class Windows(unittest.TestCase):
-    def test_a_message_is_looked_for_from_when_it_was_sent_to_half_an_hour_after_it_was_received(self):
-        self.assertEqual(operate.windows([message(0, 5 * MINUTE)]), [[0, 35 * MINUTE]])
-        self.assertEqual(operate.windows([message(0)]), [[0, 30 * MINUTE]])
+    def test_a_message_is_looked_for_from_when_it_was_sent_to_an_hour_after_it_was_received(self):
+        self.assertEqual(operate.windows([message(0, 5 * MINUTE)]), [[0, 65 * MINUTE]])
+        self.assertEqual(operate.windows([message(0)]), [[0, 60 * MINUTE]])
+
+    def test_the_last_receive_is_inside_whatever_the_batching_window_is(self):
+        _, _, of_type = TEMPLATE["Resources"]["Fn::ForEach::EventTypes"]
+        receives = of_type["Queue${EventType}"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
+        longest = max(window["VisibilityTimeout"] for window in TEMPLATE["Mappings"]["BatchingWindows"].values())
+        [[_, end]] = operate.windows([message(0, 0)])
+        self.assertGreaterEqual(end, receives * longest * 1000)
 
     def test_one_of_last_week_does_not_search_the_whole_week(self):
         week = 7 * 24 * 60 * MINUTE
-        self.assertEqual(operate.windows([message(week), message(0)]), [[0, 30 * MINUTE], [week, week + 30 * MINUTE]])
+        self.assertEqual(operate.windows([message(week), message(0)]), [[0, 60 * MINUTE], [week, week + 60 * MINUTE]])
 
     def test_what_overlaps_is_searched_once(self):
         sent = [message(0), message(20 * MINUTE), message(10 * MINUTE), message(50 * MINUTE)]
-        self.assertEqual(operate.windows(sent), [[0, 80 * MINUTE]])
+        self.assertEqual(operate.windows(sent), [[0, 110 * MINUTE]])
 
     def test_no_message_no_search(self):
         self.assertEqual(operate.windows([]), [])
