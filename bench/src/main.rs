@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bench::contender::Contender;
+use bench::costs::Prices;
 use bench::dynamodb::{self, DynamoDb};
 use bench::growth::{self, Growth};
 use bench::limits::{Limit, limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, query, report};
+use bench::{Result, cold_start, query, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -50,7 +51,7 @@ fn tell_again() -> Result<bool> {
 
 fn tell(results: &Results) -> Result<bool> {
     report::write(results, &root())?;
-    let limits = limits(results);
+    let limits = limits(results, &Prices::read()?);
     for limit in &limits {
         println!("{limit}");
     }
@@ -85,10 +86,11 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let order_id = query::order_of(&consumer, 500);
     let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
-    // Last: it wants nothing of what the others left.
+    // The rest wants nothing of what the others left.
+    let sight = sight::look(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, small_pages, batch };
-    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth })
+    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth, sight })
 }

@@ -9,6 +9,7 @@ use crate::cold_start::ColdStart;
 use crate::growth::Growth;
 use crate::projection::Projection;
 use crate::query::Answered;
+use crate::sight::Sight;
 
 /// All of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub struct Results {
     pub cold_starts: Vec<ColdStart>,
     /// Growth.
     pub growth: Growth,
+    /// From send to sight.
+    pub sight: Sight,
 }
 
 impl Results {
