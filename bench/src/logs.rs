@@ -19,11 +19,15 @@ pub struct Logged {
 const LOG_EVENT_BYTES: f64 = 26.0;
 
 impl Logged {
-    /// What was printed for so many events or requests.
+    /// What so many events, or requests, add to what is printed without them. A start may print too, as Node's does.
     #[must_use]
-    pub fn of(lines: &[String], count: u32) -> Self {
-        let share = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from) / f64::from(count);
-        Self { lines: share(lines.len()), bytes: share(lines.iter().map(String::len).sum()) }
+    pub fn between(without: &[String], with: &[String], count: u32) -> Self {
+        let number = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
+        let bytes = |lines: &[String]| number(lines.iter().map(String::len).sum());
+        Self {
+            lines: (number(with.len()) - number(without.len())) / f64::from(count),
+            bytes: (bytes(with) - bytes(without)) / f64::from(count),
+        }
     }
 
     /// The bytes that CloudWatch Logs takes in.
@@ -69,7 +73,9 @@ mod tests {
 
     #[test]
     fn every_line_is_a_log_event_with_26_bytes_of_its_own() {
-        let logged = Logged::of(&["0123456789".to_owned(), "é".to_owned()], 4);
+        let start = vec!["a warning at the start".to_owned()];
+        let all = [start.clone(), vec!["0123456789".to_owned(), "é".to_owned()]].concat();
+        let logged = Logged::between(&start, &all, 4);
         assert_eq!(logged, Logged { lines: 0.5, bytes: 3.0 });
         assert_eq!(format!("{}", logged.ingested()), "16");
     }

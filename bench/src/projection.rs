@@ -1,6 +1,6 @@
 //! The projection of events: each contender in turn, several rounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use order_events::EventType;
@@ -18,8 +18,8 @@ use crate::statistics::Rounds;
 /// How many messages SQS hands to a function at once, unless told otherwise.
 pub const BATCH: usize = 10;
 
-/// How many groups of orders go through the meter.
-const METERED_GROUPS: usize = 10;
+/// How many groups of orders go through the meter, and for how many what is printed is counted.
+const METERED_GROUPS: usize = 5;
 /// The bare loop, and how many requests it has under way.
 const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
 /// How many batches the bare loop gets in a round for each event type.
@@ -63,6 +63,10 @@ impl Projection {
     /// What an event took, for each size of batches.
     pub fn in_batches(&self) -> impl Iterator<Item = &InBatches> {
         self.ones.iter().chain([&self.tens])
+    }
+
+    fn in_batches_mut(&mut self) -> impl Iterator<Item = &mut InBatches> {
+        self.ones.iter_mut().chain([&mut self.tens])
     }
 }
 
@@ -155,14 +159,6 @@ impl Worker {
             Self::Floor(_) => Ok(None),
         }
     }
-
-    /// Ends it, and returns all that it printed.
-    async fn stop(self) -> Result<Vec<String>> {
-        match self {
-            Self::Lambdas(fleet, _) => fleet.stop().await,
-            Self::Floor(_) => Ok(Vec::new()),
-        }
-    }
 }
 
 /// Where the benchmark runs and with whom.
@@ -221,7 +217,8 @@ impl Bench<'_> {
         }
         eprintln!("projection, on the meter");
         self.meter(&mut projections, dynamodb, messages).await?;
-        projections[0].live_metrics = self.live_metrics_of_ours(&endpoints.engine, messages).await?;
+        eprintln!("projection, what is printed");
+        self.read_logs(&mut projections, &Connection::plain(&endpoints.engine), messages).await?;
         Ok(projections)
     }
 
@@ -294,31 +291,67 @@ impl Bench<'_> {
         Ok(waiting)
     }
 
-    /// Adds what each sends to DynamoDB and what it prints.
+    /// Adds what each sends to DynamoDB.
     async fn meter(
         &self,
         projections: &mut [Projection],
         dynamodb: &mut DynamoDb,
         messages: &mut Messages,
     ) -> Result<()> {
-        let endpoint = dynamodb.endpoints.meter.clone();
-        for (worker, projection) in self.all_workers(&endpoint).await?.into_iter().zip(&mut *projections) {
-            projection.live_metrics = projection.tens.meter(worker, dynamodb, messages).await?;
-        }
-        for (worker, projection) in self.lambdas(&endpoint).await?.into_iter().zip(projections) {
-            if let Some(ones) = &mut projection.ones {
-                ones.meter(worker, dynamodb, messages).await?;
+        let mut workers = self.all_workers(&dynamodb.endpoints.meter.clone()).await?;
+        for (worker, projection) in workers.iter_mut().zip(projections) {
+            for batches in projection.in_batches_mut() {
+                dynamodb.metered().await?;
+                let effort = worker.handle(messages.batches(&FIRST_FIVE, batches.size, METERED_GROUPS)?).await?;
+                let tally = dynamodb.metered().await?;
+                if tally.refused > 0 {
+                    return Err(format!("{} requests for fresh events were refused", tally.refused).into());
+                }
+                batches.per_event = PerEvent::of(&tally, effort.count);
             }
         }
         Ok(())
     }
 
-    /// The metrics that our functions for all event types publish while all is well.
-    async fn live_metrics_of_ours(&self, endpoint: &str, messages: &mut Messages) -> Result<usize> {
-        let fleet = Fleet::start(&self.contenders[0], EventType::ALL, &Connection::plain(endpoint)).await?;
-        fleet.handle(messages.batches(EventType::ALL, BATCH, 1)?).await?;
-        Ok(logs::metrics(&fleet.stop().await?).len())
+    /// Adds what each prints, and how many metrics are in that.
+    async fn read_logs(
+        &self,
+        projections: &mut [Projection],
+        connection: &Connection,
+        messages: &mut Messages,
+    ) -> Result<()> {
+        for (contender, projection) in self.contenders.iter().zip(&mut *projections) {
+            let mut metrics = BTreeSet::new();
+            for batches in projection.in_batches_mut() {
+                let size = batches.size;
+                let one_group = messages.batches(&FIRST_FIVE, size, 1)?;
+                let more_groups = messages.batches(&FIRST_FIVE, size, 1 + METERED_GROUPS)?;
+                let without = printed(contender, connection, &FIRST_FIVE, one_group).await?;
+                let with = printed(contender, connection, &FIRST_FIVE, more_groups).await?;
+                let count = u32::try_from(size * FIRST_FIVE.len() * METERED_GROUPS)?;
+                batches.logged = Logged::between(&without, &with, count);
+                metrics.extend(logs::metrics(&with));
+            }
+            projection.live_metrics = metrics.len();
+        }
+        // Only ours knows all event types.
+        let batches = messages.batches(EventType::ALL, BATCH, 1)?;
+        let lines = printed(&self.contenders[0], connection, EventType::ALL, batches).await?;
+        projections[0].live_metrics = logs::metrics(&lines).len();
+        Ok(())
     }
+}
+
+/// All that new functions of a contender print while they handle these batches.
+async fn printed(
+    contender: &Contender,
+    connection: &Connection,
+    events: &[EventType],
+    batches: Batches,
+) -> Result<Vec<String>> {
+    let fleet = Fleet::start(contender, events, connection).await?;
+    fleet.handle(batches).await?;
+    fleet.stop().await
 }
 
 async fn warm_up(workers: &mut [Worker], messages: &mut Messages) -> Result<()> {
@@ -326,20 +359,4 @@ async fn warm_up(workers: &mut [Worker], messages: &mut Messages) -> Result<()> 
         worker.handle(messages.batches(&FIRST_FIVE, BATCH, worker.warm_up())?).await?;
     }
     Ok(())
-}
-
-impl InBatches {
-    /// Adds what a worker sends to the meter and what it prints; returns how many metrics are in that.
-    async fn meter(&mut self, mut worker: Worker, dynamodb: &mut DynamoDb, messages: &mut Messages) -> Result<usize> {
-        dynamodb.metered().await?;
-        let effort = worker.handle(messages.batches(&FIRST_FIVE, self.size, METERED_GROUPS)?).await?;
-        let tally = dynamodb.metered().await?;
-        if tally.refused > 0 {
-            return Err(format!("{} requests for fresh events were refused", tally.refused).into());
-        }
-        self.per_event = PerEvent::of(&tally, effort.count);
-        let lines = worker.stop().await?;
-        self.logged = Logged::of(&lines, effort.count);
-        Ok(logs::metrics(&lines).len())
-    }
 }

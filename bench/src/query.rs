@@ -81,7 +81,8 @@ pub async fn ask_all(
         let metered = Asked::start(&lambda, &endpoints.meter).await?;
         let effort = metered.ask(&request, METERED).await?;
         let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
-        let logged = Logged::of(&metered.stop().await?, effort.count);
+        // A start prints nothing.
+        let logged = Logged::between(&[], &metered.stop().await?, effort.count);
         let (mut on_stub, mut on_engine) = (Pace::default(), Pace::default());
         stub.ask(&request, REQUESTS).await?;
         engine.ask(&request, REQUESTS).await?;
