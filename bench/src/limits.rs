@@ -160,8 +160,49 @@ pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 mod tests {
     use super::*;
+    use crate::logs::Logged;
+    use crate::projection::{InBatches, Pace, Projection};
+    use crate::statistics::Rounds;
+
+    /// A contender that differs from others in what it logs, and in what its CPU on the engine was.
+    fn contender(name: &str, bytes: f64, engine_cpu: f64) -> Projection {
+        let pace = |cpu_micros| Pace { cpu_micros: Rounds(vec![cpu_micros]), ..Pace::default() };
+        let in_batches = |size| InBatches {
+            size,
+            stub: pace(1.0),
+            waiting_millis: Rounds(vec![5.0]),
+            logged: Logged { lines: 0.1, bytes },
+            ..InBatches::default()
+        };
+        let (tens, ones) = (in_batches(10), Some(in_batches(1)));
+        Projection { name: name.to_owned(), tens, ones, engine: pace(engine_cpu), ..Projection::default() }
+    }
+
+    fn missed(projections: Vec<Projection>) -> Vec<String> {
+        let results = Results { projections, ..Results::default() };
+        let limits = limits(&results, &Prices::read().unwrap());
+        let costs = limits.into_iter().filter(|limit| !limit.is_kept() && !limit.what.starts_with("CPU of"));
+        costs.map(|limit| limit.what).collect()
+    }
+
+    #[test]
+    fn who_logs_more_than_a_peer_costs_more() {
+        let all_in = |size| format!("all-in costs of an event in batches of {size} against Python");
+        let missed = missed(vec![contender(OURS, 61.0, 1.0), contender(PYTHON, 60.0, 1.0)]);
+        for what in ["bytes logged per event in batches of 10".to_owned(), all_in(1), all_in(10)] {
+            assert!(missed.contains(&what), "{what} is not in {missed:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_engine_does_to_the_cpu_misses_no_limit() {
+        let quick = missed(vec![contender(OURS, 1.0, 1.0), contender(NODE, 1.0, 100.0)]);
+        let slow = missed(vec![contender(OURS, 1.0, 100.0), contender(NODE, 1.0, 1.0)]);
+        assert_eq!(quick, slow);
+    }
 
     #[test]
     fn what_was_not_measured_was_not_kept() {

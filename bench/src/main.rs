@@ -23,6 +23,7 @@ async fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
         Some("report") => tell_again(),
+        Some("sight") => look().await,
         _ => run().await,
     };
     match done {
@@ -38,8 +39,7 @@ async fn main() -> ExitCode {
 /// Says whether all limits were kept.
 async fn run() -> Result<bool> {
     let began = Instant::now();
-    let rounds = std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let results = measure(&root().join("target/release"), rounds).await?;
+    let results = measure(&root().join("target/release"), rounds()?).await?;
     eprintln!("measured in {:.0?}", began.elapsed());
     tell(&results)
 }
@@ -47,6 +47,25 @@ async fn run() -> Result<bool> {
 /// Tells the last run's results again, as after a change of prices.
 fn tell_again() -> Result<bool> {
     tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
+}
+
+/// Only measures from send to sight, with the functions of the directory that is named, or of the release build; writes nothing.
+async fn look() -> Result<bool> {
+    let binaries = std::env::args_os().nth(2).map_or_else(|| root().join("target/release"), PathBuf::from);
+    let found = sight::look(&binaries, &mut Messages::starting_at(now()?)?, rounds()?).await?;
+    for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
+        println!("{how}: p50 {:.1} ms, p99 {:.1} ms", times.percentile(50), times.percentile(99));
+    }
+    Ok(true)
+}
+
+fn rounds() -> Result<usize> {
+    Ok(std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?)
+}
+
+/// Milliseconds since 1970.
+fn now() -> Result<u64> {
+    Ok(u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?)
 }
 
 fn tell(results: &Results) -> Result<bool> {
@@ -63,7 +82,7 @@ fn root() -> PathBuf {
 }
 
 async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
-    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    let now = now()?;
     let mut messages = Messages::starting_at(now)?;
     let contenders = Contender::all(binaries)?;
     let ours = &contenders[0];

@@ -26,7 +26,7 @@ const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
 const FLOOR_BATCHES: usize = 60;
 
 /// What projecting an event took a contender.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Projection {
     /// Who.
     pub name: String,

@@ -12,7 +12,7 @@ use crate::query::Answered;
 use crate::sight::Sight;
 
 /// All of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Results {
     /// When, as RFC 3339 in UTC.
     pub date: String,
