@@ -45,7 +45,6 @@ const project = makeIdempotent(
     const eventType = last(headers['event-type']).replace(/Event$/, '');
     const eventId = headers.ID;
     const payload = JSON.parse(message.payload);
-    const happened = new Date(millis(eventId)).toISOString();
 
     const sets = [];
     const conditions = [];
@@ -67,7 +66,7 @@ const project = makeIdempotent(
       }
     }
     names['#timeline'] = 'timeline';
-    values[':timeline'] = { SS: [`${eventId} ${eventType} ${happened}`] };
+    values[':timeline'] = { SS: [`${eventId} ${eventType}`] };
 
     await dynamodb.send(
       new UpdateItemCommand({

@@ -4,7 +4,6 @@ The events of `bench/src/messages.rs` are projected by the same conditional Upda
 the event's id. It logs a line for each batch and one for each failure, as ours does.
 """
 
-import datetime
 import json
 import os
 import re
@@ -48,7 +47,6 @@ def project(message):
     event_type = headers["event-type"].rpartition(".")[2].removesuffix("Event")
     event_id = headers["ID"]
     payload = json.loads(message["payload"])
-    happened = rfc3339(int(event_id[:16], 16))
 
     sets, conditions, names = [], [], {}
     values = {":eventId": {"S": event_id}}
@@ -66,7 +64,7 @@ def project(message):
             values[f":{name}"] = value
             sets.append(f"#{name} = :{name}")
     names["#timeline"] = "timeline"
-    values[":timeline"] = {"SS": [f"{event_id} {event_type} {happened}"]}
+    values[":timeline"] = {"SS": [f"{event_id} {event_type}"]}
 
     dynamodb.update_item(
         TableName=TABLE,
@@ -138,8 +136,3 @@ EFFECTS = {
     "TicketAccepted": ticket_accepted,
     "PaymentIntentCharged": payment_intent_charged,
 }
-
-
-def rfc3339(millis):
-    moment = datetime.datetime.fromtimestamp(millis / 1000, datetime.timezone.utc)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{millis % 1000:03}Z"
