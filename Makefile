@@ -125,7 +125,7 @@ sam-local: ## Every sample of events/ through `sam local`, in a container, compa
 .PHONY: bench
 bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
 	cargo build --release -p event-handlers -p query-api -p floor
-	cargo build --profile harness -p bench
+	cargo build --profile harness -p bench -p local
 	target/harness/bench
 
 .PHONY: cargo-deny

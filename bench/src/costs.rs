@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use crate::Result;
 use crate::dynamodb::DISTANCE;
-use crate::projection::{PerEvent, Projection};
+use crate::logs::Logged;
+use crate::projection::{InBatches, PerEvent};
 use crate::query::Answered;
 
 /// List prices in US dollars, and the memory that the functions are given.
@@ -31,11 +32,35 @@ pub struct Prices {
     pub sns_million_publishes: f64,
     /// A million requests to an HTTP API.
     pub http_api_million_requests: f64,
+    /// A gigabyte taken in by CloudWatch Logs, standard class: the first 10 TB of a month, above which Lambda's logs are cheaper.
+    pub logs_gb: f64,
+    /// A custom metric for a month: each of the first 10,000. It is charged for the hours in which it is published.
+    pub metric_month: f64,
+    /// A million traces recorded by X-Ray.
+    pub xray_million_traces: f64,
     /// A handler's memory, as in `template.yaml`.
     pub handler_memory_mb: f64,
     /// The query Lambda's memory, as in `template.yaml`.
     pub query_memory_mb: f64,
+    /// Which invocations are traced, as in `template.yaml`.
+    pub tracing: Tracing,
 }
+
+/// Which invocations of a function X-Ray traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Tracing {
+    /// A sample of them.
+    Active,
+    /// Those whose caller decided so. Nothing that calls ours does.
+    PassThrough,
+}
+
+/// The share of invocations that are traced, beside the first of every second.
+/// <https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html>
+const TRACED: f64 = 0.05;
+
+/// The seconds of a month of 30 days.
+const SECONDS_OF_A_MONTH: f64 = 30.0 * 24.0 * 60.0 * 60.0;
 
 /// What a million of something costs, in dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,13 +73,17 @@ pub struct Bill {
     pub lambda_requests: f64,
     /// What brings it: topic and queue, or the HTTP API.
     pub around: f64,
+    /// What the function prints.
+    pub logs: f64,
+    /// Traces, but for the first of every second.
+    pub traces: f64,
 }
 
 impl Bill {
     /// All of it.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        self.dynamodb + self.lambda_time + self.lambda_requests + self.around
+        self.dynamodb + self.lambda_time + self.lambda_requests + self.around + self.logs + self.traces
     }
 }
 
@@ -62,26 +91,26 @@ impl Bill {
 /// <https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html>
 const MEMORY_OF_A_CORE_MB: f64 = 1769.0;
 
-/// How many messages a batch has, as measured.
-const BATCH: f64 = 10.0;
-
 impl Prices {
     /// Reads them.
     pub fn read() -> Result<Self> {
         Ok(serde_json::from_str(include_str!("../prices.json"))?)
     }
 
-    /// A million events.
+    /// A million events, in batches of a size.
     #[must_use]
-    pub fn events(&self, projection: &Projection) -> Bill {
-        let cpu_millis = projection.stub.cpu_micros.median() / 1e3 * BATCH;
-        let batch = self.lambda_time(projection.waiting_millis, cpu_millis, self.handler_memory_mb);
+    pub fn events(&self, events: &InBatches) -> Bill {
+        let size = u32::try_from(events.size).map_or(f64::NAN, f64::from);
+        let cpu_millis = events.stub.cpu_micros.median() / 1e3 * size;
+        let batch = self.lambda_time(events.waiting_millis.median(), cpu_millis, self.handler_memory_mb);
         Bill {
-            dynamodb: self.dynamodb(&projection.per_event),
-            lambda_time: batch / BATCH,
-            lambda_requests: self.lambda_million_requests / BATCH,
-            // Published once; sent to the queue, and a tenth of a receive and of a delete for each message.
-            around: self.sns_million_publishes + self.sqs_million_requests * (1.0 + 2.0 / BATCH),
+            dynamodb: self.dynamodb(&events.per_event),
+            lambda_time: batch / size,
+            lambda_requests: self.lambda_million_requests / size,
+            // Published once; sent to the queue; and a batch is received once and deleted once.
+            around: self.sns_million_publishes + self.sqs_million_requests * (1.0 + 2.0 / size),
+            logs: self.logs(&events.logged),
+            traces: self.traces(size, self.tracing),
         }
     }
 
@@ -95,7 +124,35 @@ impl Prices {
             lambda_time: self.lambda_time(waiting_millis, cpu_millis, self.query_memory_mb),
             lambda_requests: self.lambda_million_requests,
             around: self.http_api_million_requests,
+            logs: self.logs(&answered.logged),
+            traces: self.traces(1.0, self.tracing),
         }
+    }
+
+    /// The traces of a million events in batches of a size, but for the first of every second.
+    #[must_use]
+    pub fn traces(&self, size: f64, tracing: Tracing) -> f64 {
+        match tracing {
+            Tracing::Active => self.xray_million_traces * TRACED / size,
+            Tracing::PassThrough => 0.0,
+        }
+    }
+
+    /// The most that tracing the first invocation of every second costs in a month, for each function.
+    #[must_use]
+    pub fn first_traces(&self) -> f64 {
+        self.xray_million_traces * SECONDS_OF_A_MONTH / 1e6
+    }
+
+    /// So many custom metrics for a month.
+    #[must_use]
+    pub fn metrics(&self, live: usize) -> f64 {
+        self.metric_month * u32::try_from(live).map_or(f64::NAN, f64::from)
+    }
+
+    /// A million times what is printed.
+    fn logs(&self, each: &Logged) -> f64 {
+        each.ingested() * 1e6 / 1e9 * self.logs_gb
     }
 
     fn dynamodb(&self, each: &PerEvent) -> f64 {
@@ -132,6 +189,31 @@ mod tests {
         let quarter = MEMORY_OF_A_CORE_MB / 4.0;
         close(prices().lambda_time(1.5, 2.0, quarter), 10.0 * 1e3 * quarter / 1024.0 * 0.00001);
         close(prices().lambda_time(0.0, 2.0, 2048.0), 2.0 * 1e3 * 2.0 * 0.00001);
+    }
+
+    #[test]
+    fn what_a_batch_shares_costs_an_event_of_a_full_one_a_tenth() {
+        let of = |size| {
+            let logged = Logged { lines: 0.0, bytes: 100.0 };
+            prices().events(&InBatches { size, logged, ..InBatches::default() })
+        };
+        let (one, ten) = (of(1), of(10));
+        close(one.lambda_requests, 0.20);
+        close(ten.lambda_requests, 0.02);
+        close(one.around, 0.50 + 0.40 * 3.0);
+        close(ten.around, 0.50 + 0.40 * 1.2);
+        close(one.logs, 0.05);
+        close(ten.logs, 0.05);
+    }
+
+    #[test]
+    fn lines_metrics_and_traces_are_billed() {
+        // A million lines of 74 bytes and 26 of CloudWatch's are a tenth of a gigabyte.
+        close(prices().logs(&Logged { lines: 1.0, bytes: 74.0 }), 0.05);
+        close(prices().metrics(38), 11.40);
+        close(prices().traces(10.0, Tracing::PassThrough), 0.0);
+        close(prices().traces(10.0, Tracing::Active), 0.025);
+        close(prices().first_traces(), 12.96);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The functions of one contender, one for each event type, as they are deployed; or the bare loop in their place.
 
+use std::ops::AddAssign;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub struct Effort {
     pub wall: Duration,
     /// On the processor, in the contender's processes alone.
     pub cpu: Duration,
+    /// With nothing to do but to wait for answers.
+    pub waiting: Duration,
 }
 
 impl Effort {
@@ -32,11 +35,58 @@ impl Effort {
         self.cpu.as_secs_f64() * 1e6 / f64::from(self.count)
     }
 
+    /// Milliseconds of waiting for each batch of this size.
+    #[must_use]
+    pub fn waiting_millis_of(&self, batch: usize) -> f64 {
+        let batch = u32::try_from(batch).map_or(f64::NAN, f64::from);
+        self.waiting.as_secs_f64() * 1e3 * batch / f64::from(self.count)
+    }
+
     /// How many in a second.
     #[must_use]
     pub fn per_second(&self) -> f64 {
         f64::from(self.count) / self.wall.as_secs_f64()
     }
+}
+
+impl AddAssign for Effort {
+    fn add_assign(&mut self, more: Self) {
+        self.count += more.count;
+        self.wall += more.wall;
+        self.cpu += more.cpu;
+        self.waiting += more.waiting;
+    }
+}
+
+/// Measures what some processes do from its start on.
+#[derive(Debug)]
+pub struct Watch {
+    process_ids: Vec<u32>,
+    began: Instant,
+    cpu: Duration,
+    busy: Duration,
+}
+
+impl Watch {
+    /// Starts to measure.
+    pub fn start(process_ids: Vec<u32>) -> Result<Self> {
+        let (cpu, busy) = used(&process_ids)?;
+        Ok(Self { process_ids, began: Instant::now(), cpu, busy })
+    }
+
+    /// What so many events, or requests, took since.
+    pub fn stop(self, count: usize) -> Result<Effort> {
+        let wall = self.began.elapsed();
+        let (cpu, busy) = used(&self.process_ids)?;
+        let waiting = wall.saturating_sub(busy.saturating_sub(self.busy));
+        Ok(Effort { count: u32::try_from(count)?, wall, cpu: cpu.saturating_sub(self.cpu), waiting })
+    }
+}
+
+fn used(process_ids: &[u32]) -> Result<(Duration, Duration)> {
+    let cpu = process_ids.iter().copied().map(process::cpu).sum::<Result<_>>()?;
+    let busy = process_ids.iter().copied().map(process::busy).sum::<Result<_>>()?;
+    Ok((cpu, busy))
 }
 
 /// Running functions.
@@ -62,7 +112,7 @@ impl Fleet {
     /// Hands each batch to its function, one after the other.
     pub async fn handle(&self, batches: Vec<(EventType, Value)>) -> Result<Effort> {
         let mut count = 0;
-        let (began, cpu) = (Instant::now(), self.cpu()?);
+        let watch = Watch::start(self.process_ids().collect())?;
         for (event_type, batch) in batches {
             count += batch["Records"].as_array().map_or(0, Vec::len);
             let answer =
@@ -71,18 +121,22 @@ impl Fleet {
                 return Err(format!("{} did not project all of a batch of {event_type}: {answer}", self.name).into());
             }
         }
-        let wall = began.elapsed();
-        Ok(Effort { count: u32::try_from(count)?, wall, cpu: self.cpu()?.saturating_sub(cpu) })
+        watch.stop(count)
+    }
+
+    /// Ends the functions, and returns all that they printed.
+    pub async fn stop(self) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        for (_, function) in self.functions {
+            lines.extend(function.stop().await?);
+        }
+        Ok(lines)
     }
 
     /// The most memory that one of the functions has had.
     pub fn peak_memory(&self) -> Result<u64> {
         let peaks = self.process_ids().map(process::peak_memory).collect::<Result<Vec<_>>>()?;
         Ok(peaks.into_iter().max().unwrap_or_default())
-    }
-
-    fn cpu(&self) -> Result<Duration> {
-        self.process_ids().map(process::cpu).sum()
     }
 
     fn process_ids(&self) -> impl Iterator<Item = u32> {
@@ -124,11 +178,9 @@ impl Floor {
         let records = batches.iter().flat_map(|(_, batch)| batch["Records"].as_array().into_iter().flatten());
         let messages: Vec<&Value> = records.map(|record| &record["body"]).collect();
         self.tell(&serde_json::to_string(&messages)?).await?;
-        let (began, cpu) = (Instant::now(), process::cpu(self.process_id()?)?);
+        let watch = Watch::start(vec![self.process.id().ok_or("the bare loop has ended")?])?;
         self.tell("go").await?;
-        let wall = began.elapsed();
-        let cpu = process::cpu(self.process_id()?)?.saturating_sub(cpu);
-        Ok(Effort { count: u32::try_from(messages.len())?, wall, cpu })
+        watch.stop(messages.len())
     }
 
     async fn tell(&mut self, line: &str) -> Result<()> {
@@ -136,8 +188,17 @@ impl Floor {
         self.reports.next_line().await?.ok_or("the bare loop has ended")?;
         Ok(())
     }
+}
 
-    fn process_id(&self) -> Result<u32> {
-        Ok(self.process.id().ok_or("the bare loop has ended")?)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_is_told_for_a_batch_whatever_the_cpu() {
+        let millis = Duration::from_millis;
+        // Node's helpers make its CPU more than the time that passed.
+        let effort = Effort { count: 20, wall: millis(100), cpu: millis(250), waiting: millis(40) };
+        assert_eq!(format!("{} {}", effort.waiting_millis_of(10), effort.waiting_millis_of(1)), "20 2");
     }
 }

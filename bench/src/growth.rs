@@ -90,8 +90,10 @@ fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
 }
 
 const HISTORIES: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
-/// How many pages of each history a round has.
+/// How many pages of each history a round has, and how many of them in a row: what slows the machine for a moment then slows
+/// all sizes.
 const PAGES: u32 = 200;
+const PAGES_IN_A_ROW: u32 = 20;
 
 /// The consumer who has so many orders.
 #[must_use]
@@ -117,13 +119,23 @@ pub async fn page_through(
 ) -> Result<Vec<Point>> {
     let lambda = Asked::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
     lambda.ask(&page(&consumer_of(HISTORIES[2]), page_size), PAGES).await?;
+    let questions = HISTORIES.map(|orders| page(&consumer_of(orders), page_size));
     let mut points = Point::of_sizes(&HISTORIES)?;
+    for (question, point) in questions.iter().zip(&mut points) {
+        dynamodb.metered().await?;
+        let effort = lambda.ask(question, 1).await?;
+        point.each = PerEvent::of(&dynamodb.metered().await?, effort.count);
+    }
     for round in 1..=rounds {
         eprintln!("pages of growing histories, round {round} of {rounds}");
-        for (orders, point) in HISTORIES.iter().zip(&mut points) {
-            dynamodb.metered().await?;
-            let effort = lambda.ask(&page(&consumer_of(*orders), page_size), PAGES).await?;
-            point.add(&effort, &dynamodb.metered().await?);
+        let mut efforts = [Effort::default(); HISTORIES.len()];
+        for _ in 0..PAGES / PAGES_IN_A_ROW {
+            for (question, effort) in questions.iter().zip(&mut efforts) {
+                *effort += lambda.ask(question, PAGES_IN_A_ROW).await?;
+            }
+        }
+        for (point, effort) in points.iter_mut().zip(efforts) {
+            point.cpu_micros.0.push(effort.cpu_micros_each());
         }
     }
     Ok(points)

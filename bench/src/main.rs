@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bench::contender::Contender;
+use bench::costs::Prices;
 use bench::dynamodb::{self, DynamoDb};
 use bench::growth::{self, Growth};
 use bench::limits::{Limit, limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, query, report};
+use bench::{Result, cold_start, query, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -22,6 +23,7 @@ async fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
         Some("report") => tell_again(),
+        Some("sight") => look().await,
         _ => run().await,
     };
     match done {
@@ -37,8 +39,7 @@ async fn main() -> ExitCode {
 /// Says whether all limits were kept.
 async fn run() -> Result<bool> {
     let began = Instant::now();
-    let rounds = std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let results = measure(&root().join("target/release"), rounds).await?;
+    let results = measure(&root().join("target/release"), rounds()?).await?;
     eprintln!("measured in {:.0?}", began.elapsed());
     tell(&results)
 }
@@ -48,9 +49,28 @@ fn tell_again() -> Result<bool> {
     tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
 }
 
+/// Only measures from send to sight, with the functions of the directory that is named, or of the release build; writes nothing.
+async fn look() -> Result<bool> {
+    let binaries = std::env::args_os().nth(2).map_or_else(|| root().join("target/release"), PathBuf::from);
+    let found = sight::look(&binaries, &mut Messages::starting_at(now()?)?, rounds()?).await?;
+    for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
+        println!("{how}: p50 {:.1} ms, p99 {:.1} ms", times.percentile(50), times.percentile(99));
+    }
+    Ok(true)
+}
+
+fn rounds() -> Result<usize> {
+    Ok(std::env::var("BENCH_ROUNDS").map_or(Ok(ROUNDS), |rounds| rounds.parse())?)
+}
+
+/// Milliseconds since 1970.
+fn now() -> Result<u64> {
+    Ok(u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?)
+}
+
 fn tell(results: &Results) -> Result<bool> {
     report::write(results, &root())?;
-    let limits = limits(results);
+    let limits = limits(results, &Prices::read()?);
     for limit in &limits {
         println!("{limit}");
     }
@@ -62,7 +82,7 @@ fn root() -> PathBuf {
 }
 
 async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
-    let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+    let now = now()?;
     let mut messages = Messages::starting_at(now)?;
     let contenders = Contender::all(binaries)?;
     let ours = &contenders[0];
@@ -85,10 +105,11 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let order_id = query::order_of(&consumer, 500);
     let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
-    // Last: it wants nothing of what the others left.
+    // The rest wants nothing of what the others left.
+    let sight = sight::look(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, small_pages, batch };
-    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth })
+    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth, sight })
 }

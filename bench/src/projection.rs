@@ -1,6 +1,6 @@
 //! The projection of events: each contender in turn, several rounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use order_events::EventType;
@@ -11,13 +11,14 @@ use crate::Result;
 use crate::contender::{Connection, Contender, FLOOR, FLOOR_OF_TEN};
 use crate::dynamodb::{DynamoDb, Tally, Units};
 use crate::fleet::{Effort, Fleet, Floor};
+use crate::logs::{self, Logged};
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::statistics::Rounds;
 
 /// How many messages SQS hands to a function at once, unless told otherwise.
 pub const BATCH: usize = 10;
 
-/// How many groups of ten orders go through the meter.
+/// How many groups of orders go through the meter, and for how many what is printed is counted.
 const METERED_GROUPS: usize = 5;
 /// The bare loop, and how many requests it has under way.
 const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
@@ -25,22 +26,48 @@ const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
 const FLOOR_BATCHES: usize = 60;
 
 /// What projecting an event took a contender.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Projection {
     /// Who.
     pub name: String,
     /// What it is made of.
     pub made_of: String,
-    /// Against the stub.
-    pub stub: Pace,
-    /// Against the engine.
+    /// In batches of ten.
+    pub tens: InBatches,
+    /// In batches of one; the bare loop has no batches.
+    pub ones: Option<InBatches>,
+    /// Against the engine, in batches of ten.
     pub engine: Pace,
     /// In bytes: of the process that had the most. The bare loop holds all its updates, so that it is not compared.
     pub peak_memory: Option<u64>,
+    /// The custom metrics that are published while all is well: ours for every event type, a peer's for those it handles.
+    pub live_metrics: usize,
+}
+
+/// What projecting an event took in batches of one size.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct InBatches {
+    /// How many messages a batch has.
+    pub size: usize,
+    /// Against the stub.
+    pub stub: Pace,
+    /// How long a batch waits for a DynamoDB that takes five milliseconds for an answer, in milliseconds.
+    pub waiting_millis: Rounds,
     /// What went to DynamoDB for each event.
     pub per_event: PerEvent,
-    /// How long a batch waits for a DynamoDB that takes five milliseconds for an answer, in milliseconds of no CPU.
-    pub waiting_millis: f64,
+    /// What was printed for each event.
+    pub logged: Logged,
+}
+
+impl Projection {
+    /// What an event took, for each size of batches.
+    pub fn in_batches(&self) -> impl Iterator<Item = &InBatches> {
+        self.ones.iter().chain([&self.tens])
+    }
+
+    fn in_batches_mut(&mut self) -> impl Iterator<Item = &mut InBatches> {
+        self.ones.iter_mut().chain([&mut self.tens])
+    }
 }
 
 /// How fast, round by round.
@@ -111,6 +138,7 @@ impl Worker {
         }
     }
 
+    /// How many batches of ten it gets in a round for each event type.
     fn groups(&self) -> usize {
         match self {
             Self::Lambdas(_, contender) => contender.batches,
@@ -144,16 +172,20 @@ pub struct Bench<'a> {
     pub rounds: usize,
 }
 
+/// A batch of one takes about as long as half of a batch of ten.
+const ONES: usize = 2;
+/// How many groups of batches of ten, and of one, a round on the distant stub has.
+const DISTANT_GROUPS: (usize, usize) = (2, 5);
+
 impl Bench<'_> {
     /// Runs it all.
     pub async fn project(&self, dynamodb: &mut DynamoDb, messages: &mut Messages) -> Result<Vec<Projection>> {
         let endpoints = dynamodb.endpoints.clone();
         eprintln!("projection, on the stub");
-        let (stub, _) = self.rounds(&endpoints.stub, messages).await?;
+        let (tens, ones) = self.on_stub(&endpoints.stub, messages).await?;
         eprintln!("projection, on the engine");
-        let (engine, peaks) = self.rounds(&endpoints.engine, messages).await?;
-        eprintln!("projection, on the meter and on a distant stub");
-        let metered = self.metered(dynamodb, messages).await?;
+        let (engine, peaks) = self.on_engine(&endpoints.engine, messages).await?;
+        eprintln!("projection, on a distant stub");
         let waiting = self.waiting(&endpoints.distant_stub, messages).await?;
 
         let floors = FLOORS.map(|(name, at_once)| {
@@ -162,73 +194,169 @@ impl Bench<'_> {
         let lambdas = self.contenders.iter().map(|contender| (contender.name, contender.made_of.clone()));
         let mut projections = Vec::new();
         for (place, (name, made_of)) in lambdas.chain(floors).enumerate() {
+            let waiting = waiting.get(place).cloned().unwrap_or_default();
             projections.push(Projection {
                 name: name.to_owned(),
                 made_of,
-                stub: stub[place].clone(),
+                tens: InBatches {
+                    size: BATCH,
+                    stub: tens[place].clone(),
+                    waiting_millis: waiting.0,
+                    ..Default::default()
+                },
+                ones: ones.get(place).map(|pace| InBatches {
+                    size: 1,
+                    stub: pace.clone(),
+                    waiting_millis: waiting.1,
+                    ..Default::default()
+                }),
                 engine: engine[place].clone(),
                 peak_memory: peaks[place],
-                per_event: metered[place].clone(),
-                waiting_millis: waiting[place],
+                live_metrics: 0,
             });
         }
+        eprintln!("projection, on the meter");
+        self.meter(&mut projections, dynamodb, messages).await?;
+        eprintln!("projection, what is printed");
+        self.read_logs(&mut projections, &Connection::plain(&endpoints.engine), messages).await?;
         Ok(projections)
     }
 
-    async fn workers(&self, endpoint: &str) -> Result<Vec<Worker>> {
-        let connection = Connection::plain(endpoint);
+    async fn lambdas(&self, endpoint: &str) -> Result<Vec<Worker>> {
         let mut workers = Vec::new();
         for contender in self.contenders {
-            let fleet = Fleet::start(contender, &FIRST_FIVE, &connection).await?;
+            let fleet = Fleet::start(contender, &FIRST_FIVE, &Connection::plain(endpoint)).await?;
             workers.push(Worker::Lambdas(fleet, contender.clone()));
-        }
-        for (_, at_once) in FLOORS {
-            workers.push(Worker::Floor(Box::new(Floor::start(self.binaries, at_once, &connection)?)));
         }
         Ok(workers)
     }
 
-    /// The pace of each, and its memory.
-    async fn rounds(&self, endpoint: &str, messages: &mut Messages) -> Result<(Vec<Pace>, Vec<Option<u64>>)> {
-        let mut workers = self.workers(endpoint).await?;
-        for worker in &mut workers {
-            worker.handle(messages.batches(&FIRST_FIVE, BATCH, worker.warm_up())?).await?;
+    /// The functions of each contender, then the bare loops.
+    async fn all_workers(&self, endpoint: &str) -> Result<Vec<Worker>> {
+        let mut workers = self.lambdas(endpoint).await?;
+        for (_, at_once) in FLOORS {
+            let floor = Floor::start(self.binaries, at_once, &Connection::plain(endpoint))?;
+            workers.push(Worker::Floor(Box::new(floor)));
         }
+        Ok(workers)
+    }
+
+    /// The pace of each in batches of ten, and of the functions in batches of one.
+    async fn on_stub(&self, endpoint: &str, messages: &mut Messages) -> Result<(Vec<Pace>, Vec<Pace>)> {
+        let mut workers = self.all_workers(endpoint).await?;
+        warm_up(&mut workers, messages).await?;
+        let mut tens = vec![Pace::default(); workers.len()];
+        let mut ones = vec![Pace::default(); self.contenders.len()];
+        for round in 1..=self.rounds {
+            eprintln!("  round {round} of {}", self.rounds);
+            for (place, worker) in workers.iter_mut().enumerate() {
+                let groups = worker.groups();
+                tens[place].add(&worker.handle(messages.batches(&FIRST_FIVE, BATCH, groups)?).await?);
+                if let Some(ones) = ones.get_mut(place) {
+                    ones.add(&worker.handle(messages.batches(&FIRST_FIVE, 1, groups * ONES)?).await?);
+                }
+            }
+        }
+        Ok((tens, ones))
+    }
+
+    /// The pace of each, and its memory.
+    async fn on_engine(&self, endpoint: &str, messages: &mut Messages) -> Result<(Vec<Pace>, Vec<Option<u64>>)> {
+        let mut workers = self.all_workers(endpoint).await?;
+        warm_up(&mut workers, messages).await?;
         let mut paces = vec![Pace::default(); workers.len()];
         for round in 1..=self.rounds {
             eprintln!("  round {round} of {}", self.rounds);
             for (worker, pace) in workers.iter_mut().zip(&mut paces) {
-                let batches = messages.batches(&FIRST_FIVE, BATCH, worker.groups())?;
-                pace.add(&worker.handle(batches).await?);
+                pace.add(&worker.handle(messages.batches(&FIRST_FIVE, BATCH, worker.groups())?).await?);
             }
         }
         let peaks = workers.iter().map(Worker::peak_memory).collect::<Result<_>>()?;
         Ok((paces, peaks))
     }
 
-    async fn metered(&self, dynamodb: &mut DynamoDb, messages: &mut Messages) -> Result<Vec<PerEvent>> {
-        let mut workers = self.workers(&dynamodb.endpoints.meter.clone()).await?;
-        let mut metered = Vec::new();
-        for worker in &mut workers {
-            dynamodb.metered().await?;
-            let effort = worker.handle(messages.batches(&FIRST_FIVE, BATCH, METERED_GROUPS)?).await?;
-            let tally = dynamodb.metered().await?;
-            if tally.refused > 0 {
-                return Err(format!("{} requests for fresh events were refused", tally.refused).into());
+    /// How long the functions of each contender wait in a batch of ten and in one of one, in milliseconds.
+    async fn waiting(&self, endpoint: &str, messages: &mut Messages) -> Result<Vec<(Rounds, Rounds)>> {
+        let mut workers = self.lambdas(endpoint).await?;
+        warm_up(&mut workers, messages).await?;
+        let mut waiting = vec![(Rounds::default(), Rounds::default()); workers.len()];
+        for _ in 0..self.rounds {
+            for (worker, (of_ten, of_one)) in workers.iter_mut().zip(&mut waiting) {
+                let tens = worker.handle(messages.batches(&FIRST_FIVE, BATCH, DISTANT_GROUPS.0)?).await?;
+                let ones = worker.handle(messages.batches(&FIRST_FIVE, 1, DISTANT_GROUPS.1)?).await?;
+                of_ten.0.push(tens.waiting_millis_of(BATCH));
+                of_one.0.push(ones.waiting_millis_of(1));
             }
-            metered.push(PerEvent::of(&tally, effort.count));
-        }
-        Ok(metered)
-    }
-
-    async fn waiting(&self, endpoint: &str, messages: &mut Messages) -> Result<Vec<f64>> {
-        let mut waiting = Vec::new();
-        for worker in &mut self.workers(endpoint).await? {
-            worker.handle(messages.batches(&FIRST_FIVE, BATCH, 2)?).await?;
-            let effort = worker.handle(messages.batches(&FIRST_FIVE, BATCH, 2)?).await?;
-            let batches = f64::from(effort.count) / f64::from(u32::try_from(BATCH)?);
-            waiting.push((effort.wall.saturating_sub(effort.cpu)).as_secs_f64() * 1e3 / batches);
         }
         Ok(waiting)
     }
+
+    /// Adds what each sends to DynamoDB.
+    async fn meter(
+        &self,
+        projections: &mut [Projection],
+        dynamodb: &mut DynamoDb,
+        messages: &mut Messages,
+    ) -> Result<()> {
+        let mut workers = self.all_workers(&dynamodb.endpoints.meter.clone()).await?;
+        for (worker, projection) in workers.iter_mut().zip(projections) {
+            for batches in projection.in_batches_mut() {
+                dynamodb.metered().await?;
+                let effort = worker.handle(messages.batches(&FIRST_FIVE, batches.size, METERED_GROUPS)?).await?;
+                let tally = dynamodb.metered().await?;
+                if tally.refused > 0 {
+                    return Err(format!("{} requests for fresh events were refused", tally.refused).into());
+                }
+                batches.per_event = PerEvent::of(&tally, effort.count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what each prints, and how many metrics are in that.
+    async fn read_logs(
+        &self,
+        projections: &mut [Projection],
+        connection: &Connection,
+        messages: &mut Messages,
+    ) -> Result<()> {
+        for (contender, projection) in self.contenders.iter().zip(&mut *projections) {
+            let mut metrics = BTreeSet::new();
+            for batches in projection.in_batches_mut() {
+                let size = batches.size;
+                let one_group = messages.batches(&FIRST_FIVE, size, 1)?;
+                let more_groups = messages.batches(&FIRST_FIVE, size, 1 + METERED_GROUPS)?;
+                let without = printed(contender, connection, &FIRST_FIVE, one_group).await?;
+                let with = printed(contender, connection, &FIRST_FIVE, more_groups).await?;
+                let count = u32::try_from(size * FIRST_FIVE.len() * METERED_GROUPS)?;
+                batches.logged = Logged::between(&without, &with, count);
+                metrics.extend(logs::metrics(&with));
+            }
+            projection.live_metrics = metrics.len();
+        }
+        // Only ours knows all event types.
+        let batches = messages.batches(EventType::ALL, BATCH, 1)?;
+        let lines = printed(&self.contenders[0], connection, EventType::ALL, batches).await?;
+        projections[0].live_metrics = logs::metrics(&lines).len();
+        Ok(())
+    }
+}
+
+/// All that new functions of a contender print while they handle these batches.
+async fn printed(
+    contender: &Contender,
+    connection: &Connection,
+    events: &[EventType],
+    batches: Batches,
+) -> Result<Vec<String>> {
+    let fleet = Fleet::start(contender, events, connection).await?;
+    fleet.handle(batches).await?;
+    fleet.stop().await
+}
+
+async fn warm_up(workers: &mut [Worker], messages: &mut Messages) -> Result<()> {
+    for worker in workers {
+        worker.handle(messages.batches(&FIRST_FIVE, BATCH, worker.warm_up())?).await?;
+    }
+    Ok(())
 }

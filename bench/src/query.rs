@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use crate::contender::{Connection, Contender};
 use crate::dynamodb::DynamoDb;
-use crate::fleet::{Effort, Fleet};
+use crate::fleet::{Effort, Fleet, Watch};
+use crate::logs::Logged;
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::projection::{Pace, PerEvent};
 use crate::units::Item;
@@ -33,12 +34,16 @@ pub struct Answered {
     pub engine: Pace,
     /// What went to DynamoDB for each request.
     pub per_request: PerEvent,
+    /// What was printed for each request.
+    pub logged: Logged,
     /// In bytes.
     pub peak_memory: u64,
 }
 
 /// How many requests a round has.
 const REQUESTS: u32 = 200;
+/// How many requests go through the meter.
+const METERED: u32 = 10;
 
 /// The query Lambda as a contender without peers.
 #[must_use]
@@ -66,7 +71,6 @@ pub async fn ask_all(
     ];
     let endpoints = dynamodb.endpoints.clone();
     let lambda = query_api(binaries);
-    let metered = Asked::start(&lambda, &endpoints.meter).await?;
     let stub = Asked::start(&lambda, &endpoints.stub).await?;
     let engine = Asked::start(&lambda, &endpoints.engine).await?;
     let mut answered = Vec::new();
@@ -74,8 +78,11 @@ pub async fn ask_all(
         eprintln!("query: {question}");
         dynamodb.metered().await?;
         // From here on the stub answers as the engine just did.
-        let effort = metered.ask(&request, 1).await?;
+        let metered = Asked::start(&lambda, &endpoints.meter).await?;
+        let effort = metered.ask(&request, METERED).await?;
         let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
+        // A start prints nothing.
+        let logged = Logged::between(&[], &metered.stop().await?, effort.count);
         let (mut on_stub, mut on_engine) = (Pace::default(), Pace::default());
         stub.ask(&request, REQUESTS).await?;
         engine.ask(&request, REQUESTS).await?;
@@ -89,6 +96,7 @@ pub async fn ask_all(
             stub: on_stub,
             engine: on_engine,
             per_request,
+            logged,
             peak_memory,
         });
     }
@@ -113,15 +121,19 @@ impl Asked {
 
     /// Asks the same again and again.
     pub async fn ask(&self, request: &Value, times: u32) -> Result<Effort> {
-        let (began, cpu) = (Instant::now(), process::cpu(self.process_id)?);
+        let watch = Watch::start(vec![self.process_id])?;
         for _ in 0..times {
             let answer = self.function.invoke(request.clone()).await?;
             if answer["statusCode"] != 200 {
                 return Err(format!("the query Lambda answered {answer}").into());
             }
         }
-        let wall = began.elapsed();
-        Ok(Effort { count: times, wall, cpu: process::cpu(self.process_id)?.saturating_sub(cpu) })
+        watch.stop(usize::try_from(times)?)
+    }
+
+    /// Ends it, and returns all that it printed.
+    pub async fn stop(self) -> Result<Vec<String>> {
+        Ok(self.function.stop().await?)
     }
 
     fn peak_memory(&self) -> Result<u64> {

@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use order_events::EventType;
+
 use crate::Result;
 use crate::cold_start::ColdStart;
 use crate::contender::{BUNDLED_NODE, NODE, OURS};
-use crate::costs::{Bill, Prices};
+use crate::costs::{Bill, Prices, Tracing};
 use crate::growth::Point;
 use crate::limits::{Limit, in_megabytes, limits};
-use crate::projection::{Pace, PerEvent, Projection};
+use crate::projection::{BATCH, Pace, PerEvent, Projection};
 use crate::results::Results;
+use crate::sight::Sight;
 use crate::statistics::{Rounds, Spread};
 use crate::svg::{Bar, Chart, Line, bars, lines, number};
 
@@ -32,8 +35,9 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
         queries(results),
         cold_starts(results),
         growth(results),
+        sight(&results.sight),
         costs(results, &prices),
-        promises(&limits(results)),
+        promises(&limits(results, &prices)),
     ];
     Ok(fs::write(directory.join("README.md"), sections.join("\n"))?)
 }
@@ -49,22 +53,24 @@ fn between_marks(document: &str, new: &str) -> Result<String> {
 }
 
 fn headline(results: &Results, prices: &Prices) -> String {
-    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | a million events: Lambda | with DynamoDB, topic and queue |
-|---|---|---|---|---|---|
+    let mut table = "| | CPU per event | cold start to the first answer, TLS | peak memory | a million events: Lambda | all in, batches of ten | batches of one |
+|---|---|---|---|---|---|---|
 "
     .to_owned();
     for cold in &results.cold_starts {
         let Some(projection) = results.projection(&cold.name) else { continue };
-        let bill = prices.events(projection);
+        let Some(ones) = &projection.ones else { continue };
+        let bill = prices.events(&projection.tens);
         let _ = writeln!(
             table,
-            "| {} | {} µs | {} ms | {} MB | ${:.2} | ${:.2} |",
+            "| {} | {} µs | {} ms | {} MB | ${:.2} | ${:.2} | ${:.2} |",
             cold.name,
-            number(projection.stub.cpu_micros.median()),
+            number(projection.tens.stub.cpu_micros.median()),
             number(best_start(results, cold).to_answer.wall.median()),
             number(memory(projection)),
             bill.lambda_time + bill.lambda_requests,
             bill.sum(),
+            prices.events(ones).sum(),
         );
     }
     table
@@ -95,9 +101,9 @@ turn. A number is the median of the rounds, with the least and the most behind i
 {made_of}
 The job: the first five events of typical orders with three line items (created, ticket created, charged, authorized, ticket
 accepted), fresh, in batches of ten, a function for each type. Every event is projected by one conditional `UpdateItem` under an
-idempotency record. The peers use Powertools' batch and idempotency utilities as documented, with one client whose connections are
-kept; they log nothing, and ours logs a line for each event and its metrics. Python runs in AWS's own runtime client, Node in
-a small loop of ours. The bare loop has the same client and allocator, but no record, no batch, no Lambda: it sends updates that were rendered before, one after the other as a loop does;
+idempotency record. The peers use Powertools' batch, idempotency and logger utilities as documented, with one client whose connections
+are kept. All log a line for each batch and one for each failure; ours also publishes metrics. Python runs in AWS's own runtime client,
+Node in a small loop of ours. The bare loop has the same client and allocator, but no record, no batch, no Lambda: it sends updates that were rendered before, one after the other as a loop does;
 with ten under way it is at its cheapest.
 
 The *stub* answers at once and does nothing, so that the client's own cost shows; the *engine* is the embedded DynamoDB of our
@@ -118,6 +124,7 @@ How many times as much as ours.
     .to_owned();
     let (Some(ours), started) = (results.projection(OURS), results.cold_start(OURS)) else { return table };
     for theirs in &results.projections {
+        let (on_stub, our_stub) = (&theirs.tens.stub, &ours.tens.stub);
         let cold = results.cold_start(&theirs.name).zip(started);
         let to_next = cold.map(|(theirs, ours)| theirs.to_next.wall.times(&ours.to_next.wall));
         let to_answer = cold.map(|(theirs, ours)| theirs.to_answer.wall.times(&ours.to_answer.wall));
@@ -125,9 +132,9 @@ How many times as much as ours.
             table,
             "| {} | {} | {} | {} | {} | {} | {} |",
             theirs.name,
-            spread(theirs.stub.cpu_micros.times(&ours.stub.cpu_micros)),
+            spread(on_stub.cpu_micros.times(&our_stub.cpu_micros)),
             spread(theirs.engine.cpu_micros.times(&ours.engine.cpu_micros)),
-            spread(theirs.stub.per_second.times(&ours.stub.per_second)),
+            spread(on_stub.per_second.times(&our_stub.per_second)),
             number(memory(theirs) / memory(ours)),
             to_next.map_or_else(|| "–".to_owned(), spread),
             to_answer.map_or_else(|| "–".to_owned(), spread),
@@ -147,8 +154,8 @@ fn absolutes(results: &Results) -> String {
             table,
             "| {} | {} | {} | {} |",
             projection.name,
-            paces(&projection.stub, &projection.engine, |pace| &pace.cpu_micros),
-            paces(&projection.stub, &projection.engine, |pace| &pace.per_second),
+            paces(&projection.tens.stub, &projection.engine, |pace| &pace.cpu_micros),
+            paces(&projection.tens.stub, &projection.engine, |pace| &pace.per_second),
             number(memory(projection)),
         );
     }
@@ -157,9 +164,36 @@ fn absolutes(results: &Results) -> String {
 |---|---|---|---|---|---|---|
 ";
     for projection in &results.projections {
-        let _ = writeln!(table, "| {} | {} |", projection.name, dynamodb(&projection.per_event));
+        let _ = writeln!(table, "| {} | {} |", projection.name, dynamodb(&projection.tens.per_event));
+    }
+    table += "
+What the cost sheet is made of besides, by how many messages a batch has. Waiting is the time in which a function has nothing to do, for a
+batch, on a DynamoDB that takes 5 ms for an answer. Bytes are what the function prints.
+
+| | messages in a batch | CPU, stub (µs) | waiting for a batch (ms) | requests | lines logged | bytes logged |
+|---|---|---|---|---|---|---|
+";
+    for projection in lambdas(results) {
+        for batches in projection.in_batches() {
+            let _ = writeln!(
+                table,
+                "| {} | {} | {} | {} | {} | {} | {} |",
+                projection.name,
+                batches.size,
+                spread(batches.stub.cpu_micros.spread()),
+                spread(batches.waiting_millis.spread()),
+                number(batches.per_event.all_requests()),
+                number(batches.logged.lines),
+                number(batches.logged.bytes),
+            );
+        }
     }
     table
+}
+
+/// The contenders that are a way to do the job, which the bare loop is not.
+fn lambdas(results: &Results) -> impl Iterator<Item = &Projection> {
+    results.projections.iter().filter(|projection| projection.ones.is_some())
 }
 
 fn dynamodb(each: &PerEvent) -> String {
@@ -286,37 +320,85 @@ orders gets half a page, for less.
     section
 }
 
+fn sight(sight: &Sight) -> String {
+    let Sight { polled, waited } = sight;
+    let row = |name: &str, times: &Rounds| {
+        let [half, most] = [50, 99].map(|percent| number(times.percentile(percent)));
+        format!("| {name} | {half} | {most} |\n")
+    };
+    format!(
+        "## From send to sight
+Milliseconds from the moment a client sends an `OrderCreated` to the queue (`SendMessage`) to the moment its answer shows the order, over
+HTTP, with the release build's functions in the local system of `make run`: queue, mapping, handler, DynamoDB engine, query Lambda and
+the client share this machine. {} orders each, one at a time, the functions warm, no batching window. On AWS, SNS, SQS, its pollers and the
+network add their own latency, and a batching window adds up to its length.
+
+| | half of them within | 99 % within |
+|---|---|---|
+{}{}",
+        number(u32::try_from(polled.0.len()).map_or(f64::NAN, f64::from)),
+        row("`GET /orders/{id}` again and again, 1 ms after each answer, without a token", polled),
+        row("one `GET /orders/{id}` with a `Consistency-Token` and `Prefer: wait=5`", waited),
+    )
+}
+
 fn costs(results: &Results, prices: &Prices) -> String {
-    let Prices { region, as_of, lambda_architecture, handler_memory_mb, query_memory_mb, .. } = prices;
+    let Prices { region, as_of, lambda_architecture, handler_memory_mb, query_memory_mb, tracing, .. } = prices;
+    let [one, ten] = [1.0, 10.0].map(|size| prices.traces(size, Tracing::Active));
     let mut section = format!(
         "## Costs
 Dollars at the list prices of {region}, as of {as_of}, without any free tier: [prices.json](../../bench/prices.json). Lambda on \
-{lambda_architecture} with {handler_memory_mb} MB for a handler and {query_memory_mb} MB for the query Lambda, as in the template. \
-Time is what a batch of ten waits for a DynamoDB that takes 5 ms for an answer, as measured, and its CPU on the share of a core that comes \
-with the memory. Powertools' pattern has the same writes: it pays for waiting and computing. Storage, logs (ours writes a line per event, the peers none), metrics, traces and transfer are not in it; CPU is that of the machine above.
+{lambda_architecture} with {handler_memory_mb} MB for a handler and {query_memory_mb} MB for the query Lambda, as in the template.
 
-| a million events | DynamoDB | Lambda, time | Lambda, requests | topic and queue | sum |
-|---|---|---|---|---|---|
-"
+- *Lambda, time* is what a batch waits for a DynamoDB that takes 5 ms for an answer, and its CPU on the share of a core that comes with the \
+memory. Who has requests under way at once, as ours and Node have, computes in a part of that wait if the core is slow; that is not taken off.
+- *Logs* are the bytes that the function printed in this run, and CloudWatch's 26 for each log event, taken in at ${logs_gb:.2} per GB. Since May \
+2025 the price of Lambda's logs falls with the amount, above the first 10 TB of a month. All contenders have the template's logging \
+configuration, in which Lambda itself logs nothing below WARN. A failure logs a line more.
+- *Traces* are those of the template's default, {tracing:?}: none. With `Active`, X-Ray records 5 % of the invocations, ${one:.2} for a million \
+events in batches of one and ${ten:.3} in batches of ten, and the first one of every second, which is at most ${first:.2} a month for each function.
+- *Metrics* are the custom metrics that the function published in this run, in which nothing failed, at ${metric:.2} each and month, however many \
+events there are; so they are not in the sum. Ours are those of all {types} event types; a count that is zero is not published, and one that is \
+not, such as of failures, costs for its hours. The peers publish none: with Powertools' metrics utility, the same ones would cost the same.
+
+Powertools' pattern has the same writes: it pays for waiting, computing and logging. Storage, transfer, alarms and the HTTP API's access log \
+are not in it; CPU is that of the machine above.
+
+| a million events | messages in a batch | DynamoDB | Lambda, time | Lambda, requests | topic and queue | logs | traces | sum | metrics, a month |
+|---|---|---|---|---|---|---|---|---|---|
+",
+        logs_gb = prices.logs_gb,
+        first = prices.first_traces(),
+        metric = prices.metric_month,
+        types = EventType::ALL.len(),
     );
-    // The bare loop is not a way to do the job.
-    for projection in results.projections.iter().filter(|projection| results.cold_start(&projection.name).is_some()) {
-        section += &row(&projection.name, &prices.events(projection));
+    for size in [1, BATCH] {
+        for projection in lambdas(results) {
+            let Some(batches) = projection.in_batches().find(|batches| batches.size == size) else { continue };
+            let metrics = prices.metrics(projection.live_metrics);
+            let cells = cells(&prices.events(batches));
+            let _ = writeln!(
+                section,
+                "| {} | {size} | {cells} | {metrics:.2} ({}) |",
+                projection.name, projection.live_metrics
+            );
+        }
     }
     section += "
-| a million queries | DynamoDB | Lambda, time | Lambda, requests | HTTP API | sum |
-|---|---|---|---|---|---|
+| a million queries | DynamoDB | Lambda, time | Lambda, requests | HTTP API | logs | traces | sum |
+|---|---|---|---|---|---|---|---|
 ";
     for answered in &results.answered {
-        section += &row(&answered.question, &prices.queries(answered));
+        let _ = writeln!(section, "| {} | {} |", answered.question, cells(&prices.queries(answered)));
     }
     section
 }
 
-fn row(name: &str, bill: &Bill) -> String {
-    let Bill { dynamodb, lambda_time, lambda_requests, around } = bill;
-    let sum = bill.sum();
-    format!("| {name} | {dynamodb:.2} | {lambda_time:.2} | {lambda_requests:.2} | {around:.2} | {sum:.2} |\n")
+fn cells(bill: &Bill) -> String {
+    let Bill { dynamodb, lambda_time, lambda_requests, around, logs, traces } = bill;
+    [dynamodb, lambda_time, lambda_requests, around, logs, traces, &bill.sum()]
+        .map(|part| format!("{part:.2}"))
+        .join(" | ")
 }
 
 fn promises(limits: &[Limit]) -> String {
@@ -340,7 +422,7 @@ fn pictures(results: &Results) -> Vec<(&'static str, String)> {
         let Spread { median, min, max } = rounds.spread();
         Bar { label: label.to_owned(), value: median, spread: (min, max) }
     };
-    let cpu: Vec<Bar> = results.projections.iter().map(|who| bar(&who.name, &who.stub.cpu_micros)).collect();
+    let cpu: Vec<Bar> = results.projections.iter().map(|who| bar(&who.name, &who.tens.stub.cpu_micros)).collect();
     let cold: Vec<Bar> = results.cold_starts.iter().map(|who| bar(&who.name, &who.to_answer.wall)).collect();
     let growth = &results.growth;
     let units = |point: &Point| point.each.written.orders + point.each.written.records;

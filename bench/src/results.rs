@@ -9,9 +9,10 @@ use crate::cold_start::ColdStart;
 use crate::growth::Growth;
 use crate::projection::Projection;
 use crate::query::Answered;
+use crate::sight::Sight;
 
 /// All of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Results {
     /// When, as RFC 3339 in UTC.
     pub date: String,
@@ -27,6 +28,8 @@ pub struct Results {
     pub cold_starts: Vec<ColdStart>,
     /// Growth.
     pub growth: Growth,
+    /// From send to sight.
+    pub sight: Sight,
 }
 
 impl Results {

@@ -33,6 +33,15 @@ impl Rounds {
         Spread { median, min: *min, max: *max }
     }
 
+    /// The least of the values that so many percent of all do not exceed; not a number where there were none.
+    #[must_use]
+    pub fn percentile(&self, percent: usize) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (sorted.len() * percent).div_ceil(100);
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    }
+
     /// The middle one.
     #[must_use]
     pub fn median(&self) -> f64 {
@@ -61,6 +70,15 @@ mod tests {
         check(Rounds(vec![9.0, 1.0, 2.0]).spread(), 2.0, 1.0, 9.0);
         check(Rounds(vec![4.0, 1.0, 2.0, 100.0]).spread(), 3.0, 1.0, 100.0);
         assert!(Rounds(vec![]).spread().median.is_nan());
+    }
+
+    #[test]
+    fn a_percentile_is_a_value_that_was_measured() {
+        let hundred = Rounds((1..=100).rev().map(f64::from).collect());
+        assert_eq!([50, 99, 100].map(|percent| hundred.percentile(percent).to_string()), ["50", "99", "100"]);
+        let two = Rounds(vec![7.0, 8.0]);
+        assert_eq!([1, 50, 99].map(|percent| two.percentile(percent).to_string()), ["7", "7", "8"]);
+        assert!(Rounds(vec![]).percentile(50).is_nan());
     }
 
     #[test]

@@ -1,11 +1,12 @@
-// The same job in Node: AWS SDK v3, and Powertools for AWS Lambda's batch and idempotency utilities as documented.
+// The same job in Node: AWS SDK v3, and Powertools for AWS Lambda's batch, idempotency and logger utilities as documented.
 //
 // The events of `bench/src/messages.rs` are projected by the same conditional UpdateItem as ours. The idempotency key is
-// the event's id. It logs nothing.
+// the event's id. It logs a line for each batch and one for each failure, as ours does.
 
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import { IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
 import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
+import { Logger } from '@aws-lambda-powertools/logger';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 
 const TABLE = process.env.ORDER_HISTORY_TABLE;
@@ -13,6 +14,7 @@ const DAYS_28 = 28 * 24 * 60 * 60;
 
 // One client, and so one pool of connections, for the view and the records. It keeps connections alive of itself.
 const dynamodb = new DynamoDBClient({});
+const logger = new Logger({ serviceName: 'order-history' });
 const processor = new BatchProcessor(EventType.SQS);
 const persistenceStore = new DynamoDBPersistenceLayer({
   tableName: process.env.IDEMPOTENCY_TABLE,
@@ -21,8 +23,20 @@ const persistenceStore = new DynamoDBPersistenceLayer({
 const config = new IdempotencyConfig({ eventKeyJmesPath: 'headers.ID', expiresAfterSeconds: DAYS_28 });
 
 export const handler = async (event, context) => {
+  logger.addContext(context);
   config.registerLambdaContext(context);
-  return processPartialResponse(event, (record) => project(JSON.parse(record.body)), processor, { context });
+  const response = await processPartialResponse(event, handle, processor, { context });
+  logger.info('projected', { messages: event.Records.length, failed: response.batchItemFailures.length });
+  return response;
+};
+
+const handle = async (record) => {
+  try {
+    await project(JSON.parse(record.body));
+  } catch (error) {
+    logger.error('not projected', { message_id: record.messageId, error });
+    throw error;
+  }
 };
 
 const project = makeIdempotent(
@@ -31,7 +45,6 @@ const project = makeIdempotent(
     const eventType = last(headers['event-type']).replace(/Event$/, '');
     const eventId = headers.ID;
     const payload = JSON.parse(message.payload);
-    const happened = new Date(millis(eventId)).toISOString();
 
     const sets = [];
     const conditions = [];
@@ -53,7 +66,7 @@ const project = makeIdempotent(
       }
     }
     names['#timeline'] = 'timeline';
-    values[':timeline'] = { SS: [`${eventId} ${eventType} ${happened}`] };
+    values[':timeline'] = { SS: [`${eventId} ${eventType}`] };
 
     await dynamodb.send(
       new UpdateItemCommand({

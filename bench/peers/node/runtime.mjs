@@ -16,6 +16,7 @@ for (;;) {
   const context = {
     awsRequestId: requestId,
     functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
+    memoryLimitInMB: process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
     invokedFunctionArn: headers['lambda-runtime-invoked-function-arn'],
     getRemainingTimeInMillis: () => deadline - Date.now(),
   };

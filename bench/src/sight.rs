@@ -1,0 +1,186 @@
+//! From send to sight: how long it takes from a message's send to its order's sight over HTTP, on the local system.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::{Request, StatusCode};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use order_events::{ConsistencyToken, EventType, Message};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::messages::Messages;
+use crate::statistics::Rounds;
+use crate::{Result, peers};
+
+/// Milliseconds from the send of an `OrderCreated` to the answer that shows its order, order by order.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Sight {
+    /// To a client that asks again and again, without a token.
+    pub polled: Rounds,
+    /// To a client that asks once, with a token and `Prefer: wait`.
+    pub waited: Rounds,
+}
+
+/// How many orders a round has, for each kind of client.
+const ORDERS: usize = 60;
+/// How many orders come before, so that the functions run.
+const WARM_UP: usize = 10;
+/// How long the client that asks again and again pauses between an answer and its next request.
+const PAUSE: Duration = Duration::from_millis(1);
+/// A message that is not seen by then will not be.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Starts the local system with these functions, and sends it orders; each kind of client has its turn.
+pub async fn look(binaries: &Path, messages: &mut Messages, rounds: usize) -> Result<Sight> {
+    let system = System::start(binaries).await?;
+    for order_id in messages.fresh_orders(WARM_UP) {
+        system.poll(&order_id, &messages.message(EventType::OrderCreated, &order_id)?).await?;
+    }
+    let mut sight = Sight::default();
+    for round in 1..=rounds {
+        eprintln!("from send to sight, round {round} of {rounds}");
+        for _ in 0..ORDERS {
+            let orders = messages.fresh_orders(2);
+            let message = messages.message(EventType::OrderCreated, &orders[0])?;
+            sight.polled.0.push(in_millis(system.poll(&orders[0], &message).await?));
+            let message = messages.message(EventType::OrderCreated, &orders[1])?;
+            sight.waited.0.push(in_millis(system.wait(&orders[1], &message).await?));
+        }
+    }
+    Ok(sight)
+}
+
+fn in_millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The local system, in a process of its own. It ends when this value is dropped.
+struct System {
+    _process: Child,
+    http: String,
+    queue: Queue,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+struct Queue {
+    endpoint: String,
+    url: String,
+}
+
+impl System {
+    async fn start(binaries: &Path) -> Result<Self> {
+        let home = install(binaries)?;
+        let mut process = Command::new(home.join("local"))
+            .envs([("HTTP_PORT", "0"), ("DYNAMODB_PORT", "0"), ("SQS_PORT", "0"), ("DEMO", "0")])
+            .env("DATA_DIR", home.join("data"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut lines = BufReader::new(process.stdout.take().ok_or("no standard output")?).lines();
+        let (mut http, mut sqs) = (None, None);
+        while http.is_none() || sqs.is_none() {
+            let line = lines.next_line().await?.ok_or("the local system did not start")?;
+            http = http.or_else(|| line.strip_prefix("ready ").map(str::to_owned));
+            sqs = sqs.or_else(|| Some(line.split_once("SQS at ")?.1.split(',').next()?.to_owned()));
+        }
+        // It goes on to print; a pipe that nobody reads would stop it.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let (http, endpoint) = (http.unwrap_or_default(), sqs.unwrap_or_default());
+        let name = format!("ftgo-order-history-{}", EventType::OrderCreated);
+        let found = sqs_request(&client, &endpoint, "GetQueueUrl", &json!({ "QueueName": name })).await?;
+        let url = found["QueueUrl"].as_str().ok_or("SQS does not say where the queue is")?.to_owned();
+        Ok(Self { _process: process, http, queue: Queue { endpoint, url }, client })
+    }
+
+    /// Sends a message, and asks for its order until it is there.
+    async fn poll(&self, order_id: &str, message: &str) -> Result<Duration> {
+        let began = Instant::now();
+        self.send(message).await?;
+        while self.ask(self.request(order_id)).await? != StatusCode::OK {
+            if began.elapsed() > PATIENCE {
+                return Err(format!("order {order_id} is not there after {PATIENCE:?}").into());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Sends a message, and asks once for an answer that has seen it.
+    async fn wait(&self, order_id: &str, message: &str) -> Result<Duration> {
+        let event = Message::parse(message)?.event;
+        let token =
+            ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: order_id.parse()? };
+        let began = Instant::now();
+        self.send(message).await?;
+        let wait = format!("wait={}", PATIENCE.as_secs());
+        let request = self.request(order_id).header("Consistency-Token", token.to_string()).header("Prefer", wait);
+        match self.ask(request).await? {
+            StatusCode::OK => Ok(began.elapsed()),
+            status => Err(format!("order {order_id}, asked for with a token, is answered with {status}").into()),
+        }
+    }
+
+    fn request(&self, order_id: &str) -> hyper::http::request::Builder {
+        Request::get(format!("{}/orders/{order_id}", self.http))
+    }
+
+    async fn ask(&self, request: hyper::http::request::Builder) -> Result<StatusCode> {
+        let answer = self.client.request(request.body(Full::default())?).await?;
+        let status = answer.status();
+        answer.into_body().collect().await?;
+        Ok(status)
+    }
+
+    async fn send(&self, message: &str) -> Result<()> {
+        let Queue { endpoint, url } = &self.queue;
+        let message = json!({"QueueUrl": url, "MessageBody": message});
+        sqs_request(&self.client, endpoint, "SendMessage", &message).await?;
+        Ok(())
+    }
+}
+
+async fn sqs_request(
+    client: &Client<HttpConnector, Full<Bytes>>,
+    endpoint: &str,
+    action: &str,
+    body: &Value,
+) -> Result<Value> {
+    let request = Request::post(format!("{endpoint}/"))
+        .header("content-type", "application/x-amz-json-1.0")
+        .header("x-amz-target", format!("AmazonSQS.{action}"))
+        .body(Full::new(Bytes::from(body.to_string())))?;
+    let answer = client.request(request).await?;
+    let status = answer.status();
+    let body = answer.into_body().collect().await?.to_bytes();
+    if !status.is_success() {
+        return Err(format!("SQS answers {action} with {status}: {}", String::from_utf8_lossy(&body)).into());
+    }
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// The local system looks for the functions' binaries beside its own, and begins without data.
+fn install(binaries: &Path) -> Result<PathBuf> {
+    let home = peers::home("local");
+    if home.exists() {
+        std::fs::remove_dir_all(&home)?;
+    }
+    std::fs::create_dir_all(&home)?;
+    let here = std::env::current_exe()?;
+    let local = here.parent().ok_or("this program is nowhere")?.join("local");
+    std::fs::copy(&local, home.join("local")).map_err(|error| format!("{}: {error}", local.display()))?;
+    for function in ["event-handler", "query-api"] {
+        std::fs::copy(binaries.join(function), home.join(function))?;
+    }
+    Ok(home)
+}
