@@ -3,6 +3,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use embedded_dynamodb::Engine;
 use order_events::Timestamp;
@@ -12,6 +14,10 @@ use crate::stack::{StartError, loopback};
 // The folder may have files of other people, and other names.
 const LOCK: &str = "ftgo-order-history.lock";
 const DEMO: &str = "ftgo-order-history.demo";
+
+/// How long a lock may outlive its process: a child that was started just before the process was killed has the lock too, until it runs
+/// its own program.
+const AFTERLIFE: Duration = Duration::from_secs(2);
 
 /// The folder of a system that runs. No other process can open it before this value is dropped or this process ends, even by
 /// `kill -9`.
@@ -31,7 +37,7 @@ impl DataDir {
                 File::options().read(true).write(true).create(true).truncate(false).open(lock)
             })
             .map_err(cannot_use)?;
-        match lock.try_lock() {
+        match lock_soon(&lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -107,5 +113,15 @@ fn remove(file: &Path) -> Result<(), StartError> {
             Err(StartError::Io { what: format!("remove {}", file.display()), source: error })
         }
         _ => Ok(()),
+    }
+}
+
+fn lock_soon(lock: &File) -> Result<(), TryLockError> {
+    let give_up = Instant::now() + AFTERLIFE;
+    loop {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < give_up => thread::sleep(Duration::from_millis(20)),
+            locked => return locked,
+        }
     }
 }
