@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -88,7 +88,13 @@ struct Process {
 #[derive(Debug)]
 struct Log {
     lines: VecDeque<String>,
-    file: Option<File>,
+    file: Option<LogFile>,
+}
+
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    file: File,
 }
 
 /// Why an invocation gave no response.
@@ -138,7 +144,7 @@ impl Function {
             let _ = axum::serve(listener, routes).await;
         });
 
-        let file = settings.log_file.as_deref().and_then(open_log);
+        let file = settings.log_file.and_then(LogFile::open);
         let mut command = Command::new(&settings.binary);
         // Ctrl-C is for the host: a function that gets it too would fail at what it is doing.
         #[cfg(unix)]
@@ -235,15 +241,23 @@ impl Process {
 /// A process may run for long; its last lines are the ones that say why it ended.
 const KEPT_LINES: usize = 10_000;
 
-fn open_log(path: &path::Path) -> Option<File> {
-    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let opened = folder.and_then(|()| File::options().create(true).append(true).open(path));
-    opened
-        .inspect_err(|error| {
-            let error = error as &dyn std::error::Error;
-            tracing::warn!(path = %path.display(), error, "cannot open the log file");
-        })
-        .ok()
+impl LogFile {
+    fn open(path: PathBuf) -> Option<Self> {
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let opened = folder.and_then(|()| File::options().create(true).append(true).open(&path));
+        opened
+            .inspect_err(|error| {
+                let error = error as &dyn std::error::Error;
+                tracing::warn!(path = %path.display(), error, "cannot open the log file");
+            })
+            .ok()
+            .map(|file| Self { path, file })
+    }
+
+    /// The same file, or a new one if somebody has deleted it.
+    fn reopened(self) -> Option<Self> {
+        if self.path.exists() { Some(self) } else { Self::open(self.path) }
+    }
 }
 
 /// Reads to the end whatever comes: a process whose output nobody reads cannot print.
@@ -259,7 +273,8 @@ async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
 
 impl Log {
     fn keep(&mut self, line: String) {
-        if let Some(file) = &mut self.file {
+        self.file = self.file.take().and_then(LogFile::reopened);
+        if let Some(LogFile { file, .. }) = &mut self.file {
             // In one write, for the function's other processes write there too. A full disk must not stop the function.
             let _ = file.write_all(format!("{line}\n").as_bytes());
         }

@@ -17,8 +17,8 @@ use crate::data_dir::DataDir;
 use crate::demo;
 use crate::template::{Function, Projection, Template};
 
-/// How many requests the HTTP API serves at once.
-const HTTP_CONCURRENCY: usize = 4;
+/// How many requests the HTTP API serves at once. More than there are cores: a request that waits for its event does nothing else.
+const HTTP_CONCURRENCY: usize = 16;
 
 /// How many batches of one event type are handled at once. Lambda would handle more, but has more cores.
 const EVENT_CONCURRENCY: usize = 2;

@@ -70,7 +70,7 @@ impl From<BatchFailed> for Diagnostic {
         Self {
             error_type: "BatchFailed".to_owned(),
             error_message: format!(
-                "all {messages} messages of the batch failed ({}): see the log line of each",
+                "every message of the batch failed ({messages}, {}): see the log line of each",
                 reasons.join(", ")
             ),
         }

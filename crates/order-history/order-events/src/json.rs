@@ -53,6 +53,9 @@ fn reason(error: &serde_json::Error) -> String {
     }
     let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
     match text.rsplit_once(", expected ") {
+        // It names what it expected as Rust does.
+        Some((_, expected)) if expected.starts_with("struct ") => "expected an object".to_owned(),
+        Some((_, "u32" | "u64" | "i64")) => "expected a whole number".to_owned(),
         Some((_, expected)) => format!("expected {expected}"),
         None => text.to_owned(),
     }

@@ -1,5 +1,7 @@
 //! The view of one order, and what it can be asked.
 
+use std::collections::HashMap;
+
 use order_events::payload::LineItem;
 use order_events::{Event, EventId, EventType, Record};
 use projection::{Facet, Folded, State, Unwritable};
@@ -29,12 +31,11 @@ impl OrderView {
     #[must_use]
     pub fn line_items(&self) -> Option<Vec<LineItem>> {
         let mut line_items = self.details.as_ref()?.line_items.clone();
-        for revised in self.revisions.iter().flat_map(|revision| &revision.line_items) {
-            for item in &mut line_items {
-                if item.menu_item_id == revised.menu_item_id {
-                    item.quantity = revised.quantity;
-                }
-            }
+        let revised = self.revisions.iter().flat_map(|revision| &revision.line_items);
+        // Of one item, the last quantity stays.
+        let revised: HashMap<_, _> = revised.map(|item| (item.menu_item_id.as_str(), item.quantity)).collect();
+        for item in &mut line_items {
+            item.quantity = *revised.get(item.menu_item_id.as_str()).unwrap_or(&item.quantity);
         }
         Some(line_items)
     }

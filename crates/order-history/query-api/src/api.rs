@@ -218,7 +218,7 @@ impl Api {
         // Not the token: it holds the default `since`, which moves with every request.
         let tag = tag(orders.iter().map(|order| order.get()).chain([format!("{:?}", page.next).as_str()]));
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
-        let link = start_key.as_ref().map(|start_key| history::next_link(&shared, start_key));
+        let link = start_key.as_ref().and_then(|start_key| history::next_link(&shared, start_key));
         let response = Response::json(200, JSON, json_text(&History { orders, start_key })?);
         let response = link.into_iter().fold(response, |response, link| response.with("link", link));
         Ok(response.cached_privately(&tag, request.header("if-none-match")))

@@ -163,10 +163,16 @@ pub(crate) fn shared_parameters(query_string: &str) -> String {
     shared.flat_map(|pair| utf8_percent_encode(pair, NOT_IN_A_URI).chain(["&"])).collect()
 }
 
-/// The next page, relative to the request, so that it works behind any base path.
-pub(crate) fn next_link(shared_parameters: &str, start_key: &str) -> String {
-    format!("<?{shared_parameters}{}={start_key}>; rel=\"next\"", parameter::START_KEY)
+/// The next page, relative to the request, so that it works behind any base path. None if no client could follow it: encoded, a query
+/// may be three times as long, and API Gateway takes 10,240 bytes of request line and headers
+/// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>). The page has its `startKey` all the same.
+pub(crate) fn next_link(shared_parameters: &str, start_key: &str) -> Option<String> {
+    let link = format!("<?{shared_parameters}{}={start_key}>; rel=\"next\"", parameter::START_KEY);
+    (link.len() <= MAX_LINK).then_some(link)
 }
+
+/// It leaves room for the path and a token.
+const MAX_LINK: usize = 8 * 1024;
 
 /// What RFC 3986 has no place for, besides what is not ASCII.
 const NOT_IN_A_URI: &AsciiSet = &CONTROLS

@@ -31,6 +31,21 @@ async fn a_log_file_is_made_with_its_folder() {
 }
 
 #[tokio::test]
+async fn a_log_file_that_was_deleted_is_made_again_by_the_same_process() {
+    let folder = Folder::new();
+    let log_file = folder.0.join("logs/echo.log");
+    let function = Function::start(Settings { log_file: Some(log_file.clone()), ..settings() }).await.unwrap();
+    function.invoke(json!({"rawPath": "/print"})).await.unwrap();
+    while fs::read_to_string(&log_file).unwrap().lines().count() < 2 {
+        tokio::task::yield_now().await;
+    }
+    fs::remove_dir_all(folder.0.join("logs")).unwrap();
+    function.invoke(json!({"rawPath": "/print"})).await.unwrap();
+    assert_eq!(function.stop().await.unwrap().len(), 4);
+    assert_eq!(fs::read_to_string(log_file).unwrap(), "\u{fffd}\nprinted\n");
+}
+
+#[tokio::test]
 async fn a_log_file_that_cannot_be_made_stops_no_function() {
     let folder = Folder::new();
     fs::write(folder.0.join("file"), "").unwrap();

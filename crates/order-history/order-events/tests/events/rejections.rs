@@ -45,9 +45,9 @@ fn scheduled() -> Value {
 fn bodies() {
     check("", "malformed_body", "not valid JSON");
     check("SECRET", "malformed_body", "not valid JSON");
-    check(r#""SECRET""#, "malformed_body", "expected struct");
+    check(r#""SECRET""#, "malformed_body", "expected an object");
     check("{}", "malformed_envelope", "no `headers`");
-    check(r#"{"headers": "SECRET"}"#, "malformed_body", "`headers`: expected struct");
+    check(r#"{"headers": "SECRET"}"#, "malformed_body", "`headers`: expected an object");
     check(r#"{"headers": {"ID": ["SECRET"]}}"#, "malformed_body", "`headers.ID`: expected a text");
     check(r#"{"headers": {}}"#, "malformed_payload", "`payload` is missing");
     check(r#"{"headers": {}, "payload": {"a": "SECRET"}}"#, "malformed_body", "`payload`: expected a string");
@@ -131,12 +131,16 @@ fn names_that_are_not_ours_are_never_repeated() {
 fn an_array_is_no_message_and_no_headers() {
     let headers = json!(["0000019ca9450a07-0242ac1200080001", "DeliveryPickedUp", "Delivery", "d1", null]);
     let payload = json!({"orderId": 99}).to_string();
-    check(&json!({"headers": headers, "payload": payload}).to_string(), "malformed_body", "`headers`: expected struct");
+    check(
+        &json!({"headers": headers, "payload": payload}).to_string(),
+        "malformed_body",
+        "`headers`: expected an object",
+    );
     let headers: Value = serde_json::from_str(&message(&payload, &json!({"event-type": "DeliveryPickedUp"}))).unwrap();
     let body = json!([headers["headers"], payload, null, null]);
-    check(&body.to_string(), "malformed_body", "expected struct");
-    check(&json!({"Message": body.to_string()}).to_string(), "malformed_body", "expected struct");
-    check(&json!({"detail": body}).to_string(), "malformed_body", "expected struct");
+    check(&body.to_string(), "malformed_body", "expected an object");
+    check(&json!({"Message": body.to_string()}).to_string(), "malformed_body", "expected an object");
+    check(&json!({"detail": body}).to_string(), "malformed_body", "expected an object");
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn payloads() {
         check(&message(payload, &json!({})), "malformed_payload", &text);
     };
     check("SECRET", "not valid JSON");
-    check("[]", "expected struct");
+    check("[]", "expected an object");
     check("{}", "missing field `orderId`");
     check(&format!("{} trailing", scheduled()), "not valid JSON");
     let with = |name: &str, value: Value| {

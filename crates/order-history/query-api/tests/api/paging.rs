@@ -137,6 +137,19 @@ async fn the_link_has_the_clients_own_text() {
 }
 
 #[tokio::test]
+async fn a_link_that_nobody_could_follow_is_left_out() {
+    let world = World::create().await;
+    let events: Vec<_> = (1..=2).map(|n| created("7", n, n * 1_000, "Soup")).collect();
+    seed(&world, &events).await;
+    for (bars, is_linked) in [(1_000, true), (5_000, false)] {
+        let page =
+            world.open().get(&format!("/orders?consumerId=7&pageSize=1&keywords=soup{}", "|".repeat(bars))).await;
+        assert_eq!(page.headers.contains_key("link"), is_linked, "{bars}");
+        assert!(body(&page)["startKey"].is_string(), "{bars}");
+    }
+}
+
+#[tokio::test]
 async fn the_link_is_a_link_whatever_was_asked() {
     let world = World::create().await;
     let events: Vec<_> = (1..=2).map(|n| created("a>b\"", n, n * 1_000, "Crème")).collect();
