@@ -1,0 +1,3 @@
+//! Wires the function.
+
+fn main() {}
