@@ -3,6 +3,8 @@
 use std::fmt;
 use std::pin::Pin;
 
+use order_events::OrderId;
+use payment_intents::{Amount, ChargeId, ChargeKey, Currency, Outcome, PaymentIntent, PaymentIntentId, State};
 use tokio::time::Instant;
 
 use crate::Unknown;
@@ -18,43 +20,41 @@ pub trait Gateway: fmt::Debug + Send + Sync {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome>;
 
     /// The id of the charge that was made under the request's charge key. `None`: the gateway has made no such charge.
-    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<String>>;
+    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>>;
 }
 
 /// A gateway's answer, or why the outcome is unknown.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unknown>> + Send + 'a>>;
 
-/// What to charge. The same charge key must always come with the same values.
+/// What to charge. The same charge key always comes with the same values, because an intent does not change them
+/// once its charge is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargeRequest {
-    /// The `Idempotency-Key`: chosen at random when the charge was requested, and never changed after that.
-    pub charge_key: String,
-    /// The payment intent, as text.
-    pub payment_intent_id: String,
-    /// The order that is paid for, as text.
-    pub order_id: String,
-    /// In minor units of the currency, such as cents.
-    pub amount: i64,
-    /// Such as `USD`.
-    pub currency: String,
+    /// Sent as `Idempotency-Key`.
+    pub charge_key: ChargeKey,
+    /// The payment intent.
+    pub payment_intent_id: PaymentIntentId,
+    /// The order that is paid for.
+    pub order_id: OrderId,
+    /// How much.
+    pub amount: Amount,
+    /// In which currency.
+    pub currency: Currency,
 }
 
-/// What the gateway decided. It is final.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
-pub enum Outcome {
-    /// The money was taken.
-    Charged {
-        /// The gateway's name for the charge.
-        charge_id: String,
-    },
-    /// No money was taken, and none will be under this charge key.
-    Declined {
-        /// The gateway's name for the charge, if it gave it one.
-        charge_id: Option<String>,
-        /// Why, for programs: such as `card_declined`.
-        code: String,
-        /// Why, for people.
-        message: Option<String>,
-    },
+impl ChargeRequest {
+    /// The request for an intent whose charge is requested and not decided. `None`: the intent is in another state.
+    #[must_use]
+    pub fn of(intent: &PaymentIntent) -> Option<Self> {
+        let State::ChargeRequested(requested) = intent.state() else {
+            return None;
+        };
+        Some(Self {
+            charge_key: requested.charge_key.clone(),
+            payment_intent_id: intent.id(),
+            order_id: intent.order_id().clone(),
+            amount: intent.amount(),
+            currency: intent.currency(),
+        })
+    }
 }
