@@ -192,9 +192,9 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
         .change(
             id,
             &request,
+            |found| found.ok_or(()),
             |seen| {
-                let intent = &seen.found.as_ref().unwrap().intent;
-                let change = intent.request_charge(ChargeKey::random(), seen.now);
+                let change = seen.found.intent.request_charge(ChargeKey::random(), seen.now);
                 change.map_or_else(
                     |_| Decision::Record("refused".to_owned()),
                     |change| Decision::Change(Box::new(change)),
