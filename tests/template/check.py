@@ -9,7 +9,9 @@ import unittest
 from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
 from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
-from template import EVERY_OPTION, ROOT, SOURCE, Expanded
+from template import ORDER_HISTORY, ROOT
+
+SOURCE, EVERY_OPTION, Expanded = ORDER_HISTORY.source, ORDER_HISTORY.every_option, ORDER_HISTORY.with_parameters
 
 # CloudFormation takes 500. Below that there must be room for types to come.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
@@ -306,7 +308,7 @@ class Template(unittest.TestCase):
                     self.assertTrue(looks or action in changes)
                     self.assertNotIn(action.split(":")[0], ["dynamodb", "lambda", "iam"])
                     if not action.startswith("cloudwatch:"):
-                        self.assertTrue(all("ftgo-order-history" in resource for resource in resources))
+                        self.assertTrue(all("ftgo-" in resource for resource in resources))
                     if action in ["sqs:DeleteMessage", "sqs:ReceiveMessage"]:
                         self.assertTrue(all(resource.endswith("-dlq") for resource in resources))
             seen |= set(actions(statement))
@@ -500,7 +502,7 @@ class Template(unittest.TestCase):
 
     def test_the_api_has_a_domain_name_of_ones_own_if_asked_for(self):
         self.assertEqual("<HttpApi.ApiEndpoint>", DEVELOPMENT.outputs["ApiUrl"])
-        self.assertEqual("https://orders.ftgo.example", EVERYTHING.outputs["ApiUrl"])
+        self.assertEqual("https://api.ftgo.example", EVERYTHING.outputs["ApiUrl"])
         without_zone = Expanded(DomainName="a.example", CertificateArn=CERTIFICATE)
         for stack, domains, records in [(DEVELOPMENT, 0, 0), (without_zone, 1, 0), (EVERYTHING, 1, 1)]:
             self.assertEqual(domains, len(stack.of_type("AWS::ApiGatewayV2::DomainName")))
