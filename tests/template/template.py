@@ -121,7 +121,8 @@ class Expanded:
         self.parameters = {**PSEUDO, **defaults, **template.required, **parameters}
         self.lists = {name for name, p in source["Parameters"].items() if p["Type"] == "CommaDelimitedList"}
         unrolled = expand_language_extensions(source, parameter_values=self.parameters, enabled=True).expanded_template
-        unrolled["Resources"] = with_subs(unrolled["Resources"])
+        for section in ["Resources", "Outputs"]:
+            unrolled[section] = with_subs(unrolled[section])
         for resource in unrolled["Resources"].values():
             if resource["Type"] == "AWS::Serverless::Function":
                 # The translator takes no local path; a deployment has uploaded it by now.
