@@ -27,16 +27,16 @@ class OrderHistory(Promises, unittest.TestCase):
         "unreadable-attributes",
         "throttled",
     )
-    new_versions = {
-        "HandlerMemory=512": HANDLERS,
-        "LogLevel=DEBUG": ALL,
-        "Tracing=Active": ALL,
-        "Architecture=x86_64": ALL,
-        "ReadBudget=7": ["QueryApi"],
-        "MaxWaitSeconds=3": ["QueryApi"],
-        "ConsumerIdClaim=id": ["QueryApi"],
-        "QueryReservedConcurrency=50": ["QueryApi"],
-    }
+    new_versions = (
+        ("HandlerMemory=512", HANDLERS),
+        ("LogLevel=DEBUG", ALL),
+        ("Tracing=Active", ALL),
+        ("Architecture=x86_64", ALL),
+        ("ReadBudget=7", ["QueryApi"]),
+        ("MaxWaitSeconds=3", ["QueryApi"]),
+        ("ConsumerIdClaim=id", ["QueryApi"]),
+        ("QueryReservedConcurrency=50", ["QueryApi"]),
+    )
     contradictions = (
         ({"JwtIssuer": "", "JwtAudience": ""}, True),
         ({"JwtIssuer": ""}, True),
@@ -45,7 +45,7 @@ class OrderHistory(Promises, unittest.TestCase):
         ({"UserPool": "true"}, True),
         ({"UserPool": "true", "JwtAudience": ""}, True),
     )
-    config_envs = {"development": "default", "staging": "staging", "production": "production"}
+    config_envs = (("development", "default"), ("staging", "staging"), ("production", "production"))
     tables = ("ORDER_HISTORY_TABLE", "IDEMPOTENCY_TABLE")
 
     def test_every_event_type_of_the_code_has_a_function_and_a_queue(self):

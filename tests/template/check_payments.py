@@ -66,18 +66,18 @@ class Payments(Promises, unittest.TestCase):
         "table-throttled",
         "throttled",
     )
-    new_versions = {
-        "HandlerMemory=512": BACKGROUND,
-        "LogLevel=DEBUG": ALL,
-        "Tracing=Active": ALL,
-        "Architecture=x86_64": ALL,
-        "ChargeMode=locked": ["PaymentApi"],
-        "ConsumerIdClaim=id": ["PaymentApi"],
-        "ApiReservedConcurrency=50": ["PaymentApi"],
-        "GatewayUrl=https://another.example": ["PaymentApi", "Charge", "Reconcile"],
-        "DomainEventsTopicArn=arn:aws:sns:eu-west-1:123456789012:another": ["Relay", "Sweep"],
-    }
-    config_envs = {"development": "payments", "staging": "payments-staging", "production": "payments-production"}
+    new_versions = (
+        ("HandlerMemory=512", BACKGROUND),
+        ("LogLevel=DEBUG", ALL),
+        ("Tracing=Active", ALL),
+        ("Architecture=x86_64", ALL),
+        ("ChargeMode=locked", ["PaymentApi"]),
+        ("ConsumerIdClaim=id", ["PaymentApi"]),
+        ("ApiReservedConcurrency=50", ["PaymentApi"]),
+        ("GatewayUrl=https://another.example", ["PaymentApi", "Charge", "Reconcile"]),
+        ("DomainEventsTopicArn=arn:aws:sns:eu-west-1:123456789012:another", ["Relay", "Sweep"]),
+    )
+    config_envs = (("development", "payments"), ("staging", "payments-staging"), ("production", "payments-production"))
     tables = ("PAYMENTS_TABLE", "OUTBOX_TABLE", "LOCKS_TABLE", "IDEMPOTENCY_TABLE")
 
     def test_it_shares_nothing_with_order_history_but_the_topic(self):

@@ -96,11 +96,11 @@ class Promises:
     # The sections of the runbook to which alarms lead.
     sections = ()
     # The functions of which a new version is made if the parameter has this value.
-    new_versions = {}
+    new_versions = ()
     # Parameters, and whether CloudFormation refuses them.
     contradictions = ()
     # The sections of samconfig.toml, by stage.
-    config_envs = {}
+    config_envs = ()
     # The table's variable of each function that has one, in the order of the tables.
     tables = ()
 
@@ -172,7 +172,7 @@ class Promises:
         def versions(**parameters):
             return set(self.template.with_parameters(**parameters).of_type("AWS::Lambda::Version"))
 
-        for assignment, functions in self.new_versions.items():
+        for assignment, functions in self.new_versions:
             with self.subTest(assignment):
                 changed = versions(**dict([assignment.split("=")])) - versions()
                 self.assertEqual(sorted(functions), sorted(re.sub(r"Version\w+$", "", version) for version in changed))
@@ -305,7 +305,7 @@ class Promises:
             for name, queue in properties(stack, "AWS::SQS::Queue"):
                 with self.subTest(name):
                     self.assertEqual(key is None, "SqsManagedSseEnabled" in queue)
-            for name, role in properties(stack, "AWS::IAM::Role"):
+            for name, _ in properties(stack, "AWS::IAM::Role"):
                 if name == "CodeDeployRole":
                     continue
                 with self.subTest(name):
@@ -572,7 +572,7 @@ class Promises:
 
     def sam_local(self, **parameters):
         """What `sam local invoke` runs functions with, as samconfig.toml says."""
-        config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_envs["development"]]
+        config = tomllib.loads((ROOT / "samconfig.toml").read_text())[dict(self.config_envs)["development"]]
         options = config["local_invoke"]["parameters"]
         stacks, _ = SamLocalStackProvider.get_stacks(
             str(self.template.file),
@@ -585,7 +585,7 @@ class Promises:
 
     def test_samconfig_sets_parameters_that_there_are(self):
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-        for stage, config_env in self.config_envs.items():
+        for stage, config_env in self.config_envs:
             section = config[config_env]
             self.assertEqual(self.template.file.name, section["global"]["parameters"]["template_file"])
             given = dict(assignment.split("=", 1) for assignment in section["deploy"]["parameters"]["parameter_overrides"])
