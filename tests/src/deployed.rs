@@ -59,7 +59,14 @@ pub async fn connect() -> System<Deployed> {
     let name = json!({"QueueName": format!("{prefix}-{}", EventType::OrderCreated)});
     let url = aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned();
     let queues = url.strip_suffix(EventType::OrderCreated.name()).unwrap().to_owned();
-    let system = System::new(place, aws, variable("E2E_API_URL"), queues);
+    let system = System::new(
+        place,
+        aws,
+        variable("E2E_API_URL"),
+        queues,
+        variable("E2E_PAYMENTS_URL"),
+        variable("E2E_GATEWAY_URL"),
+    );
     for &event_type in EventType::ALL {
         let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "4"}});
         system.aws.sqs("SetQueueAttributes", &attributes).await;
