@@ -1,6 +1,10 @@
 //! The fingerprint that tells whether the same key came with the same payload.
 
+use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use crate::Error;
 
 /// A payload's fingerprint, or none where payloads are not to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +19,19 @@ impl Fingerprint {
         let digest: [u8; 32] = Sha256::digest(payload).into();
         let half = u128::from_be_bytes(std::array::from_fn(|i| digest[i]));
         Self(Some(format!("{half:032x}")))
+    }
+
+    /// The fingerprint of a value, such as a command that was parsed from a request.
+    ///
+    /// The value counts, not its text: spacing, the order of members, and members that the parser does not know make no
+    /// difference. It is computed from the value's JSON form, with the members of every object in the order of their
+    /// names. A change to that form (a new member that is not skipped where it is missing) makes the same request another
+    /// payload for as long as its record lives.
+    pub fn of_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
+        let mut value = serde_json::to_value(value).map_err(Error::NotSerialisable)?;
+        // Not left to `Map`: it keeps the order of insertion if any crate of the build asks for that.
+        value.sort_all_objects();
+        Ok(Self::of(Value::to_string(&value)))
     }
 
     /// No fingerprint, which matches every payload: the key alone says what the work is.

@@ -54,6 +54,12 @@ impl Record {
         self.expiration.as_secs() < now.as_secs()
     }
 
+    /// Whether the work was begun and its caller has not been heard of for too long. Without an expiry, it never is.
+    pub(crate) fn is_abandoned(&self, now: Duration) -> bool {
+        let until = self.in_progress_expiration.unwrap_or(Duration::MAX);
+        self.status == Status::InProgress && until.as_millis() < now.as_millis()
+    }
+
     /// Whether the record fits an item, whose size counts the names and values of its attributes.
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
     pub(crate) fn fits_an_item(&self, names: &Attributes) -> bool {

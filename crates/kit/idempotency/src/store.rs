@@ -5,28 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::put_item::{PutItemError, PutItemOutput};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use uuid::Uuid;
 
 use crate::cache::Cache;
-use crate::record::{Item, Record, Status, millis, seconds};
+use crate::record::{Item, Record, Status};
+use crate::write::{IN_PROGRESS, OURS};
 use crate::{Attributes, Claim, Claimed, Error, Fingerprint, Observation, StoreBuilder};
-
-const ABSENT: &str = "attribute_not_exists(#id)";
-const EXPIRED: &str = "#expiration < :now_seconds";
-const ABANDONED: &str = "#status = :in_progress AND #in_progress_expiration < :now_millis";
-const SAME_PAYLOAD: &str = "(attribute_not_exists(#validation) OR #validation = :validation)";
-const OURS: &str = "#owner = :owner";
-const IN_PROGRESS: &str = "#status = :in_progress";
-
-const SET_COMPLETED: &str = "#status = :completed";
-const SET_EXPIRATION: &str = "#expiration = :expiration";
-const SET_DATA: &str = "#data = :data";
-const REMOVE_IN_PROGRESS: &str = "REMOVE #in_progress_expiration";
 
 /// A record can only vanish between a claim and the look at it if it is released just then.
 const CLAIM_ATTEMPTS: usize = 5;
@@ -71,38 +59,16 @@ impl IdempotencyStore {
     /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys)
     /// and not be empty, or it is [`Error::Rejected`]. Where keys can be longer, hash them.
     pub async fn claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
-        let id = match &self.settings.key_prefix {
-            Some(prefix) => format!("{prefix}#{key}"),
-            None => key.to_owned(),
-        };
+        let id = self.id(key);
         if let Some(record) = self.settings.cache.get(&id, self.now()) {
             return self.refused_by(record, fingerprint);
         }
         let claim = Claim { id, owner: Uuid::new_v4().to_string(), fingerprint: fingerprint.clone() };
-        for _ in 0..CLAIM_ATTEMPTS {
-            let error = match self.put(&claim).await {
-                Ok(written) if written.attributes.is_some() => {
-                    return Ok(self.granted(claim, Observation::Expired));
-                }
-                Ok(_) => return Ok(self.granted(claim, Observation::New)),
-                Err(error) => error,
-            };
-            let Some(PutItemError::ConditionalCheckFailedException(refusal)) = error.as_service_error() else {
-                return Err(error.into());
-            };
-            let existing = match refusal.item() {
-                Some(item) => Some(item.clone()),
-                None => self.get(&claim.id).await?,
-            };
-            let Some(item) = existing else { continue };
-            let record = Record::from_item(&item, &self.settings.attributes)?;
-            // The SDK repeats a request whose answer was lost; then it is our own claim that stands in the way.
-            if record.owner.as_ref() == Some(&claim.owner) {
-                return Ok(self.granted(claim, Observation::New));
-            }
-            return self.refused_by(record, fingerprint);
+        match self.write_new(|| self.in_progress(&claim)).await? {
+            Written::New { replaced: None } => Ok(self.granted(claim, Observation::New)),
+            Written::New { replaced: Some(_) } => Ok(self.granted(claim, Observation::Expired)),
+            Written::Refused(record) => self.refused_by(record, fingerprint),
         }
-        Err(Error::Contended)
     }
 
     /// Records that the work is done, with its result as a JSON text.
@@ -113,35 +79,19 @@ impl IdempotencyStore {
     /// A result that does not fit the record is [`Error::ResultTooLarge`]; nothing is sent then, and a clone of the
     /// claim can be completed without it.
     pub async fn complete(&self, claim: Claim, result: Option<String>) -> Result<(), Error> {
-        let names = &self.settings.attributes;
-        let owner = AttributeValue::S(claim.owner.clone());
-        let record = self.completed(claim, result);
-        if !record.fits_an_item(names) {
-            return Err(Error::ResultTooLarge);
-        }
-        let mut sets = vec![SET_COMPLETED, SET_EXPIRATION];
-        let mut request = self
+        let record = self.fitting(self.completed(claim, result))?;
+        let update = self.update(&record)?;
+        let request = self
             .settings
             .client
             .update_item()
-            .table_name(&self.settings.table)
-            .key(&names.id, AttributeValue::S(record.id.clone()))
-            .condition_expression(OURS)
-            .expression_attribute_names("#status", &names.status)
-            .expression_attribute_names("#expiration", &names.expiration)
-            .expression_attribute_names("#in_progress_expiration", &names.in_progress_expiration)
-            .expression_attribute_names("#owner", &names.owner)
-            .expression_attribute_values(":completed", Status::Completed.value())
-            .expression_attribute_values(":expiration", seconds(record.expiration))
-            .expression_attribute_values(":owner", owner);
-        if let Some(data) = &record.data {
-            sets.push(SET_DATA);
-            request = request
-                .expression_attribute_names("#data", &names.data)
-                .expression_attribute_values(":data", AttributeValue::S(data.clone()));
-        }
-        let update = format!("SET {} {REMOVE_IN_PROGRESS}", sets.join(", "));
-        match request.update_expression(update).send().await {
+            .table_name(update.table_name)
+            .set_key(Some(update.key))
+            .update_expression(update.update_expression)
+            .set_condition_expression(update.condition_expression)
+            .set_expression_attribute_names(update.expression_attribute_names)
+            .set_expression_attribute_values(update.expression_attribute_values);
+        match request.send().await {
             Ok(_) => {
                 self.settings.cache.insert(record);
                 Ok(())
@@ -179,6 +129,14 @@ impl IdempotencyStore {
         }
     }
 
+    /// The id of a key's record.
+    pub(crate) fn id(&self, key: &str) -> String {
+        match &self.settings.key_prefix {
+            Some(prefix) => format!("{prefix}#{key}"),
+            None => key.to_owned(),
+        }
+    }
+
     /// The record of a claim whose work is done. It keeps the owner, so that a repeated completion finds its own.
     pub(crate) fn completed(&self, claim: Claim, data: Option<String>) -> Record {
         Record {
@@ -192,14 +150,14 @@ impl IdempotencyStore {
         }
     }
 
-    async fn put(&self, claim: &Claim) -> Result<PutItemOutput, SdkError<PutItemError>> {
-        let names = &self.settings.attributes;
+    /// The record of a claim whose work is to be done.
+    pub(crate) fn in_progress(&self, claim: &Claim) -> Record {
         let now = self.now();
         let until = match self.deadline {
             Some(deadline) => since_epoch(deadline),
             None => now.saturating_add(self.settings.in_progress_for),
         };
-        let record = Record {
+        Record {
             id: claim.id.clone(),
             status: Status::InProgress,
             // A retention shorter than the work must not end the claim early.
@@ -208,32 +166,45 @@ impl IdempotencyStore {
             data: None,
             fingerprint: claim.fingerprint.clone(),
             owner: Some(claim.owner.clone()),
-        };
-        let mut request = self.settings.client.put_item();
-        // A claim without a fingerprint takes over any other, and an expression must use every name and value it is given.
-        let abandoned = if let Some(validation) = claim.fingerprint.as_text() {
-            request = request
-                .expression_attribute_names("#validation", &names.validation)
-                .expression_attribute_values(":validation", AttributeValue::S(validation.to_owned()));
-            [ABANDONED, SAME_PAYLOAD].join(" AND ")
-        } else {
-            ABANDONED.to_owned()
-        };
-        request
-            .table_name(&self.settings.table)
-            .set_item(Some(record.to_item(names)))
-            .condition_expression(format!("{ABSENT} OR {EXPIRED} OR ({abandoned})"))
-            .expression_attribute_names("#id", &names.id)
-            .expression_attribute_names("#status", &names.status)
-            .expression_attribute_names("#expiration", &names.expiration)
-            .expression_attribute_names("#in_progress_expiration", &names.in_progress_expiration)
-            .expression_attribute_values(":in_progress", Status::InProgress.value())
-            .expression_attribute_values(":now_seconds", seconds(now))
-            .expression_attribute_values(":now_millis", millis(now))
-            .return_values(ReturnValue::AllOld)
-            .return_values_on_condition_check_failure(OnFailure::AllOld)
-            .send()
-            .await
+        }
+    }
+
+    /// Writes a record where none is in its way. It is made anew for every try, because its times are.
+    pub(crate) async fn write_new(&self, record: impl Fn() -> Record) -> Result<Written, Error> {
+        for _ in 0..CLAIM_ATTEMPTS {
+            let record = record();
+            let put = self.put(&record)?;
+            let request = self
+                .settings
+                .client
+                .put_item()
+                .table_name(put.table_name)
+                .set_item(Some(put.item))
+                .set_condition_expression(put.condition_expression)
+                .set_expression_attribute_names(put.expression_attribute_names)
+                .set_expression_attribute_values(put.expression_attribute_values)
+                .set_return_values_on_condition_check_failure(put.return_values_on_condition_check_failure)
+                .return_values(ReturnValue::AllOld);
+            let error = match request.send().await {
+                Ok(written) => return Ok(Written::New { replaced: written.attributes }),
+                Err(error) => error,
+            };
+            let Some(PutItemError::ConditionalCheckFailedException(refusal)) = error.as_service_error() else {
+                return Err(error.into());
+            };
+            let existing = match refusal.item() {
+                Some(item) => Some(item.clone()),
+                None => self.get(&record.id).await?,
+            };
+            let Some(item) = existing else { continue };
+            let existing = Record::from_item(&item, &self.settings.attributes)?;
+            // The SDK repeats a request whose answer was lost; then it is our own record that is in the way.
+            if existing.owner == record.owner {
+                return Ok(Written::New { replaced: None });
+            }
+            return Ok(Written::Refused(existing));
+        }
+        Err(Error::Contended)
     }
 
     async fn get(&self, id: &str) -> Result<Option<Item>, Error> {
@@ -274,9 +245,18 @@ impl IdempotencyStore {
         }
     }
 
-    fn now(&self) -> Duration {
+    pub(crate) fn now(&self) -> Duration {
         since_epoch((self.settings.clock)())
     }
+}
+
+/// The answer to writing a record.
+pub(crate) enum Written {
+    New {
+        /// The record that was there and did not count any more.
+        replaced: Option<Item>,
+    },
+    Refused(Record),
 }
 
 /// A time before the epoch is a clock that was never set; it counts as the epoch.

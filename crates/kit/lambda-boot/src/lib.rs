@@ -1,13 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
-mod dynamodb;
+mod connect;
 mod environment;
 mod line;
 mod logging;
 
 pub use clock::Clock;
-pub use dynamodb::{ConnectError, dynamodb};
+#[cfg(feature = "sns")]
+pub use connect::sns;
+pub use connect::{ConnectError, dynamodb, sdk_config};
 pub use environment::{Environment, Missing};
 pub use line::Line;
 pub use logging::{cut, is_logged, log_as_json, with_causes};

@@ -1,4 +1,4 @@
-//! How our Lambdas reach DynamoDB.
+//! How our Lambdas reach AWS.
 
 use std::io;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_config::retry::RetryConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::{Client, Config};
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::SharedCredentialsProvider;
 use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, HttpClientError};
 use rustls::RootCertStore;
@@ -47,17 +47,34 @@ pub enum ConnectError {
     Tls(#[from] HttpClientError),
 }
 
-/// A client with what Lambda sets: `AWS_REGION` and the credentials of the function's role. `AWS_ENDPOINT_URL_DYNAMODB`
-/// or `AWS_ENDPOINT_URL` leads it elsewhere, `AWS_CA_BUNDLE` has it trust the root certificates in a file, and no others.
+/// A client for DynamoDB, with the settings of [`sdk_config`].
+pub fn dynamodb(environment: &Environment<'_>) -> Result<aws_sdk_dynamodb::Client, ConnectError> {
+    Ok(aws_sdk_dynamodb::Client::new(&sdk_config(environment, "DYNAMODB")?))
+}
+
+/// A client for SNS, with the settings of [`sdk_config`].
+#[cfg(feature = "sns")]
+pub fn sns(environment: &Environment<'_>) -> Result<aws_sdk_sns::Client, ConnectError> {
+    Ok(aws_sdk_sns::Client::new(&sdk_config(environment, "SNS")?))
+}
+
+/// The settings of a client with what Lambda sets: `AWS_REGION` and the credentials of the function's role.
+/// `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` leads it elsewhere, `AWS_CA_BUNDLE` has it trust the root certificates in a
+/// file, and no others.
+///
+/// `service` is the name that the variable has, such as `DYNAMODB`, `SNS` or `SECRETS_MANAGER`
+/// ([all of them](https://docs.aws.amazon.com/sdkref/latest/guide/ss-endpoints-table.html)). A client of any service can be made
+/// of it: `aws_sdk_secretsmanager::Client::new(&sdk_config(environment, "SECRETS_MANAGER")?)`.
 ///
 /// The SDK's default chain would also look for profiles, containers and instances, none of which a Lambda has: a megabyte
 /// of code.
 ///
-/// DynamoDB answers in milliseconds; one that has not after two seconds will not. Three tries, with the pauses between
+/// These services answer in milliseconds; one that has not after two seconds will not. Three tries, with the pauses between
 /// them, then take some seven seconds: a bad connection costs a retry and not the invocation.
-pub fn dynamodb(environment: &Environment<'_>) -> Result<Client, ConnectError> {
+pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkConfig, ConnectError> {
     let region = environment.needed("AWS_REGION", "the region of the tables, such as eu-central-1 (Lambda sets it)")?;
-    let endpoint = environment.get("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| environment.get("AWS_ENDPOINT_URL"));
+    let endpoint =
+        environment.get(&format!("AWS_ENDPOINT_URL_{service}")).or_else(|| environment.get("AWS_ENDPOINT_URL"));
     let trusted = TrustStore::empty().with_pem_certificate(roots(environment)?);
     let http = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
@@ -66,17 +83,17 @@ pub fn dynamodb(environment: &Environment<'_>) -> Result<Client, ConnectError> {
         .connect_timeout(Duration::from_secs(1))
         .operation_attempt_timeout(Duration::from_secs(2))
         .build();
-    let mut config = Config::builder()
+    let mut config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(region))
-        .credentials_provider(EnvironmentVariableCredentialsProvider::new())
+        .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
         .http_client(http.build_https())
         .timeout_config(timeouts)
         // An answer is a few kilobytes, and the timeouts watch over it.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(RetryConfig::standard().with_max_attempts(3));
     config.set_endpoint_url(endpoint);
-    Ok(Client::from_conf(config.build()))
+    Ok(config.build())
 }
 
 /// The root certificates to trust, in PEM. They are checked here because the HTTP client would panic, and only later.

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use lambda_boot::{Environment, dynamodb, with_causes};
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::config::{Credentials, SharedCredentialsProvider};
+use lambda_boot::{Environment, dynamodb, sdk_config, with_causes};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use sha2::{Digest, Sha256};
@@ -45,6 +47,45 @@ fn check(variables: &[(&str, &str)], expected: Result<(), &str>) {
 fn a_region_is_all_it_needs() {
     check(&[("AWS_REGION", "eu-central-1")], Ok(()));
     check(&[], Err("AWS_REGION is not set: set it to"));
+}
+
+#[test]
+fn the_endpoint_is_the_services_own_or_the_one_for_all() {
+    let endpoint = |service: &str, variables: &[(&str, &str)]| {
+        let variables = variables.iter().copied().collect::<HashMap<_, _>>();
+        let environment = Environment::from_fn(|name| variables.get(name).map(ToString::to_string));
+        sdk_config(&environment, service).unwrap().endpoint_url().map(ToOwned::to_owned)
+    };
+    let region = ("AWS_REGION", "eu-central-1");
+    let all = ("AWS_ENDPOINT_URL", "http://all");
+    for service in ["DYNAMODB", "SNS", "SECRETS_MANAGER"] {
+        let name = format!("AWS_ENDPOINT_URL_{service}");
+        let own = (name.as_str(), "http://own");
+        let other = ("AWS_ENDPOINT_URL_SQS", "http://other");
+        assert_eq!(endpoint(service, &[region, other]), None);
+        assert_eq!(endpoint(service, &[region, other, all]).as_deref(), Some("http://all"));
+        assert_eq!(endpoint(service, &[region, other, all, own]).as_deref(), Some("http://own"));
+    }
+}
+
+/// The variable's names are AWS's, and a client of a service that this crate does not know goes where they say.
+#[tokio::test]
+async fn a_client_of_any_service_can_be_made() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    // A connection that is accepted and closed again is seen by the client as a broken one.
+    let accepted = std::thread::spawn(move || listener.accept().unwrap());
+    let environment = Environment::from_fn(|name| match name {
+        "AWS_REGION" => Some("eu-central-1".to_owned()),
+        "AWS_ENDPOINT_URL_SECRETS_MANAGER" => Some(url.clone()),
+        _ => None,
+    });
+    let config = sdk_config(&environment, "SECRETS_MANAGER").unwrap().into_builder();
+    let credentials = SharedCredentialsProvider::new(Credentials::new("id", "secret", None, None, "test"));
+    let client = Client::new(&config.credentials_provider(credentials).build());
+    let answer = client.get_secret_value().secret_id("gateway").send().await;
+    assert!(answer.is_err(), "nobody answers");
+    accepted.join().unwrap();
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,0 +1,189 @@
+//! What can go wrong with an event on its way.
+
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
+
+/// Why an event could not be written, read or published. No message holds what the event says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
+    #[error("the outbox table is throttled: try again later, or give it more capacity")]
+    Throttled(#[source] BoxError),
+    /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect.
+    #[error("the outbox table did not answer: try again later")]
+    Unavailable(#[source] BoxError),
+    /// There is no such table in this account and region.
+    #[error("the outbox table does not exist: create it, or correct its name or region")]
+    TableMissing(#[source] BoxError),
+    /// DynamoDB refused the request for another reason, such as missing permissions.
+    #[error("the outbox table refused the request: check permissions and key schema")]
+    Rejected(#[source] BoxError),
+    /// DynamoDB left some rows of a batch undeleted, several times over.
+    #[error("{remaining} published rows could not be deleted: the sweeper will publish them again")]
+    Undeleted {
+        /// How many rows are left.
+        remaining: usize,
+    },
+    /// An event id is not 16 hexadecimal digits, a hyphen, and 16 again; or the clock is beyond what one can count.
+    #[error("the last event id is not of the form %016x-%016x: check what else writes it")]
+    MalformedEventId,
+    /// A record of the stream is not of the form that DynamoDB Streams has.
+    #[error("the stream record is malformed: check that the function's event source is a DynamoDB stream")]
+    MalformedRecord,
+    /// A record of a new row comes without the row.
+    #[error("the stream record has no image of the new row: the stream's view type must be NEW_IMAGE")]
+    ImageMissing,
+    /// A row lacks an attribute, or has one of another type, or an empty one.
+    #[error("the row's `{attribute}` is missing, empty or of an unexpected type: check what else writes this table")]
+    MalformedRow {
+        /// The attribute's name in the table.
+        attribute: &'static str,
+    },
+    /// A message is larger than a topic takes, with its attribute
+    /// [256 KiB](https://docs.aws.amazon.com/sns/latest/dg/large-message-payloads.html).
+    #[error("the message is too large to be published (256 KiB): store its content elsewhere and publish where it is")]
+    MessageTooLarge,
+    /// The topic refuses this message, and would again.
+    #[error("the topic refuses the message: correct or delete the row")]
+    MessageRefused(#[source] BoxError),
+    /// The topic could not be reached, did not answer in time, failed, or is throttling. The message may have been published.
+    #[error("the topic did not take the message: try again later")]
+    TopicUnavailable(#[source] BoxError),
+    /// The topic takes no message from us, such as for missing permissions.
+    #[error("the topic refused the request: check its ARN, its region, its key and the permissions")]
+    TopicRejected(#[source] BoxError),
+}
+
+impl Error {
+    /// Whether the same call may succeed later with nothing changed by hand.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Throttled(_) | Self::Unavailable(_) | Self::Undeleted { .. } | Self::TopicUnavailable(_) => true,
+            Self::TableMissing(_)
+            | Self::Rejected(_)
+            | Self::MalformedEventId
+            | Self::MalformedRecord
+            | Self::ImageMissing
+            | Self::MalformedRow { .. }
+            | Self::MessageTooLarge
+            | Self::MessageRefused(_)
+            | Self::TopicRejected(_) => false,
+        }
+    }
+
+    /// Whether it is this one row, or record, that cannot be published, and others can: a poison row.
+    #[must_use]
+    pub fn is_poison(&self) -> bool {
+        match self {
+            Self::MalformedRecord
+            | Self::ImageMissing
+            | Self::MalformedRow { .. }
+            | Self::MessageTooLarge
+            | Self::MessageRefused(_) => true,
+            Self::Throttled(_)
+            | Self::Unavailable(_)
+            | Self::TableMissing(_)
+            | Self::Rejected(_)
+            | Self::Undeleted { .. }
+            | Self::MalformedEventId
+            | Self::TopicUnavailable(_)
+            | Self::TopicRejected(_) => false,
+        }
+    }
+
+    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Throttled(_) => "outbox_throttled",
+            Self::Unavailable(_) => "outbox_unavailable",
+            Self::TableMissing(_) => "outbox_table_missing",
+            Self::Rejected(_) => "outbox_rejected",
+            Self::Undeleted { .. } => "rows_undeleted",
+            Self::MalformedEventId => "event_id_malformed",
+            Self::MalformedRecord => "record_malformed",
+            Self::ImageMissing => "image_missing",
+            Self::MalformedRow { .. } => "row_malformed",
+            Self::MessageTooLarge => "message_too_large",
+            Self::MessageRefused(_) => "message_refused",
+            Self::TopicUnavailable(_) => "topic_unavailable",
+            Self::TopicRejected(_) => "topic_rejected",
+        }
+    }
+}
+
+impl<E> From<SdkError<E, HttpResponse>> for Error
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    fn from(error: SdkError<E, HttpResponse>) -> Self {
+        let answer = match &error {
+            SdkError::ServiceError(answer) => answer,
+            SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
+            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            _ => return Self::Unavailable(error.into()),
+        };
+        let failed = answer.raw().status().is_server_error();
+        match answer.err().code() {
+            Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
+                Self::Throttled(error.into())
+            }
+            Some("ResourceNotFoundException") => Self::TableMissing(error.into()),
+            _ if failed => Self::Unavailable(error.into()),
+            _ => Self::Rejected(error.into()),
+        }
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Leads from each error to the next, so that a new one does not compile before it has its place here.
+    fn next(error: &Error) -> Option<Error> {
+        let cause = || BoxError::from("a cause");
+        Some(match error {
+            Error::Throttled(_) => Error::Unavailable(cause()),
+            Error::Unavailable(_) => Error::TableMissing(cause()),
+            Error::TableMissing(_) => Error::Rejected(cause()),
+            Error::Rejected(_) => Error::Undeleted { remaining: 1 },
+            Error::Undeleted { .. } => Error::MalformedEventId,
+            Error::MalformedEventId => Error::MalformedRecord,
+            Error::MalformedRecord => Error::ImageMissing,
+            Error::ImageMissing => Error::MalformedRow { attribute: "message" },
+            Error::MalformedRow { .. } => Error::MessageTooLarge,
+            Error::MessageTooLarge => Error::MessageRefused(cause()),
+            Error::MessageRefused(_) => Error::TopicUnavailable(cause()),
+            Error::TopicUnavailable(_) => Error::TopicRejected(cause()),
+            Error::TopicRejected(_) => return None,
+        })
+    }
+
+    fn all() -> impl Iterator<Item = Error> {
+        std::iter::successors(Some(Error::Throttled("a cause".into())), next)
+    }
+
+    #[test]
+    fn every_error_has_a_code_of_its_own() {
+        let codes: Vec<_> = all().map(|error| error.code()).collect();
+        let distinct: BTreeSet<_> = codes.iter().collect();
+        assert_eq!(distinct.len(), codes.len(), "{codes:?}");
+    }
+
+    #[test]
+    fn a_poison_row_is_not_worth_a_retry() {
+        for error in all().filter(Error::is_poison) {
+            assert!(!error.is_retryable(), "{}", error.code());
+        }
+    }
+}
