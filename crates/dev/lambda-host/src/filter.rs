@@ -2,7 +2,7 @@
 //!
 //! <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax>
 
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// A pattern. A record matches if each member of the pattern matches the record's member of the same name.
@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 /// `{"suffix": "a"}`, `{"equals-ignore-case": "a"}`, `{"anything-but": ["a", 1]}`, `{"numeric": [">", 0, "<=", 5]}` or
 /// `{"exists": false}`. The member `$or` is a list of patterns of which one must match. As in Lambda, numbers of DynamoDB are
 /// texts (`{"N": ["20"]}`), and `exists` is for values and not for what contains them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
 pub struct Filter(Map<String, Value>);
 
 /// A pattern that is none.
@@ -26,9 +27,7 @@ pub struct FilterError {
 impl Filter {
     /// Reads a pattern, as the JSON text that a template has.
     pub fn parse(pattern: &str) -> Result<Self, FilterError> {
-        let pattern = serde_json::from_str(pattern).map_err(|_| error("", "it is no JSON object"))?;
-        check(&pattern)?;
-        Ok(Self(pattern))
+        serde_json::from_str::<Value>(pattern).map_err(|_| error("", "it is not JSON")).and_then(Self::try_from)
     }
 
     /// Whether a record matches.
@@ -38,9 +37,13 @@ impl Filter {
     }
 }
 
-impl<'de> Deserialize<'de> for Filter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+impl TryFrom<Value> for Filter {
+    type Error = FilterError;
+
+    fn try_from(pattern: Value) -> Result<Self, FilterError> {
+        let Value::Object(pattern) = pattern else { return Err(error("", "it is no object")) };
+        check(&pattern)?;
+        Ok(Self(pattern))
     }
 }
 

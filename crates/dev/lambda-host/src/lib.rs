@@ -8,7 +8,9 @@ pub mod mapping;
 mod pool;
 pub mod queues;
 pub mod route;
+pub mod schedule;
 pub mod stream;
+pub mod topics;
 
 /// The region of every ARN.
 pub const REGION: &str = "us-east-1";

@@ -435,7 +435,7 @@ async fn a_table_without_a_stream_is_said() {
 fn settings_are_read_as_a_template_has_them() {
     let read: Settings = serde_json::from_value(json!({
         "batchSize": 10,
-        "filters": [r#"{"eventName": ["INSERT"]}"#],
+        "filters": [{"eventName": ["INSERT"]}],
         "reportBatchItemFailures": true,
         "bisectBatchOnFunctionError": true,
         "maximumRetryAttempts": 8,
