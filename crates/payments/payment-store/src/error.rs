@@ -29,6 +29,15 @@ pub enum Error {
         /// The attribute's name.
         attribute: &'static str,
     },
+    /// The idempotency records failed.
+    #[error(transparent)]
+    Record(#[from] idempotency::Error),
+    /// The locks failed.
+    #[error(transparent)]
+    Lock(#[from] dynamodb_locks::Error),
+    /// The outbox refuses the event.
+    #[error(transparent)]
+    Outbox(#[from] outbox::Error),
     /// An event cannot be written as a message.
     #[error("the event cannot be written as a message")]
     Message(#[source] BoxError),
@@ -40,8 +49,15 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Throttled(_) | Self::Unavailable(_) | Self::Contended => true,
+            Self::Record(error) => error.is_retryable(),
+            Self::Lock(error) => error.is_retryable(),
+            Self::Outbox(error) => error.is_retryable(),
             Self::TableMissing(_) | Self::Rejected(_) | Self::Corrupt { .. } | Self::Message(_) => false,
         }
+    }
+
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Contended)
     }
 
     /// A short name of the reason that stays the same over versions, for logs and alarms.
@@ -54,6 +70,9 @@ impl Error {
             Self::TableMissing(_) => "store_table_missing",
             Self::Rejected(_) => "store_rejected",
             Self::Corrupt { .. } => "store_corrupt_item",
+            Self::Record(error) => error.code(),
+            Self::Lock(error) => error.code(),
+            Self::Outbox(error) => error.code(),
             Self::Message(_) => "event_unwritable",
         }
     }

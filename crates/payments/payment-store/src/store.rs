@@ -1,16 +1,18 @@
 //! Intents out of the table and into it.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TransactWriteItem;
+use dynamodb_locks::{Locks, RetryPolicy, retry_on_conflict};
+use idempotency::IdempotencyStore;
 use lambda_boot::Clock;
-use order_events::{EventId, OrderId, Timestamp};
-use payment_intents::{Change, Outcome, PaymentIntentId, State};
-use tokio::time::sleep;
+use order_events::{AggregateType, Event, EventId, OrderId, Payload, Timestamp};
+use outbox::{EventRow, Outbox, next_event_id};
+use payment_intents::{Change, Outcome, PaymentIntent, PaymentIntentId, State};
 
-use crate::attribute::{CHARGE_REQUESTED_AT, OPEN_CHARGE_SHARD, PK, number, required, text};
+use crate::attribute::{CHARGE_REQUESTED_AT, LAST_EVENT_ID, OPEN_CHARGE_SHARD, PK, number, required, text};
 use crate::found::{self, Found, id_in, time};
 use crate::table::OPEN_CHARGES;
 use crate::unit_of_work::{Uncommitted, UnitOfWork};
@@ -21,6 +23,9 @@ use crate::{Error, Guard, Tables, guard};
 pub struct PaymentStore {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
+    pub(crate) outbox: Outbox,
+    pub(crate) idempotency: IdempotencyStore,
+    pub(crate) locks: Locks,
     pub(crate) clock: Clock,
 }
 
@@ -94,16 +99,35 @@ pub struct OpenCharge {
 }
 
 /// How often a transaction is tried that another one gets in the way of.
-const ATTEMPTS: u32 = 8;
+pub(crate) const CONFLICTS: RetryPolicy =
+    RetryPolicy { attempts: 6, first_pause: Duration::from_millis(20), max_pause: Duration::from_millis(500) };
 
-/// The longest first pause between two tries; it doubles from try to try.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// How long a request's answer is kept for its repetitions.
+const RETENTION: Duration = Duration::from_hours(24);
 
 impl PaymentStore {
     /// The store in these tables. `clock` is for the times that are written, never for deciding who may write.
     #[must_use]
     pub fn new(client: Client, tables: Tables, clock: Clock) -> Self {
-        Self { client, tables, clock }
+        let idempotency = IdempotencyStore::builder(client.clone(), &tables.idempotency)
+            .retention(RETENTION)
+            .clock(clock.as_fn())
+            .build();
+        let locks = Locks::builder(client.clone(), &tables.locks).clock(clock.as_fn()).build();
+        Self { client, outbox: Outbox::new(&tables.outbox), idempotency, locks, tables, clock }
+    }
+
+    /// The same store for one invocation: no lock and no claim of a key outlives `deadline`, when Lambda ends the work.
+    #[must_use]
+    pub fn until(&self, deadline: SystemTime) -> Self {
+        let (idempotency, locks) = (self.idempotency.until(deadline), self.locks.until(deadline));
+        Self { idempotency, locks, ..self.clone() }
+    }
+
+    /// The locks of the intents; see [`lock_key`](Self::lock_key).
+    #[must_use]
+    pub fn locks(&self) -> &Locks {
+        &self.locks
     }
 
     /// The key of an intent's lock in the locks table.
@@ -135,27 +159,23 @@ impl PaymentStore {
         release: Option<TransactWriteItem>,
     ) -> Result<Settled, Error> {
         let Ok(change) = found.intent.settle(outcome, self.now()) else { return Ok(Settled::Superseded) };
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..ATTEMPTS {
+        retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let mut work = UnitOfWork::new();
             let after = self.add(&mut work, &change, Before::Intent(found))?;
             if let Some(release) = &release {
                 work.add(release.clone(), Write::Lock);
             }
             match self.commit(work).await {
-                Ok(()) => return Ok(Settled::Stored(Box::new(after))),
-                Err(Uncommitted::Refused(Write::Lock, _)) => return Ok(Settled::LockLost),
+                Ok(()) => Ok(Settled::Stored(Box::new(after))),
+                Err(Uncommitted::Refused(Write::Lock, _)) => Ok(Settled::LockLost),
                 Err(Uncommitted::Refused(Write::Intent | Write::Event | Write::Guard | Write::Record, _)) => {
-                    return Ok(Settled::Superseded);
+                    Ok(Settled::Superseded)
                 }
-                Err(Uncommitted::Conflict) => {
-                    sleep(jitter(pause)).await;
-                    pause *= 2;
-                }
-                Err(Uncommitted::Failed(error)) => return Err(error),
+                Err(Uncommitted::Conflict) => Err(Error::Contended),
+                Err(Uncommitted::Failed(error)) => Err(error),
             }
-        }
-        Err(Error::Contended)
+        })
+        .await
     }
 
     /// Makes the writes of a unit take effect, or none of them: one request.
@@ -175,6 +195,9 @@ impl PaymentStore {
         let event_id = event.as_ref().map(|_| self.next_event_id(last_event_id)).transpose()?;
         let after = Found { intent: after.clone(), last_event_id: event_id.or(last_event_id) };
         work.add(after.write(found, table)?, Write::Intent);
+        if let (Some(event_id), Some(payload)) = (event_id, event) {
+            work.add(self.outbox.put(&self.row(&after.intent, event_id, payload.clone())?)?, Write::Event);
+        }
         match (before, change.after.state(), event_id) {
             (Before::Order(guard), _, _) => work.add(guard.open(order_id, id, table)?, Write::Guard),
             (_, State::Charged { .. }, Some(event_id)) => {
@@ -236,23 +259,33 @@ impl PaymentStore {
     }
 
     fn next_event_id(&self, last: Option<EventId>) -> Result<EventId, Error> {
-        let last = last.map_or(0, |last| last.time().as_millis() + 1);
-        let millis = self.now().as_millis().max(last);
-        let low = uuid::Uuid::new_v4().as_u128() & u128::from(u64::MAX);
-        let id = format!("{millis:016x}-{low:016x}");
-        id.parse().map_err(|_| Error::Corrupt { attribute: crate::attribute::LAST_EVENT_ID })
+        let last = last.map(|last| last.to_string());
+        let id = next_event_id(last.as_deref(), self.clock.now())?;
+        id.parse().map_err(|_| Error::Corrupt { attribute: LAST_EVENT_ID })
+    }
+
+    fn row(&self, intent: &PaymentIntent, event_id: EventId, payload: Payload) -> Result<EventRow, Error> {
+        let aggregate_id = intent.id().to_string();
+        let event = Event {
+            id: event_id,
+            aggregate_id: aggregate_id.parse().map_err(|_| Error::Corrupt { attribute: PK })?,
+            payload,
+        };
+        Ok(EventRow {
+            aggregate_type: AggregateType::PaymentIntent.name().to_owned(),
+            aggregate_id,
+            version: intent.version(),
+            event_id: event_id.to_string(),
+            event_type: event.event_type().name().to_owned(),
+            message: event.to_message_dated(self.now()).map_err(|error| Error::Message(error.into()))?,
+            at: self.clock.now(),
+        })
     }
 
     async fn get(&self, key: String) -> Result<Option<crate::attribute::Item>, Error> {
         let request = self.client.get_item().table_name(&self.tables.payments).key(PK, text(key));
         Ok(request.consistent_read(true).send().await?.item)
     }
-}
-
-/// A random time up to `longest`, so that those who got in each other's way do not meet again.
-pub(crate) fn jitter(longest: Duration) -> Duration {
-    let random = u32::try_from(uuid::Uuid::new_v4().as_u128() & 0xffff_ffff).unwrap_or_default();
-    longest.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 impl Shard {

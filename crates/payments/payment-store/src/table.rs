@@ -91,5 +91,9 @@ fn definition(name: &str, attribute_type: ScalarAttributeType) -> Result<Attribu
 
 /// Creates all four tables, for tests and local runs. Tables that exist already are kept.
 pub async fn create_tables(client: &Client, tables: &Tables) -> Result<(), Error> {
-    create_payments_table(client, &tables.payments).await
+    create_payments_table(client, &tables.payments).await?;
+    outbox::create_table(client, &tables.outbox).await?;
+    dynamodb_locks::create_table(client, &tables.locks).await?;
+    idempotency::create_table(client, &tables.idempotency).await?;
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Collects writes, each with what its refusal means, and commits them as one transaction. Nothing is written before
 /// [`commit`](Self::commit); a unit that is dropped has no effect. Committing consumes it, so that nothing is written twice.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[must_use = "nothing is written until the unit is committed"]
 pub struct UnitOfWork<R> {
     writes: Vec<(TransactWriteItem, R)>,
@@ -42,6 +42,11 @@ impl<R> UnitOfWork<R> {
     #[must_use]
     pub fn writes(&self) -> &[(TransactWriteItem, R)] {
         &self.writes
+    }
+
+    /// The writes, to become part of another unit.
+    pub(crate) fn into_writes(self) -> Vec<(TransactWriteItem, R)> {
+        self.writes
     }
 
     /// Makes all writes take effect, or none: one request. An empty unit needs none.
