@@ -2,12 +2,27 @@
 
 mod error;
 mod event_id;
+mod forward;
+mod metric;
 mod outbox;
+mod publisher;
+mod relay;
 mod row;
+#[cfg(feature = "sns")]
+mod sns;
+mod stream;
+mod sweeper;
 mod table;
 
 pub use error::Error;
 pub use event_id::next_event_id;
+pub use metric::Metric;
 pub use outbox::Outbox;
+pub use publisher::{BATCH_SIZE, Publisher};
+pub use relay::{Relay, Relayed};
 pub use row::EventRow;
+#[cfg(feature = "sns")]
+pub use sns::SnsTopic;
+pub use stream::{BatchItemFailure, BatchResponse, StreamBatch};
+pub use sweeper::{End, Sweeper, Swept};
 pub use table::create_table;

@@ -73,7 +73,6 @@ impl EventRow {
     pub fn from_item(item: &HashMap<String, AttributeValue>) -> Result<Self, Error> {
         let aggregate = text(item, PK)?;
         let (aggregate_type, aggregate_id) = aggregate.split_once(SEPARATOR).ok_or_else(|| malformed(PK))?;
-        let at = UNIX_EPOCH.checked_add(Duration::from_millis(number(item, AT)?));
         let row = Self {
             aggregate_type: aggregate_type.to_owned(),
             aggregate_id: aggregate_id.to_owned(),
@@ -81,7 +80,7 @@ impl EventRow {
             event_id: text(item, EVENT_ID)?,
             event_type: text(item, EVENT_TYPE)?,
             message: text(item, MESSAGE)?,
-            at: at.ok_or_else(|| malformed(AT))?,
+            at: time_of(item).ok_or_else(|| malformed(AT))?,
         };
         row.check()?;
         Ok(row)
@@ -102,23 +101,28 @@ impl EventRow {
         if self.aggregate_type.contains(SEPARATOR) {
             return Err(malformed(PK));
         }
-        if self.message.len() + self.event_type.len() > MAX_MESSAGE {
+        if self.message.len() + self.event_type.len() + ATTRIBUTE_OVERHEAD > MAX_PUBLISHED {
             return Err(Error::MessageTooLarge);
         }
         Ok(())
     }
 }
 
-/// The most bytes of a message and its type together: 256 KiB, less what the name and data type of the message attribute take.
-/// <https://docs.aws.amazon.com/sns/latest/dg/sns-message-attributes.html>
-const MAX_MESSAGE: usize = 256 * 1024 - ATTRIBUTE_OVERHEAD;
-/// `event-type` and `String`.
+/// The most bytes that can be published at once: 256 KiB, for messages and their attributes.
+/// <https://docs.aws.amazon.com/sns/latest/dg/sns-batch-api-actions.html>
+pub(crate) const MAX_PUBLISHED: usize = 256 * 1024;
+/// The bytes of a message attribute's name and data type, `event-type` and `String`.
 pub(crate) const ATTRIBUTE_OVERHEAD: usize = 16;
 
 /// A time before the epoch is a clock that was never set; it counts as the epoch.
 pub(crate) fn millis(time: SystemTime) -> u64 {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// When a row was written, as far as it says.
+pub(crate) fn time_of(item: &Item) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_millis(number(item, AT).ok()?))
 }
 
 fn text(item: &Item, name: &'static str) -> Result<String, Error> {

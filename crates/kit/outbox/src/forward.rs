@@ -1,0 +1,128 @@
+//! What relay and sweeper have in common: publish, then delete.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
+
+use crate::{Error, EventRow, Publisher};
+
+/// How often a deletion is sent that DynamoDB has left unprocessed.
+const ROUNDS: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_millis(25);
+
+pub(crate) struct Forwarder<P> {
+    pub(crate) client: Client,
+    pub(crate) table: String,
+    pub(crate) publisher: P,
+}
+
+/// What has become of some rows.
+#[derive(Default)]
+pub(crate) struct Forwarded {
+    /// Rows that are published.
+    pub(crate) published: usize,
+    /// Rows that never can be.
+    pub(crate) poison: usize,
+    /// Rows that are not published, for reasons that are not theirs.
+    pub(crate) failed: usize,
+    /// Rows that are published and not deleted.
+    pub(crate) undeleted: usize,
+    /// The place of the first row that failed.
+    pub(crate) first_failed: Option<usize>,
+}
+
+impl<P: Publisher> Forwarder<P> {
+    /// Publishes the messages of at most [`BATCH_SIZE`](crate::BATCH_SIZE) rows with different keys, and deletes those rows that are
+    /// published.
+    ///
+    /// In this order: a crash in between publishes twice what the other order would lose.
+    pub(crate) async fn forward(&self, rows: &[EventRow]) -> Forwarded {
+        let mut answers = self.publisher.publish(rows).await.into_iter();
+        let mut forwarded = Forwarded::default();
+        let mut published = Vec::new();
+        for (place, row) in rows.iter().enumerate() {
+            match answers.next() {
+                Some(Ok(())) => published.push(row),
+                Some(Err(error)) if error.is_poison() => {
+                    log_poison(row, &error);
+                    forwarded.poison += 1;
+                }
+                Some(Err(error)) => {
+                    if forwarded.failed == 0 {
+                        let reason = error.code();
+                        let error: &dyn std::error::Error = &error;
+                        tracing::warn!(
+                            event_id = row.event_id,
+                            reason,
+                            error,
+                            "events are not published, and are tried again"
+                        );
+                    }
+                    forwarded.failed += 1;
+                    forwarded.first_failed.get_or_insert(place);
+                }
+                None => {
+                    forwarded.failed += 1;
+                    forwarded.first_failed.get_or_insert(place);
+                }
+            }
+        }
+        forwarded.published = published.len();
+        if let Err(error) = self.delete(&published).await {
+            forwarded.undeleted = match error {
+                Error::Undeleted { remaining } => remaining,
+                _ => published.len(),
+            };
+            let reason = error.code();
+            let error: &dyn std::error::Error = &error;
+            tracing::warn!(
+                rows = forwarded.undeleted,
+                reason,
+                error,
+                "published rows are not deleted: they are published again"
+            );
+        }
+        forwarded
+    }
+
+    /// Deletes published rows. There is no condition, for a key is never used for another row, and a row that is gone is what is wanted.
+    async fn delete(&self, rows: &[&EventRow]) -> Result<(), Error> {
+        let request = |row: &&EventRow| {
+            let delete = DeleteRequest::builder().set_key(Some(row.key())).build()?;
+            Ok(WriteRequest::builder().delete_request(delete).build())
+        };
+        let mut pending = rows.iter().map(request).collect::<Result<Vec<_>, Error>>()?;
+        for round in 0..ROUNDS {
+            if pending.is_empty() {
+                return Ok(());
+            }
+            if round > 0 {
+                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
+            }
+            let answer = self.client.batch_write_item().request_items(&self.table, pending).send().await?;
+            pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
+        }
+        match pending.len() {
+            0 => Ok(()),
+            remaining => Err(Error::Undeleted { remaining }),
+        }
+    }
+}
+
+/// The line by which an operator finds the row. It stays in the table until it is corrected or deleted by hand.
+pub(crate) fn log_poison(row: &EventRow, error: &Error) {
+    let reason = error.code();
+    let aggregate = row.aggregate();
+    let error: &dyn std::error::Error = error;
+    tracing::error!(
+        aggregate,
+        version = row.version,
+        event_id = row.event_id,
+        event_type = row.event_type,
+        reason,
+        error,
+        "a poison row: its event is not published until the row is corrected"
+    );
+}

@@ -1,0 +1,22 @@
+//! Numbers for whoever runs it.
+
+/// A number with its name and unit, for CloudWatch or another collector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// The name, which stays the same over versions.
+    pub name: &'static str,
+    /// `Count` or `Seconds`, as CloudWatch calls them.
+    pub unit: &'static str,
+    /// The value.
+    pub value: u64,
+}
+
+impl Metric {
+    pub(crate) fn count(name: &'static str, count: usize) -> Self {
+        Self { name, unit: "Count", value: count as u64 }
+    }
+
+    pub(crate) fn seconds(name: &'static str, seconds: u64) -> Self {
+        Self { name, unit: "Seconds", value: seconds }
+    }
+}

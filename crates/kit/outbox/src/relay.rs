@@ -1,0 +1,129 @@
+//! From the table's stream to the publisher.
+
+use std::collections::HashSet;
+use std::time::{Duration, SystemTime};
+
+use aws_sdk_dynamodb::Client;
+
+use crate::forward::Forwarder;
+use crate::metric::Metric;
+use crate::stream::{self, BatchItemFailure, BatchResponse, StreamBatch};
+use crate::{BATCH_SIZE, Publisher};
+
+/// What is left of an invocation when no other batch is begun, for the one under way to end in time. The SDK's own retries of one
+/// request that gets no answer take about as long.
+pub(crate) const MARGIN: Duration = Duration::from_secs(10);
+
+/// Publishes new rows that come by the table's stream, and deletes them: in batches of ten, two requests each.
+pub struct Relay<P> {
+    forwarder: Forwarder<P>,
+    clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+}
+
+impl<P: Publisher> Relay<P> {
+    /// A relay from this table's stream.
+    pub fn new(client: Client, table: impl Into<String>, publisher: P) -> Self {
+        Self { forwarder: Forwarder { client, table: table.into(), publisher }, clock: Box::new(SystemTime::now) }
+    }
+
+    /// Another clock than the system's, for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Box::new(clock);
+        self
+    }
+
+    /// Publishes the new rows of this batch in its order, and deletes what is published. Give its
+    /// [`response`](Relayed::response) to Lambda.
+    ///
+    /// `deadline` is when Lambda ends the invocation. The first ten rows are always tried; ten seconds before the deadline no others are
+    /// begun, and Lambda is to bring the rest again.
+    pub async fn handle(&self, batch: &StreamBatch, deadline: SystemTime) -> Relayed {
+        let mut relayed = Relayed::default();
+        let (mut rows, mut places) = (Vec::new(), Vec::new());
+        let mut keys = HashSet::new();
+        for (place, record) in batch.records.iter().enumerate() {
+            match stream::new_row(record) {
+                // One request may not delete a row twice, and to publish it twice is of no use.
+                Ok(Some(row)) if keys.insert((row.aggregate(), row.version)) => {
+                    rows.push(row);
+                    places.push(place);
+                }
+                Ok(_) => relayed.skipped += 1,
+                Err(error) => {
+                    let reason = error.code();
+                    let row = stream::row_name(record);
+                    let sequence_number = stream::sequence_number(record);
+                    let error: &dyn std::error::Error = &error;
+                    tracing::error!(
+                        row,
+                        sequence_number,
+                        reason,
+                        error,
+                        "a stream record has no event: the sweeper looks at its row"
+                    );
+                    relayed.poison += 1;
+                }
+            }
+        }
+        for (number, rows) in rows.chunks(BATCH_SIZE).enumerate() {
+            let first = number * BATCH_SIZE;
+            let is_late = number > 0 && (self.clock)() + MARGIN > deadline;
+            let first_failed = if is_late {
+                Some(first)
+            } else {
+                let forwarded = self.forwarder.forward(rows).await;
+                relayed.published += forwarded.published;
+                relayed.poison += forwarded.poison;
+                relayed.undeleted += forwarded.undeleted;
+                relayed.failed += forwarded.failed;
+                forwarded.first_failed.map(|place| first + place)
+            };
+            if let Some(row) = first_failed {
+                relayed.retry_from = Some(stream::sequence_number(&batch.records[places[row]]).to_owned());
+                break;
+            }
+        }
+        relayed
+    }
+}
+
+/// What a relay has done with a batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "Lambda is to get the response"]
+pub struct Relayed {
+    /// Rows that are published.
+    pub published: usize,
+    /// Records that tell of no new row, and second records of one row.
+    pub skipped: usize,
+    /// Rows that cannot be published, and records from which none can be read. Each has a line in the log, with its reason. They are not
+    /// reported to Lambda, so they hold up nobody: the row stays in the table, and the sweeper reports it each time.
+    pub poison: usize,
+    /// Rows that the publisher did not take, for reasons that are not theirs.
+    pub failed: usize,
+    /// Rows that are published and not deleted. The sweeper publishes them once more.
+    pub undeleted: usize,
+    /// The sequence number of the first record that is to come again. All after it come again too.
+    pub retry_from: Option<String>,
+}
+
+impl Relayed {
+    /// The answer for Lambda.
+    #[must_use]
+    pub fn response(&self) -> BatchResponse {
+        let failure = |sequence_number: &String| BatchItemFailure { sequence_number: sequence_number.clone() };
+        BatchResponse { failures: self.retry_from.iter().map(failure).collect() }
+    }
+
+    /// The batch in numbers, for metrics: `Published`, `PoisonRows`, `PublishFailures`, `UndeletedRows`. Raise an alarm for
+    /// `PoisonRows`.
+    #[must_use]
+    pub fn metrics(&self) -> [Metric; 4] {
+        [
+            Metric::count("Published", self.published),
+            Metric::count("PoisonRows", self.poison),
+            Metric::count("PublishFailures", self.failed),
+            Metric::count("UndeletedRows", self.undeleted),
+        ]
+    }
+}

@@ -1,0 +1,216 @@
+//! From the table itself to the publisher, for what the stream has missed.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::future::join_all;
+
+use crate::forward::Forwarder;
+use crate::metric::Metric;
+use crate::relay::MARGIN;
+use crate::row::{self, AT, Item, PK, SK, millis};
+use crate::{BATCH_SIZE, Error, EventRow, Publisher};
+
+/// Longer than the relay takes, its retries included, unless something is wrong.
+const OLDER_THAN: Duration = Duration::from_mins(5);
+
+/// Batches that are under way at once. A table that has filled up in an outage has a lot of them.
+const BATCHES_AT_ONCE: usize = 4;
+
+/// Younger rows are the relay's. `NOT`, so that a row without a readable time is found too.
+const OLD_ENOUGH: &str = "NOT #at > :latest";
+
+/// Publishes rows that have been in the table for some minutes, and deletes them: those whose stream records were lost, have expired (after
+/// [24 hours](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html)) or were given up by Lambda.
+pub struct Sweeper<P> {
+    forwarder: Forwarder<P>,
+    older_than: Duration,
+    page_size: Option<i32>,
+    clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+}
+
+impl<P: Publisher> Sweeper<P> {
+    /// A sweeper of this table.
+    pub fn new(client: Client, table: impl Into<String>, publisher: P) -> Self {
+        Self {
+            forwarder: Forwarder { client, table: table.into(), publisher },
+            older_than: OLDER_THAN,
+            page_size: None,
+            clock: Box::new(SystemTime::now),
+        }
+    }
+
+    /// How old a row must be. 5 minutes by default: longer than the relay takes, or rows are published twice.
+    #[must_use]
+    pub fn older_than(mut self, age: Duration) -> Self {
+        self.older_than = age;
+        self
+    }
+
+    /// How many rows are read at once. By default as many as fit a page of
+    /// [1 MB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.Pagination).
+    #[must_use]
+    pub fn page_size(mut self, rows: i32) -> Self {
+        self.page_size = Some(rows);
+        self
+    }
+
+    /// Another clock than the system's, for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Box::new(clock);
+        self
+    }
+
+    /// Publishes all rows that are old enough, page by page and within a page the oldest first, and deletes what is published.
+    ///
+    /// It ends when the whole table is read; or ten seconds before `deadline`, when Lambda ends the invocation; or when the publisher takes
+    /// nothing any more; or when the table cannot be read. The next run begins again at the first page, which is shorter by what this one has
+    /// published. The first forty rows are always tried.
+    pub async fn sweep(&self, deadline: SystemTime) -> Swept {
+        let now = (self.clock)();
+        let latest = now.checked_sub(self.older_than).map_or(0, millis);
+        let is_late = || (self.clock)() + MARGIN > deadline;
+        let mut swept = Swept::default();
+        let mut start = None;
+        let mut is_first = true;
+        loop {
+            if !is_first && is_late() {
+                swept.end = End::Deadline;
+                return swept;
+            }
+            let page = match self.scan(latest, start).await {
+                Ok(page) => page,
+                Err(error) => {
+                    swept.end = End::Unreadable(error);
+                    return swept;
+                }
+            };
+            swept.rows += usize::try_from(page.scanned_count()).unwrap_or_default();
+            let rows = swept.read(page.items(), now);
+            for round in rows.chunks(BATCH_SIZE * BATCHES_AT_ONCE) {
+                if !is_first && is_late() {
+                    swept.end = End::Deadline;
+                    return swept;
+                }
+                is_first = false;
+                let batches = join_all(round.chunks(BATCH_SIZE).map(|batch| self.forwarder.forward(batch))).await;
+                let published: usize = batches.iter().map(|batch| batch.published).sum();
+                let failed: usize = batches.iter().map(|batch| batch.failed).sum();
+                swept.published += published;
+                swept.failed += failed;
+                swept.poison += batches.iter().map(|batch| batch.poison).sum::<usize>();
+                swept.undeleted += batches.iter().map(|batch| batch.undeleted).sum::<usize>();
+                if failed > 0 && published == 0 {
+                    swept.end = End::PublisherFails;
+                    return swept;
+                }
+            }
+            is_first = false;
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return swept;
+            }
+        }
+    }
+
+    /// A page of rows that are old enough. It is read consistently, so that a row is not published again that the relay has deleted a
+    /// moment ago.
+    async fn scan(&self, latest: u64, start: Option<Item>) -> Result<ScanOutput, Error> {
+        let request = self
+            .forwarder
+            .client
+            .scan()
+            .table_name(&self.forwarder.table)
+            .filter_expression(OLD_ENOUGH)
+            .expression_attribute_names("#at", AT)
+            .expression_attribute_values(":latest", AttributeValue::N(latest.to_string()))
+            .consistent_read(true)
+            .set_limit(self.page_size)
+            .set_exclusive_start_key(start);
+        Ok(request.send().await?)
+    }
+}
+
+/// What a run of the sweeper has done.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Rows that are published.
+    pub published: usize,
+    /// Rows that cannot be published. Each has a line in the log, with its reason. They stay in the table.
+    pub poison: usize,
+    /// Rows that the publisher did not take, for reasons that are not theirs.
+    pub failed: usize,
+    /// Rows that are published and not deleted. The next run publishes them once more.
+    pub undeleted: usize,
+    /// Rows that were in the table, of any age, as far as it was read.
+    pub rows: usize,
+    /// The age of the oldest row that was old enough to be swept, whether or not it is published now. A poison row has it grow from run to
+    /// run.
+    pub oldest: Option<Duration>,
+    /// Why the run has ended.
+    pub end: End,
+}
+
+/// Why a run of the sweeper has ended.
+#[derive(Debug, Default)]
+pub enum End {
+    /// The whole table is read.
+    #[default]
+    Done,
+    /// The invocation's deadline was near.
+    Deadline,
+    /// The publisher took none of some forty rows, for reasons that are not theirs. The log has them.
+    PublisherFails,
+    /// The table could not be read.
+    Unreadable(Error),
+}
+
+impl Swept {
+    /// The run in numbers, for metrics: `SweptRows`, `PoisonRows`, `PublishFailures`, `UndeletedRows`, `BacklogRows`, and
+    /// `BacklogAge` in seconds. Raise an alarm for `PoisonRows` and for a `BacklogAge` of some runs.
+    #[must_use]
+    pub fn metrics(&self) -> [Metric; 6] {
+        [
+            Metric::count("SweptRows", self.published),
+            Metric::count("PoisonRows", self.poison),
+            Metric::count("PublishFailures", self.failed),
+            Metric::count("UndeletedRows", self.undeleted),
+            Metric::count("BacklogRows", self.rows),
+            Metric::seconds("BacklogAge", self.oldest.unwrap_or_default().as_secs()),
+        ]
+    }
+
+    /// The rows of a page, the oldest first. What is no row is logged and counted.
+    fn read(&mut self, items: &[Item], now: SystemTime) -> Vec<EventRow> {
+        let mut rows = Vec::with_capacity(items.len());
+        for item in items {
+            if let Some(at) = row::time_of(item) {
+                let age = now.duration_since(at).unwrap_or_default();
+                self.oldest = self.oldest.max(Some(age));
+            }
+            match EventRow::from_item(item) {
+                Ok(row) => rows.push(row),
+                Err(error) => {
+                    let reason = error.code();
+                    let row = row_name(item);
+                    let error: &dyn std::error::Error = &error;
+                    tracing::error!(row, reason, error, "a poison row: it has no event until it is corrected");
+                    self.poison += 1;
+                }
+            }
+        }
+        rows.sort_by_cached_key(|row| (row.at, row.aggregate(), row.version));
+        rows
+    }
+}
+
+/// Which row it is, for a log line: its key.
+fn row_name(item: &HashMap<String, AttributeValue>) -> String {
+    let pk = item.get(PK).and_then(|pk| pk.as_s().ok());
+    let sk = item.get(SK).and_then(|sk| sk.as_n().ok());
+    format!("{} {}", pk.map_or("?", String::as_str), sk.map_or("?", String::as_str))
+}
