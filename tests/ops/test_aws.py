@@ -7,9 +7,9 @@ import unittest
 from unittest import mock
 
 import deploy
-from stage import SERVICES, Stage
 from emulator import emulator
 from local_system import make
+from stage import SERVICES, Stage
 
 STACK = "ftgo-order-history-production"
 PAYMENTS = "ftgo-payments-production"
