@@ -83,6 +83,11 @@ impl World {
         self.api(self.engine.client_over(wire), mode, Authorization::Off)
     }
 
+    /// The saga's way with this client.
+    pub(crate) fn with_client(&self, client: Client) -> TestApi {
+        self.api(client, Mode::Saga, Authorization::Off)
+    }
+
     /// As it is in production.
     pub(crate) fn guarded(&self) -> TestApi {
         self.api(self.client(), Mode::Saga, Authorization::Jwt { consumer_id_claim: "sub".to_owned() })
