@@ -206,8 +206,8 @@ class OnTheLocalSystem(unittest.TestCase):
             answer = self.invoke("payment-api", sample, intent)
             self.assertEqual((sample, answer["statusCode"]), (sample, status), answer)
         # The running system may have done the same by now, which makes no difference.
-        for function in ["charge", "relay"]:
-            self.assertEqual(self.invoke(function, function, intent), {"batchItemFailures": []})
+        for function, sample in [("charge", "charge"), ("relay", "relay"), ("relay", "relay-poison-row")]:
+            self.assertEqual(self.invoke(function, sample, intent), {"batchItemFailures": []})
         for function in ["sweep", "reconcile"]:
             self.invoke(function, function)
 
