@@ -62,6 +62,8 @@ fn other() -> Fingerprint {
     Fingerprint::of("another payload")
 }
 
+/// The work's result, as the store takes and gives it.
+#[allow(clippy::unnecessary_wraps)]
 fn data() -> Option<String> {
     Some("1".to_owned())
 }
@@ -170,8 +172,14 @@ async fn a_look_says_that_the_work_may_be_done_if_and_only_if_the_transaction_is
     let milli = Duration::from_millis(1);
     let mut accepted = 0;
     for status in ["INPROGRESS", "COMPLETED"] {
-        for expiration in [Some(START - second * 2), Some(START - second), Some(START), Some(START + second), None] {
-            for until in [Some(START - milli), Some(START), Some(START + milli), None] {
+        for expiration in [
+            Some(START.saturating_sub(second * 2)),
+            Some(START.saturating_sub(second)),
+            Some(START),
+            Some(START + second),
+            None,
+        ] {
+            for until in [Some(START.saturating_sub(milli)), Some(START), Some(START + milli), None] {
                 for validation in [Some("239f59ed55e737c77147cf55ad0c1b03"), Some("another"), None] {
                     for fingerprint in [payload(), Fingerprint::none()] {
                         let world = World::start().await;
