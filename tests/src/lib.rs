@@ -6,6 +6,8 @@ pub mod aws;
 pub mod deployed;
 pub mod local;
 pub mod order;
+pub mod payment_storm;
+pub mod payments;
 pub mod scenario;
 pub mod storm;
 pub mod system;

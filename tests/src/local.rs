@@ -84,7 +84,7 @@ pub async fn start_with_demo_on(data: DataDir) -> System<Local> {
 pub fn command(data: &Path) -> Command {
     let mut command = Command::new(binary());
     command
-        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"].map(|variable| (variable, "0")))
+        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "GATEWAY_PORT"].map(|variable| (variable, "0")))
         .env("DATA_DIR", data)
         .env("AUTHORIZATION", "jwt");
     command
@@ -114,7 +114,8 @@ async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     let queues = format!("{sqs}/000000000000/ftgo-order-history-");
     local.dynamodb = place("DynamoDB");
     local.output = Some(output);
-    System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues)
+    let (payments, gateway) = (api.clone(), place("the payment gateway"));
+    System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues, payments, gateway)
 }
 
 /// `cargo test --workspace` builds it, beside the tests.
@@ -123,7 +124,7 @@ fn binary() -> PathBuf {
     let binary = test.ancestors().nth(2).unwrap().join("local");
     assert!(
         binary.exists(),
-        "run `cargo build -p local -p event-handlers -p query-api`: there is no {}",
+        "run `cargo build -p local -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay`: there is no {}",
         binary.display()
     );
     binary
@@ -175,6 +176,31 @@ impl System<Local> {
     pub fn log(&self, event_type: EventType) -> String {
         let file = Path::new("logs").join(format!("ftgo-order-history-{event_type}.log"));
         fs::read_to_string(self.place.data.0.join(file)).unwrap_or_default()
+    }
+
+    /// How many messages the queue of the charge handler holds.
+    pub async fn charges_waiting(&self) -> u64 {
+        let queue = self.queues.replace("ftgo-order-history-", "ftgo-payments-charge");
+        self.depth(&queue).await
+    }
+
+    /// How many events are not published yet.
+    pub async fn outbox_rows(&self) -> u64 {
+        self.count("ftgo-payments-outbox", None).await
+    }
+
+    /// How many locks are held.
+    pub async fn locks_held(&self) -> u64 {
+        self.count("ftgo-payments-locks", Some("attribute_exists(#owner)")).await
+    }
+
+    async fn count(&self, table: &str, filter: Option<&str>) -> u64 {
+        let mut scan = self.tables().scan().table_name(table).consistent_read(true);
+        if let Some(filter) = filter {
+            scan = scan.filter_expression(filter).expression_attribute_names("#owner", "owner");
+        }
+        let pages: Vec<_> = scan.into_paginator().send().collect::<Result<_, _>>().await.unwrap();
+        pages.iter().map(|page| u64::try_from(page.count).unwrap()).sum()
     }
 
     fn tables(&self) -> Client {

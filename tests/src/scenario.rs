@@ -4,6 +4,10 @@ use order_events::EventType;
 use serde_json::{Value, json};
 
 use crate::order::{Order, Told, consumer};
+pub use crate::payments::{
+    a_consumer_pays_for_an_order_and_its_history_shows_it, a_consumer_pays_in_their_own_name_only,
+    a_declined_payment_may_be_tried_again, every_fault_of_the_gateway_ends_in_one_charge,
+};
 use crate::system::{Answer, Place, System, eventually, list};
 
 /// Makes every scenario a test on the system that `$start` starts.
@@ -19,6 +23,10 @@ macro_rules! scenarios {
             a_consumer_sees_their_own_orders_and_no_others,
             a_bad_message_holds_up_nobody_and_is_kept_as_it_came,
             what_failed_is_projected_after_it_was_redriven,
+            a_consumer_pays_for_an_order_and_its_history_shows_it,
+            a_declined_payment_may_be_tried_again,
+            every_fault_of_the_gateway_ends_in_one_charge,
+            a_consumer_pays_in_their_own_name_only,
         }
     };
     ($start:path: $($scenario:ident),* $(,)?) => {

@@ -122,7 +122,7 @@ fn by_queue(messages: &Messages) -> impl Iterator<Item = (EventType, String)> {
 }
 
 /// Kills a function every second, for as long as it is let.
-async fn kill_functions(system: &System<Local>, dice: &mut Dice, killed: &mut usize) {
+pub(crate) async fn kill_functions(system: &System<Local>, dice: &mut Dice, killed: &mut usize) {
     let mut seconds = interval(Duration::from_secs(1));
     loop {
         seconds.tick().await;
@@ -155,11 +155,12 @@ async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &M
 }
 
 /// Chance that can be repeated (`SplitMix64`).
-struct Dice(u64);
+#[derive(Debug)]
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     /// A number below `sides`.
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

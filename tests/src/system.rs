@@ -30,6 +30,10 @@ pub struct System<Place> {
     pub api: String,
     /// The URL of a type's queue, without the type's name.
     pub queues: String,
+    /// Where the API of Payments is.
+    pub payments: String,
+    /// Where the payment gateway is.
+    pub gateway: String,
     http: reqwest::Client,
 }
 
@@ -62,9 +66,13 @@ pub struct Answer {
 }
 
 impl<P: Place> System<P> {
-    /// A system whose API is at `api`.
-    pub fn new(place: P, aws: Aws, api: String, queues: String) -> Self {
-        Self { place, aws, api, queues, http: reqwest::Client::new() }
+    /// A system whose API is at `api`, and whose payments are made at `payments` and `gateway`.
+    pub fn new(place: P, aws: Aws, api: String, queues: String, payments: String, gateway: String) -> Self {
+        Self { place, aws, api, queues, payments, gateway, http: reqwest::Client::new() }
+    }
+
+    pub(crate) fn http(&self) -> &reqwest::Client {
+        &self.http
     }
 
     /// Publishes events as their services do.
@@ -160,7 +168,8 @@ impl<P: Place> System<P> {
         self.queue(event_type) + "-dlq"
     }
 
-    async fn depth(&self, queue: &str) -> u64 {
+    /// How many messages a queue holds, whether or not they can be received just now.
+    pub async fn depth(&self, queue: &str) -> u64 {
         let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
         let request = json!({"QueueUrl": queue, "AttributeNames": names});
         let answer = self.aws.sqs("GetQueueAttributes", &request).await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use end_to_end::local::{DataDir, Local, command, kill, start, start_on, start_with_demo_on};
 use end_to_end::order::{Order, consumer};
+use end_to_end::payment_storm::{PaymentStorm, run_payment_storm};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
 use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
@@ -195,4 +196,11 @@ fn lines(data: &Path) -> Vec<Value> {
 async fn a_storm_leaves_every_order_as_its_events_say() {
     let orders = std::env::var("STORM_ORDERS").map_or(100, |orders| orders.parse().expect("STORM_ORDERS is a number"));
     storm::weather(&Storm { orders, ..Storm::default() }).await;
+}
+
+#[tokio::test]
+async fn a_storm_of_payments_charges_everybody_once_and_right() {
+    let intents =
+        std::env::var("STORM_INTENTS").map_or(60, |intents| intents.parse().expect("STORM_INTENTS is a number"));
+    run_payment_storm(&PaymentStorm { intents, seed: 1 }).await;
 }

@@ -1,52 +1,92 @@
-"""Renders what the code must agree on with template.yaml to crates/dev/local/template.json, which Rust reads without Python.
+"""Renders what the code must agree on with template.yaml and payments.yaml to crates/dev/local/template.json and payments.json, which
+Rust reads without Python.
 
-`rendered.py` writes the file; `rendered.py --check` fails if it is not what the template says.
+`rendered.py` writes the files; `rendered.py --check` fails if one is not what its template says.
 """
 
 import json
 import sys
 
-from template import ROOT, Expanded
+from template import ORDER_HISTORY, PAYMENTS, ROOT
 
-FILE = ROOT / "crates/dev/local/template.json"
+FOLDER = ROOT / "crates/dev/local"
 
 
-def render(stack):
-    queues = stack.of_type("AWS::SQS::Queue")
-    functions = stack.of_type("AWS::Lambda::Function")
-    mappings = stack.of_type("AWS::Lambda::EventSourceMapping")
-    names = {f"<{name}.Arn>": queue["QueueName"] for name, queue in queues.items()}
-    tables = {name: table["TableName"] for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
-    sources = {mapping["FunctionName"]: mapping for mapping in mappings.values()}
-    by_name = {queue["QueueName"]: queue_settings(queue, names) for queue in queues.values()}
+def order_history(stack):
+    """What template.yaml says. Each event type has the same, with ${EventType} for its name."""
+    names = queue_names(stack)
+    queues = {queue["QueueName"]: queue_settings(queue, names) for queue in stack.of_type("AWS::SQS::Queue").values()}
+    subscriptions = {each["queue"]: each for each in map(subscription(names), stack.of_type("AWS::SNS::Subscription").values())}
+    mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
+    sources = {alias_of(mapping["FunctionName"]): mapping for mapping in mappings}
     of_types, others = {}, []
-    for logical_id, function in functions.items():
-        settings = function_settings(function, tables)
-        mapping = sources.get(f"<{logical_id}Aliaslive>")
+    for logical_id, function in stack.of_type("AWS::Lambda::Function").items():
+        settings = function_settings(function, stack)
+        mapping = sources.get(logical_id)
         if mapping is None:
             others.append(settings)
             continue
-        queue = by_name.pop(names[mapping["EventSourceArn"]])
-        dead_letter_queue = by_name.pop(queue["deadLetterQueue"])
+        queue = queues.pop(names[mapping["EventSourceArn"]])
         of_types[function["Handler"]] = {
             "queue": queue,
-            "deadLetterQueue": dead_letter_queue,
+            "deadLetterQueue": queues.pop(queue["deadLetterQueue"]),
+            "subscription": subscriptions[queue["name"]],
             "handler": settings,
             "batchSize": mapping["BatchSize"],
         }
     (query_api,) = others
-    if by_name:
-        sys.exit(f"nobody takes from {', '.join(by_name)}")
+    if queues:
+        sys.exit(f"nobody takes from {', '.join(queues)}")
     return {
-        "tables": [table_request(table) for table in stack.of_type("AWS::DynamoDB::Table").values()],
+        "tables": table_requests(stack),
         "projection": alike(of_types),
-        "http": {
-            "queryApi": query_api,
-            "routes": [
-                {"key": route["RouteKey"], "authorization": route["AuthorizationType"]}
-                for route in stack.of_type("AWS::ApiGatewayV2::Route").values()
-            ],
+        "http": {"queryApi": query_api, "routes": routes(stack)},
+    }
+
+
+def payments(stack):
+    """What payments.yaml says. Functions are named as in the code: payment-api is paymentApi."""
+    names = queue_names(stack)
+    keys = {logical_id: logical_id[0].lower() + logical_id[1:] for logical_id in stack.of_type("AWS::Lambda::Function")}
+    mappings = list(stack.of_type("AWS::Lambda::EventSourceMapping").values())
+    streams = {f"<{name}.StreamArn>": table["TableName"] for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
+    return {
+        "tables": table_requests(stack),
+        "functions": {
+            keys[name]: function_settings(function, stack) for name, function in stack.of_type("AWS::Lambda::Function").items()
         },
+        "queues": [queue_settings(queue, names) for queue in stack.of_type("AWS::SQS::Queue").values()],
+        "subscriptions": list(map(subscription(names), stack.of_type("AWS::SNS::Subscription").values())),
+        "queueMappings": [
+            {
+                "function": keys[alias_of(mapping["FunctionName"])],
+                "queue": names[mapping["EventSourceArn"]],
+                "batchSize": mapping["BatchSize"],
+            }
+            for mapping in mappings
+            if mapping["EventSourceArn"] in names
+        ],
+        "streamMappings": [
+            {
+                "function": keys[alias_of(mapping["FunctionName"])],
+                "table": streams[mapping["EventSourceArn"]],
+                "startingPosition": mapping["StartingPosition"],
+                "batchSize": mapping["BatchSize"],
+                "filters": [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]],
+                "bisectBatchOnFunctionError": mapping["BisectBatchOnFunctionError"],
+                "maximumRetryAttempts": mapping["MaximumRetryAttempts"],
+                "maximumRecordAgeInSeconds": mapping["MaximumRecordAgeInSeconds"],
+                "onFailureQueue": names[mapping["DestinationConfig"]["OnFailure"]["Destination"]],
+            }
+            for mapping in mappings
+            if mapping["EventSourceArn"] in streams
+        ],
+        "schedules": [
+            {"function": keys[alias_of(target["Arn"])], "expression": rule["ScheduleExpression"]}
+            for rule in stack.of_type("AWS::Events::Rule").values()
+            for target in rule["Targets"]
+        ],
+        "routes": routes(stack),
     }
 
 
@@ -56,6 +96,16 @@ def alike(of_types):
     if len(texts) != 1:
         sys.exit("the event types differ in more than their names")
     return json.loads(texts.pop())
+
+
+def queue_names(stack):
+    """The names of the queues, by their ARNs."""
+    return {f"<{name}.Arn>": queue["QueueName"] for name, queue in stack.of_type("AWS::SQS::Queue").items()}
+
+
+def alias_of(reference):
+    """The logical id of the function whose alias this refers to."""
+    return reference.strip("<>").removesuffix("Aliaslive")
 
 
 def queue_settings(queue, names):
@@ -71,7 +121,18 @@ def queue_settings(queue, names):
     return settings
 
 
-def function_settings(function, tables):
+def subscription(names):
+    """What turns a queue's subscription to the topic into its settings."""
+    return lambda properties: {
+        "queue": names[properties["Endpoint"]],
+        "filterPolicy": properties["FilterPolicy"],
+        "rawMessageDelivery": properties["RawMessageDelivery"],
+        "deadLetterQueue": names[properties["RedrivePolicy"]["deadLetterTargetArn"]],
+    }
+
+
+def function_settings(function, stack):
+    tables = {name: table["TableName"] for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
     return {
         "name": function["FunctionName"],
         "handler": function["Handler"],
@@ -85,25 +146,40 @@ def function_settings(function, tables):
     }
 
 
-def table_request(table):
-    """As CreateTable and UpdateTimeToLive have it; what only AWS knows (backups, encryption) is left out."""
+def table_requests(stack):
+    """As CreateTable and UpdateTimeToLive have them; what only AWS knows (backups, encryption) is left out."""
     members = [
         "TableName",
         "BillingMode",
         "AttributeDefinitions",
         "KeySchema",
         "GlobalSecondaryIndexes",
+        "StreamSpecification",
         "TimeToLiveSpecification",
     ]
-    return {member: table[member] for member in members if member in table}
+    tables = stack.of_type("AWS::DynamoDB::Table").values()
+    return [{member: table[member] for member in members if member in table} for table in tables]
+
+
+def routes(stack):
+    return [
+        {"key": route["RouteKey"], "authorization": route["AuthorizationType"]}
+        for route in stack.of_type("AWS::ApiGatewayV2::Route").values()
+    ]
+
+
+def main(is_check):
+    for template, render, name in [(ORDER_HISTORY, order_history, "template.json"), (PAYMENTS, payments, "payments.json")]:
+        file = FOLDER / name
+        text = json.dumps(render(template.with_parameters()), indent=2) + "\n"
+        if not is_check:
+            file.write_text(text)
+            print(f"wrote {name}")
+        elif file.exists() and file.read_text() == text:
+            print(f"{name} is what {template.file.name} says")
+        else:
+            sys.exit(f"{name} is not what {template.file.name} says: make generated makes it anew")
 
 
 if __name__ == "__main__":
-    text = json.dumps(render(Expanded()), indent=2) + "\n"
-    if sys.argv[1:] == ["--check"]:
-        if not FILE.exists() or FILE.read_text() != text:
-            sys.exit(f"{FILE.name} is not what template.yaml says: make generated makes it anew")
-        print(f"{FILE.name} is what template.yaml says")
-    else:
-        FILE.write_text(text)
-        print(f"wrote {FILE.name}")
+    main(sys.argv[1:] == ["--check"])

@@ -1,12 +1,14 @@
-"""template.yaml as CloudFormation gets it: the loop unrolled, SAM's resources expanded, names and conditions resolved.
+"""A template as CloudFormation gets it: loops unrolled, SAM's resources expanded, names and conditions resolved.
 
-Both transforms are AWS's own code, from the package aws-sam-cli. `template.py` prints what they make of the template with every option on.
+Both transforms are AWS's own code, from the package aws-sam-cli. `template.py payments.yaml` prints what they make of that template with
+every option on.
 """
 
 import copy
 import json
 import logging
 import re
+import sys
 from pathlib import Path
 
 from boto3 import Session
@@ -24,37 +26,75 @@ PSEUDO = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",
     "AWS::Region": "eu-west-1",
-    "AWS::StackName": "ftgo-order-history",
+    "AWS::StackName": "ftgo-stack",
     "AWS::URLSuffix": "amazonaws.com",
 }
 
-# What every deployment says. A parameter that is not given has its default, as in a deployment.
-REQUIRED = {"JwtIssuer": "https://issuer.example", "JwtAudience": "ftgo"}
-
-# All that is off unless asked for.
+# All that is off unless asked for, and that both templates have.
 EVERY_OPTION = {
     "Stage": "production",
     "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:alarms",
     "Rollout": "Canary10Percent10Minutes",
     "KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/1234",
     "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
-    "UserPool": "true",
-    "JwtIssuer": "",
-    "JwtAudience": "",
     "Tracing": "Active",
     "LogLevel": "DEBUG",
-    "BatchingWindow": "300",
     "HandlerMemory": "512",
-    "HandlerConcurrency": "50",
-    "MaxWaitSeconds": "3",
-    "QueryReservedConcurrency": "50",
-    "DomainName": "orders.ftgo.example",
+    "DomainName": "api.ftgo.example",
     "CertificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/1234",
     "HostedZoneId": "Z123",
     "RunbookUrl": "https://wiki.example/runbook",
 }
 
-SOURCE = yaml_parse((ROOT / "template.yaml").read_text())
+
+class Template:
+    """A template of this repository."""
+
+    def __init__(self, file, required, every_option):
+        self.file = ROOT / file
+        self.source = yaml_parse(self.file.read_text())
+        # What every deployment says. A parameter that is not given has its default, as in a deployment.
+        self.required = required
+        self.every_option = EVERY_OPTION | every_option
+
+    def with_parameters(self, **parameters):
+        return Expanded(self, **parameters)
+
+
+ORDER_HISTORY = Template(
+    "template.yaml",
+    {"JwtIssuer": "https://issuer.example", "JwtAudience": "ftgo"},
+    {
+        "UserPool": "true",
+        "JwtIssuer": "",
+        "JwtAudience": "",
+        "BatchingWindow": "300",
+        "HandlerConcurrency": "50",
+        "MaxWaitSeconds": "3",
+        "QueryReservedConcurrency": "50",
+    },
+)
+
+PAYMENTS = Template(
+    "payments.yaml",
+    {
+        "JwtIssuer": "https://issuer.example",
+        "JwtAudience": "ftgo",
+        # Where the Lambda host has it.
+        "DomainEventsTopicArn": "arn:aws:sns:us-east-1:000000000000:domain-events",
+        "GatewayUrl": "https://gateway.example",
+        "GatewaySecretArn": "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf",
+    },
+    {
+        "ChargeMode": "locked",
+        "ChargeConcurrency": "50",
+        "ApiReservedConcurrency": "50",
+        "ReconcileSchedule": "rate(1 minute)",
+        "SweepSchedule": "rate(5 minutes)",
+    },
+)
+
+TEMPLATES = [ORDER_HISTORY, PAYMENTS]
 
 
 def with_subs(value):
@@ -73,25 +113,25 @@ class NoValue:
 
 
 class Expanded:
-    """The template with these parameters."""
+    """A template with these parameters."""
 
-    def __init__(self, **parameters):
-        source = copy.deepcopy(SOURCE)
+    def __init__(self, template, **parameters):
+        source = copy.deepcopy(template.source)
         defaults = {name: str(p["Default"]) for name, p in source["Parameters"].items() if "Default" in p}
-        self.parameters = {**PSEUDO, **defaults, **REQUIRED, **parameters}
+        self.parameters = {**PSEUDO, **defaults, **template.required, **parameters}
         self.lists = {name for name, p in source["Parameters"].items() if p["Type"] == "CommaDelimitedList"}
         unrolled = expand_language_extensions(source, parameter_values=self.parameters, enabled=True).expanded_template
-        unrolled["Resources"] = with_subs(unrolled["Resources"])
+        for section in ["Resources", "Outputs"]:
+            unrolled[section] = with_subs(unrolled[section])
         for resource in unrolled["Resources"].values():
             if resource["Type"] == "AWS::Serverless::Function":
                 # The translator takes no local path; a deployment has uploaded it by now.
                 resource["Properties"]["CodeUri"] = f"s3://bucket/{resource['Properties']['CodeUri']}"
         session = Session(region_name=PSEUDO["AWS::Region"])
         translator = Translator(managed_policy_map={}, sam_parser=Parser(), boto_session=session)
-        template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
-        self.template = template
-        self.conditions = template.get("Conditions", {})
-        self.mappings = template.get("Mappings", {})
+        self.template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
+        self.conditions = self.template.get("Conditions", {})
+        self.mappings = self.template.get("Mappings", {})
         # Why CloudFormation refuses these parameters.
         self.refusals = [
             assertion["AssertDescription"]
@@ -102,13 +142,13 @@ class Expanded:
         ]
         self.outputs = {
             name: self.resolve(output["Value"])
-            for name, output in template["Outputs"].items()
+            for name, output in self.template["Outputs"].items()
             if "Condition" not in output or self.holds(output["Condition"])
         }
         # Every resource that is made with these parameters, by its logical id.
         self.resources = {
             name: self.resolve(resource)
-            for name, resource in template["Resources"].items()
+            for name, resource in self.template["Resources"].items()
             if "Condition" not in resource or self.holds(resource["Condition"])
         }
 
@@ -177,4 +217,5 @@ class Expanded:
 
 
 if __name__ == "__main__":
-    print(json.dumps(Expanded(**EVERY_OPTION).template))
+    [chosen] = [template for template in TEMPLATES if template.file.name == sys.argv[1]]
+    print(json.dumps(chosen.with_parameters(**chosen.every_option).template))

@@ -1,5 +1,6 @@
 //! The engine: dynoxide on a thread of its own, behind its HTTP API.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -11,11 +12,11 @@ use dynoxide::Database;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::Wire;
+use crate::{Stream, StreamError, Wire};
 
 /// A running DynamoDB engine. It stops when this value is dropped.
-#[derive(Debug)]
 pub struct Engine {
+    database: Database,
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -43,6 +44,7 @@ impl Engine {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
+        let served = database.clone();
         let thread = std::thread::Builder::new().name("dynamodb".to_owned()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
             runtime.block_on(async move {
@@ -50,14 +52,14 @@ impl Engine {
                 // A client that keeps its connection open must not hold up the stop, so the server is
                 // dropped rather than drained.
                 tokio::select! {
-                    served = dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()) => {
-                        served.expect("the server runs until it is stopped");
+                    ended = dynoxide::server::serve_with_shutdown(listener, served, std::future::pending()) => {
+                        ended.expect("the server runs until it is stopped");
                     }
                     _ = stopped => {}
                 }
             });
         })?;
-        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { database, address, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where the DynamoDB API answers, as `AWS_ENDPOINT_URL_DYNAMODB` wants it.
@@ -80,6 +82,11 @@ impl Engine {
         Client::from_conf(config.build())
     }
 
+    /// The stream of a table that has one.
+    pub fn stream(&self, table: &str) -> Result<Stream, StreamError> {
+        Stream::open(self.database.clone(), table)
+    }
+
     /// Endpoint, region and credentials of this engine, for a client that needs more than the two above.
     #[must_use]
     pub fn config(&self) -> Builder {
@@ -88,6 +95,12 @@ impl Engine {
             .endpoint_url(self.endpoint())
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

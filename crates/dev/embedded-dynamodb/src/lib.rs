@@ -3,7 +3,9 @@
 #![allow(clippy::expect_used, clippy::missing_panics_doc)]
 
 mod engine;
+mod stream;
 mod wire;
 
 pub use engine::Engine;
+pub use stream::{Stream, StreamError};
 pub use wire::{Disturbance, Request, Wire};

@@ -1,5 +1,5 @@
-//! A Lambda for the tests of this crate: what it does is in the request's path and body, or, for messages from a queue, up
-//! to whoever listens at `HANDLER`.
+//! A Lambda for the tests of this crate: what it does is in the request's path and body, or, for messages from a queue, records of
+//! a stream and schedules, up to whoever listens at `HANDLER`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -18,10 +18,11 @@ fn main() -> io::Result<()> {
         let event: Value = serde_json::from_str(event)?;
         let body = event["body"].as_str().unwrap_or_default();
 
-        let echo =
-            json!({"statusCode": 200, "headers": {"content-type": "application/json"}, "body": event.to_string()});
+        let name = std::env::var("AWS_LAMBDA_FUNCTION_NAME").map_err(io::Error::other)?;
+        let headers = json!({"content-type": "application/json", "function-name": name});
+        let echo = json!({"statusCode": 200, "headers": headers, "body": event.to_string()});
         let (outcome, answer) = match event["rawPath"].as_str() {
-            None if event["Records"].is_array() => match ask(&event)?.split_once(' ') {
+            None if std::env::var_os("HANDLER").is_some() => match ask(&event)?.split_once(' ') {
                 Some(("response", answer)) => ("response", answer.to_owned()),
                 Some(("error", answer)) => ("error", answer.to_owned()),
                 _ => process::exit(1),

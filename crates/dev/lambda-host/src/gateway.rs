@@ -37,16 +37,18 @@ use crate::{ACCOUNT, body};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 
-/// Serves a function over HTTP until this future is dropped.
-///
-/// At most `concurrency` (at least one) of its processes run at once, and a further request waits for one of them.
-/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended, timed
-/// out or gave an answer that Lambda refuses. It also ends, unlike in Lambda, with a client that does not wait for its answer.
-///
-/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from
-/// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` ([`unverified_claims`] does); with
-/// none, and on routes without authorization, the function sees a request that no authorizer has looked at. This gateway
-/// checks no token and refuses nobody.
+/// A function behind an HTTP API.
+#[derive(Debug, Clone)]
+pub struct Integration {
+    /// What answers.
+    pub function: Settings,
+    /// How many of its processes run at once (at least one). A further request waits for one of them.
+    pub concurrency: usize,
+    /// What it answers.
+    pub routes: Vec<Route>,
+}
+
+/// Serves one function over HTTP until this future is dropped, as [`serve_all`] does.
 pub async fn serve(
     listener: TcpListener,
     function: Settings,
@@ -54,15 +56,34 @@ pub async fn serve(
     routes: Vec<Route>,
     authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
 ) -> io::Result<()> {
-    let function = Pool::new(function);
-    function.warm_up().await?;
-    let gateway = Gateway {
-        routes,
-        authorizer: Box::new(authorizer),
-        port: listener.local_addr()?.port(),
-        function,
-        places: Semaphore::new(concurrency.max(1)),
-    };
+    serve_all(listener, vec![Integration { function, concurrency, routes }], authorizer).await
+}
+
+/// Serves functions over HTTP until this future is dropped: of all their routes, the most specific one decides which
+/// function answers a request.
+///
+/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended, timed
+/// out or gave an answer that Lambda refuses. It also ends, unlike in Lambda, with a client that does not wait for its answer.
+///
+/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from
+/// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` ([`unverified_claims`] does); with
+/// none, and on routes without authorization, the function sees a request that no authorizer has looked at. This gateway
+/// checks no token and refuses nobody.
+pub async fn serve_all(
+    listener: TcpListener,
+    integrations: Vec<Integration>,
+    authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
+) -> io::Result<()> {
+    let (mut routes, mut backends) = (Vec::new(), Vec::new());
+    for Integration { function, concurrency, routes: its_routes } in integrations {
+        let function = Pool::new(function);
+        function.warm_up().await?;
+        let backend = Arc::new(Backend { function, places: Semaphore::new(concurrency.max(1)) });
+        backends.extend(its_routes.iter().map(|_| Arc::clone(&backend)));
+        routes.extend(its_routes);
+    }
+    let port = listener.local_addr()?.port();
+    let gateway = Gateway { routes, backends, authorizer: Box::new(authorizer), port };
     let service = Router::new().fallback(handle).with_state(Arc::new(gateway));
     axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await
 }
@@ -94,8 +115,13 @@ type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
 
 struct Gateway {
     routes: Vec<Route>,
+    /// What answers the route of the same place.
+    backends: Vec<Arc<Backend>>,
     authorizer: Box<Authorizer>,
     port: u16,
+}
+
+struct Backend {
     function: Pool,
     places: Semaphore,
 }
@@ -147,9 +173,10 @@ impl Gateway {
         let body = body::read(body).await.map_err(Failure::BrokenBody)?.ok_or(Failure::LargeBody)?;
         let route = Route::find(&self.routes, &head.method, head.uri.path()).ok_or(Failure::NoRoute)?;
         let event = self.event(request_id, client, &head, &body, &route);
+        let backend = &self.backends[route.index];
         // The error would be that the semaphore is closed, which it never is.
-        let _place = self.places.acquire().await;
-        response(&head.method, self.function.invoke(event).await?)
+        let _place = backend.places.acquire().await;
+        response(&head.method, backend.function.invoke(event).await?)
     }
 
     fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &[u8], route: &Matched<'_>) -> Value {

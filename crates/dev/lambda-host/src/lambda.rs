@@ -120,11 +120,25 @@ pub enum InvokeError {
     TimedOut(Duration),
 }
 
+impl InvokeError {
+    /// A process may have printed thousands of lines; the last ones say why it ended.
+    pub(crate) fn shortened(self) -> Self {
+        match self {
+            Self::Exited { log } => {
+                let lines: Vec<&str> = log.lines().collect();
+                Self::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
+            }
+            other @ (Self::NotStarted(_) | Self::Function(_) | Self::Refused(_) | Self::TimedOut(_)) => other,
+        }
+    }
+}
+
 /// What came of an invocation.
 pub type Answer = Result<Value, InvokeError>;
 
 #[derive(Debug)]
 struct Invocation {
+    request_id: String,
     payload: Value,
     deadline: SystemTime,
     answer: oneshot::Sender<Answer>,
@@ -188,10 +202,15 @@ impl Function {
 
     /// Invokes the function with an event, and waits for its answer.
     pub async fn invoke(&self, payload: Value) -> Answer {
+        self.invoke_as(Uuid::new_v4().to_string(), payload).await
+    }
+
+    /// As [`Function::invoke`], for who must know the id of the request.
+    pub(crate) async fn invoke_as(&self, request_id: String, payload: Value) -> Answer {
         let (answer, answered) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
         // If nobody receives it, the process has ended, which is found below.
-        let _ = self.invocations.send(Invocation { payload, deadline, answer });
+        let _ = self.invocations.send(Invocation { request_id, payload, deadline, answer });
         let mut process = self.process.lock().await;
         let answer = tokio::select! {
             // An answer counts even if the process ends right after it.
@@ -313,17 +332,20 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
         // The function is being dropped.
         return Err(StatusCode::GONE);
     };
-    let request_id = Uuid::new_v4().to_string();
     let deadline = invocation.deadline.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let arn = format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{}", api.function_name);
     let headers = AppendHeaders([
-        ("lambda-runtime-aws-request-id", request_id.clone()),
+        ("lambda-runtime-aws-request-id", invocation.request_id.clone()),
         ("lambda-runtime-deadline-ms", deadline.as_millis().to_string()),
-        ("lambda-runtime-invoked-function-arn", arn),
+        ("lambda-runtime-invoked-function-arn", arn(&api.function_name)),
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
-    running.insert(request_id, invocation.answer);
+    running.insert(invocation.request_id, invocation.answer);
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
+}
+
+/// The ARN of a function.
+pub(crate) fn arn(function: &str) -> String {
+    format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{function}")
 }
 
 async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {

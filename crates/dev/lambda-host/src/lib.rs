@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod body;
+pub mod filter;
 pub mod gateway;
 pub mod lambda;
 pub mod mapping;
 mod pool;
 pub mod queues;
 pub mod route;
+pub mod schedule;
+pub mod stream;
+pub mod topics;
 
 /// The region of every ARN.
 pub const REGION: &str = "us-east-1";

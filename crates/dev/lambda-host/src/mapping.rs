@@ -131,7 +131,7 @@ impl Source {
 
     /// Gives how many messages failed.
     async fn try_handle(&self, batch: &[Message]) -> Result<usize, BatchError> {
-        let answer = self.function.invoke(self.event(batch)).await.map_err(shortened)?;
+        let answer = self.function.invoke(self.event(batch)).await.map_err(InvokeError::shortened)?;
         let failed = failures(&answer, batch).ok_or(BatchError::Answer)?;
         for message in batch.iter().filter(|message| !failed.contains(message.id.as_str())) {
             self.queue.delete(message).await?;
@@ -161,20 +161,6 @@ impl Source {
             record["md5OfMessageAttributes"] = json!(md5);
         }
         record
-    }
-}
-
-/// A process may have printed thousands of lines; the last ones say why it ended.
-fn shortened(error: InvokeError) -> InvokeError {
-    match error {
-        InvokeError::Exited { log } => {
-            let lines: Vec<&str> = log.lines().collect();
-            InvokeError::Exited { log: lines[lines.len().saturating_sub(3)..].join("\n") }
-        }
-        other @ (InvokeError::NotStarted(_)
-        | InvokeError::Function(_)
-        | InvokeError::Refused(_)
-        | InvokeError::TimedOut(_)) => other,
     }
 }
 

@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::lambda::{Answer, Function, InvokeError, Settings};
 
@@ -31,11 +32,16 @@ impl Pool {
     /// Invokes the function in a process that does nothing else meanwhile. One that ended or timed out is not used again,
     /// nor is one whose answer was refused: a runtime ends itself then.
     pub(crate) async fn invoke(&self, event: Value) -> Answer {
+        self.invoke_as(Uuid::new_v4().to_string(), event).await
+    }
+
+    /// As [`Pool::invoke`], for who must know the id of the request.
+    pub(crate) async fn invoke_as(&self, request_id: String, event: Value) -> Answer {
         let function = match self.take_idle().await {
             Some(function) => function,
             None => Function::start(self.function.clone()).await.map_err(InvokeError::NotStarted)?,
         };
-        let answer = function.invoke(event).await;
+        let answer = function.invoke_as(request_id, event).await;
         match answer {
             Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
             Err(

@@ -17,7 +17,9 @@ use rustack_sqs_core::config::SqsConfig;
 use rustack_sqs_core::provider::RustackSqs;
 use rustack_sqs_http::service::{SqsHttpConfig, SqsHttpService};
 use rustack_sqs_model::error::SqsError;
-use rustack_sqs_model::input::{CreateQueueInput, DeleteMessageInput, ReceiveMessageInput, SendMessageInput};
+use rustack_sqs_model::input::{
+    CreateQueueInput, DeleteMessageInput, GetQueueUrlInput, ReceiveMessageInput, SendMessageInput,
+};
 use rustack_sqs_model::types;
 use serde::Deserialize;
 use serde_json::json;
@@ -145,6 +147,29 @@ impl Queues {
         Ok(Queue { engine, url, arn: arn(&settings.name) })
     }
 
+    /// Sends a message to the queue of an ARN.
+    pub(crate) async fn deliver(
+        &self,
+        arn: &str,
+        body: String,
+        attributes: BTreeMap<String, MessageAttribute>,
+    ) -> Result<(), QueueError> {
+        let queue_name = arn.rsplit(':').next().unwrap_or_default().to_owned();
+        let found = self.engine.get_queue_url(GetQueueUrlInput { queue_name, ..GetQueueUrlInput::default() }).await?;
+        let attribute = |(name, value): (String, MessageAttribute)| {
+            let MessageAttribute { data_type, string_value, binary_value } = value;
+            (name, types::MessageAttributeValue { data_type, string_value, binary_value })
+        };
+        let input = SendMessageInput {
+            queue_url: found.queue_url.unwrap_or_default(),
+            message_body: body,
+            message_attributes: attributes.into_iter().map(attribute).collect(),
+            ..SendMessageInput::default()
+        };
+        large::send(&self.engine, input).await?;
+        Ok(())
+    }
+
     /// Serves the SQS API, in its JSON protocol and without a look at signatures, until this future is dropped.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let config = SqsHttpConfig { region: REGION.to_owned(), ..SqsHttpConfig::default() };
@@ -162,7 +187,8 @@ impl Queues {
     }
 }
 
-fn arn(queue: &str) -> String {
+/// The ARN of a queue.
+pub(crate) fn arn(queue: &str) -> String {
     format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}")
 }
 

@@ -19,6 +19,8 @@ pub struct Route {
 /// What a route makes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Matched<'a> {
+    /// The route's place among all of them.
+    pub(crate) index: usize,
     pub(crate) key: &'a str,
     pub(crate) is_authorized: bool,
     /// The parts of the path that the route leaves open, by their names, decoded.
@@ -33,9 +35,9 @@ impl Route {
     /// (<https://github.com/ccbrown/cloud-snitch/pull/13>).
     pub(crate) fn find<'a>(routes: &'a [Self], method: &Method, path: &str) -> Option<Matched<'a>> {
         let path = percent_decode_str(path).decode_utf8_lossy();
-        let matching = routes.iter().filter_map(|route| {
+        let matching = routes.iter().enumerate().filter_map(|(index, route)| {
             let (specificity, parameters) = route.matches(method, &path)?;
-            let matched = Matched { key: &route.key, is_authorized: route.authorization != "NONE", parameters };
+            let matched = Matched { index, key: &route.key, is_authorized: route.authorization != "NONE", parameters };
             Some((specificity, matched))
         });
         matching.max_by_key(|(specificity, _)| *specificity).map(|(_, matched)| matched)
@@ -84,6 +86,7 @@ struct Specificity {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 mod tests {
     use super::*;
 
@@ -143,7 +146,8 @@ mod tests {
     fn check(method: &Method, path: &str, key: &str, parameters: &[(&str, &str)]) {
         let routes = routes();
         let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let expected = Matched { key, is_authorized: false, parameters };
+        let index = routes.iter().position(|route| route.key == key).unwrap();
+        let expected = Matched { index, key, is_authorized: false, parameters };
         assert_eq!(Route::find(&routes, method, path), Some(expected), "{method} {path}");
     }
 }

@@ -79,8 +79,14 @@ impl Message {
 }
 
 impl Event {
-    /// The event as a Tram message, as FTGO's services publish it.
+    /// The event as a Tram message, as FTGO's services publish it. Its `DATE` is the time in its id.
     pub fn to_message(&self) -> serde_json::Result<String> {
+        self.to_message_dated(self.at())
+    }
+
+    /// The event as a Tram message whose `DATE` is `date`: for a publisher whose ids must rise, whatever the clocks of its hosts
+    /// do, so that the time in an id may be some time ahead. A reader refuses a message where the two are 24 hours apart.
+    pub fn to_message_dated(&self, date: Timestamp) -> serde_json::Result<String> {
         let event_type = self.event_type();
         serde_json::to_string(&serde_json::json!({
             "payload": self.payload.to_json()?,
@@ -89,7 +95,7 @@ impl Event {
                 "event-type": event_type.name(),
                 "event-aggregate-type": event_type.aggregate().name(),
                 "event-aggregate-id": self.aggregate_id.as_str(),
-                "DATE": self.at().to_http_date(),
+                "DATE": date.to_http_date(),
             },
         }))
     }

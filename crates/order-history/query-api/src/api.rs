@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use lambda_boot::{Clock, Line, is_logged, with_causes};
+use api_gateway::{HttpFunction, JSON, Mistaken, Parameters, Request, Response};
+use lambda_boot::{Clock, Line};
+use order_events::OrderId;
 use order_store::{HistoryQuery, OrderStore, Page};
 use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
-use tokio::time::{Instant, timeout_at};
 use tracing::Level;
 
 use crate::caller::Caller;
@@ -16,10 +17,8 @@ use crate::consistency::Consistency;
 use crate::history::{self, History};
 use crate::order::Order;
 use crate::page_token::PageToken;
-use crate::parameters::{Mistaken, Parameters};
-use crate::problem::{ALLOW, Cause, Problem, ProblemKind};
-use crate::request::Request;
-use crate::response::{Response, tag};
+use crate::problem::{ALLOW, Problem, ProblemKind};
+use crate::response::tag;
 use crate::{Authorization, openapi};
 
 /// The API over one table.
@@ -28,21 +27,11 @@ pub struct Api {
     authorization: Authorization,
     read_budget: usize,
     max_wait: Duration,
-    metrics_namespace: String,
-    function_version: String,
-    clock: Clock,
+    function: HttpFunction,
 }
 
 /// How long before the invocation's deadline no wait and no further read of a list begins: to read once more and answer.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
-
-/// How long before the invocation's deadline the answer is given up, so that 503 is our answer and not Lambda's timeout.
-const RESPONSE_TIME: Duration = Duration::from_millis(500);
-
-/// An answer that took so long is logged: the alarm `SlowAnswers` of `template.yaml` begins at three seconds.
-const SLOW: Duration = Duration::from_secs(1);
-
-const JSON: &str = "application/json";
 
 /// What a path names.
 enum Resource {
@@ -70,8 +59,8 @@ impl Resource {
     fn check(&self) -> Result<(), Problem> {
         let Self::Order(order_id) = self else { return Ok(()) };
         let mut parameters = Parameters::default();
-        let order_id = parameters.order_id(order_id);
-        parameters.finish(order_id).map(drop)
+        let order_id = read_order_id(&mut parameters, order_id);
+        Ok(parameters.finish(order_id).map(drop)?)
     }
 
     /// As in the `OpenAPI` document.
@@ -90,36 +79,17 @@ impl Api {
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
         let Config { authorization, read_budget, max_wait, metrics_namespace, function_version, .. } = config;
-        Self { orders, authorization, read_budget, max_wait, metrics_namespace, function_version, clock }
+        let function = HttpFunction { name: "query-api", metrics_namespace, version: function_version, clock };
+        Self { orders, authorization, read_budget, max_wait, function }
     }
 
     /// Answers a request. It never fails: a malformed request is answered too.
     pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
-        let (request_id, method, begun) = (request.id(), request.method(), Instant::now());
-        let answer = timeout_at(self.before(deadline, RESPONSE_TIME), self.answer(&request, resource, deadline)).await;
-        let answer = answer.unwrap_or_else(|_| Err(Cause::OutOfTime.into()));
-        let response = answer.unwrap_or_else(|problem| {
-            if let Some(cause) = &problem.cause {
-                tracing::error!(request_id, route, reason = cause.code(), error = with_causes(cause), "not answered");
-            }
-            problem.respond(request_id)
-        });
-        let response = if method == "HEAD" { response.without_body() } else { response };
-        let (status, took) = (response.status_code, begun.elapsed());
-        if status >= 500 {
-            self.count_server_error(request_id);
-        }
-        // API Gateway's access log has a line for every request, with its id, route, status and latency.
-        if took >= SLOW {
-            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(request_id, method, route, status, took_ms, "slow answer");
-        } else if is_logged(Level::DEBUG) {
-            let line = Line::new(Level::DEBUG, self.clock.now()).with("request_id", request_id).with("method", method);
-            println!("{}", line.with("route", route).with("status", status).with("message", "answered"));
-        }
-        response
+        // Boxed, or the future's type would be deeper than the compiler likes.
+        let answer = Box::pin(self.answer(&request, resource, deadline));
+        self.function.answer(&request, route, deadline, answer).await
     }
 
     async fn answer(
@@ -151,14 +121,14 @@ impl Api {
     async fn find_order(&self, request: &Request, order_id: &str, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &[]);
-        let order_id = parameters.order_id(order_id);
-        let (now, max_wait) = (self.clock.now(), self.max_wait);
+        let order_id = read_order_id(&mut parameters, order_id);
+        let (now, max_wait) = (self.function.clock.now(), self.max_wait);
         let consistency = Consistency::read(request, &mut parameters, order_id.as_ref().ok(), now, max_wait);
         let (order_id, consistency) = parameters.finish(both(order_id, consistency))?;
 
         let visible = |order: &OrderView| caller.may_see(&order.consumer_id);
         let order = if let Some(consistency) = consistency {
-            consistency.wait_for_order(&self.orders, self.before(deadline, CLOSING_TIME), visible).await?
+            consistency.wait_for_order(&self.orders, self.function.before(deadline, CLOSING_TIME), visible).await?
         } else {
             let order = self.orders.find_order(&order_id).await?.and_then(|found| OrderView::of(order_id, found));
             order.filter(visible).ok_or(ProblemKind::OrderNotFound)?
@@ -172,8 +142,8 @@ impl Api {
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let read_until = self.before(deadline, CLOSING_TIME);
-        let (now, read_budget) = (self.clock.now(), self.read_budget);
+        let read_until = self.function.before(deadline, CLOSING_TIME);
+        let (now, read_budget) = (self.function.clock.now(), self.read_budget);
         let query = history::read_query(&mut parameters, &caller, now, read_budget, read_until.into_std());
         let consistency = Consistency::read(request, &mut parameters, None, now, self.max_wait);
         let (query, consistency) = parameters.finish(both(query, consistency))?;
@@ -237,21 +207,13 @@ impl Api {
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
     }
 
-    /// Counts an answer with 5xx by version: a rollout is taken back if the new version has too many.
-    fn count_server_error(&self, request_id: &str) {
-        let dimensions = [("Function", "query-api"), ("Version", self.function_version.as_str())];
-        let line = Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &dimensions);
-        let line = line.count("ServerErrors", 1).with("message", "server error").with("request_id", request_id);
-        println!("{line}");
-    }
-
     /// Tells the operator what of the orders shown this version cannot read.
     fn report_unreadable<'a>(&self, request_id: &str, orders: impl IntoIterator<Item = &'a OrderView>) {
         for order in orders.into_iter().filter(|order| !order.unreadable.is_empty()) {
             let attributes: Vec<_> = order.unreadable.iter().map(|unreadable| unreadable.attribute.as_str()).collect();
             let (order_id, attributes) = (order.order_id.as_str(), attributes.join(", "));
-            let line = Line::new(Level::WARN, self.clock.now())
-                .in_namespace(&self.metrics_namespace, &[("Function", "query-api")])
+            let line = Line::new(Level::WARN, self.function.clock.now())
+                .in_namespace(&self.function.metrics_namespace, &[("Function", "query-api")])
                 .count("UnreadableAttributes", order.unreadable.len())
                 .with("message", "attributes left out: this version cannot read them")
                 .with("request_id", request_id)
@@ -260,12 +222,11 @@ impl Api {
             println!("{line}");
         }
     }
+}
 
-    /// The moment that is `time` before the deadline, or now if it has passed.
-    fn before(&self, deadline: SystemTime, time: Duration) -> Instant {
-        let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
-        Instant::now() + left.saturating_sub(time)
-    }
+/// The order id of the path.
+fn read_order_id(parameters: &mut Parameters, text: &str) -> Result<OrderId, Mistaken> {
+    OrderId::parse(text).map_err(|error| parameters.mistake_in("path", "orderId", error))
 }
 
 fn both<T, U>(first: Result<T, Mistaken>, second: Result<U, Mistaken>) -> Result<(T, U), Mistaken> {

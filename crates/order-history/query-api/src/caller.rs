@@ -1,11 +1,10 @@
 //! Who is asking, and what they may see.
 
+use api_gateway::Request;
 use order_events::ConsumerId;
-use serde_json::Value;
 
 use crate::config::Authorization;
 use crate::problem::ProblemKind;
-use crate::request::{Jwt, Request};
 
 /// Who is asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +24,8 @@ impl Caller {
             Authorization::Jwt { consumer_id_claim } => consumer_id_claim,
         };
         let jwt = request.jwt().ok_or(ProblemKind::Unauthenticated)?;
-        let consumer_id = jwt.claims.get(consumer_id_claim).and_then(text).and_then(|id| ConsumerId::parse(id).ok());
-        let reads_any = has_scope(jwt, READ_ANY);
+        let consumer_id = jwt.claim(consumer_id_claim).and_then(|id| ConsumerId::parse(id).ok());
+        let reads_any = jwt.has_scope(READ_ANY);
         // Neither a consumer nor a reader of all: there is nothing they may see.
         if consumer_id.is_none() && !reads_any {
             return Err(ProblemKind::Forbidden);
@@ -36,24 +35,5 @@ impl Caller {
 
     pub(crate) fn may_see(&self, consumer_id: &ConsumerId) -> bool {
         self.reads_any || self.consumer_id.as_ref() == Some(consumer_id)
-    }
-}
-
-/// The token's own scopes, in the claim `scope` or, with some issuers, `scp`. `jwt.scopes` is not asked: it may hold what the
-/// route wants instead of what the token has.
-fn has_scope(jwt: &Jwt, scope: &str) -> bool {
-    let claims = ["scope", "scp"].into_iter().filter_map(|claim| jwt.claims.get(claim)).filter_map(text);
-    // API Gateway writes a list as `[one another]`.
-    claims
-        .into_iter()
-        .any(|granted| granted.trim_matches(['[', ']']).split([' ', ',']).any(|granted| granted.trim() == scope))
-}
-
-/// API Gateway writes every claim as a text; a number in a test or another gateway is as good.
-fn text(claim: &Value) -> Option<String> {
-    match claim {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use api_gateway::{Mistaken, Parameters, Request};
 use order_events::{ConsistencyToken, EventId, OrderId, Timestamp};
 use order_store::OrderStore;
 use order_view::{OrderView, has_seen};
 use tokio::time::{Instant, sleep};
 
-use crate::parameters::{Mistaken, Parameters};
 use crate::problem::{Problem, ProblemKind};
-use crate::request::Request;
 
 /// The event that the view must have seen, and how long to wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
+use api_gateway::{Mistaken, Parameters, decoded, pairs};
 use order_events::{ConsumerId, Timestamp};
 use order_store::{Filter, HistoryQuery};
 use order_view::{OrderStatus, OrderView, keywords};
@@ -13,7 +14,6 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::caller::Caller;
 use crate::order::OrderEntry;
 use crate::page_token::{self, PageToken};
-use crate::parameters::{Mistaken, Parameters, decoded, pairs};
 use crate::response::{MAX_BYTES, bytes_in_response};
 
 /// A page of a consumer's orders.

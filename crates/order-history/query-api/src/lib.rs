@@ -8,13 +8,10 @@ mod history;
 pub mod openapi;
 mod order;
 mod page_token;
-mod parameters;
 mod problem;
-mod request;
 mod response;
 
 pub use api::Api;
+pub use api_gateway::{Request, Response};
 pub use config::{Authorization, Config, ConfigError};
 pub use order::Order;
-pub use request::Request;
-pub use response::Response;

@@ -13,7 +13,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let environment = Environment::of_process();
-    log_as_json(&environment, &["query_api"]);
+    log_as_json(&environment, &["query_api", "api_gateway"]);
     let api = &connect(&environment).unwrap_or_else(|error| {
         tracing::error!(error = with_causes(&*error), "cannot start");
         std::process::exit(1);

@@ -1,17 +1,18 @@
 //! What went wrong, as RFC 9457 problem documents. What a client reads here and what an operator reads in the log are two
 //! messages.
 
-use serde::Serialize;
+use std::error::Error;
 
-use crate::response::Response;
+use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
+use serde_json::Map;
 
 /// What went wrong.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    pub(crate) kind: ProblemKind,
+    kind: ProblemKind,
     mistakes: Vec<Mistake>,
     /// For the log.
-    pub(crate) cause: Option<Cause>,
+    cause: Option<Cause>,
 }
 
 /// Why a request that is not at fault gets no answer.
@@ -35,42 +36,6 @@ pub(crate) enum ProblemKind {
     NotYetSeen,
     Internal,
     Unavailable,
-}
-
-/// One mistake in a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub(crate) struct Mistake {
-    /// The parameter's name.
-    pub(crate) parameter: String,
-    /// Where the parameter stands: `query`, `path` or `header`.
-    #[serde(rename = "in")]
-    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["query", "path", "header"])))]
-    pub(crate) location: &'static str,
-    /// What to change.
-    pub(crate) detail: String,
-}
-
-/// A problem document (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", schemars(rename = "Problem"))]
-pub(crate) struct Document {
-    /// Names the kind of problem; it does not change.
-    #[cfg_attr(feature = "openapi", schemars(extend("enum" = crate::openapi::document::problem_types())))]
-    r#type: String,
-    /// The kind of problem in words.
-    pub(crate) title: &'static str,
-    /// The HTTP status.
-    pub(crate) status: u16,
-    /// What to do about it.
-    detail: &'static str,
-    /// Names this request in our logs.
-    request_id: String,
-    /// Every mistake in the request's parameters; left out if that is not the problem.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Mistake>,
 }
 
 /// The methods of every resource.
@@ -132,7 +97,8 @@ impl ProblemKind {
 
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
         let (_, status, title, detail) = self.parts();
-        Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors }
+        let (request_id, extensions) = (request_id.to_owned(), Map::new());
+        Document { r#type: self.uri(), title, status, detail, request_id, errors, extensions }
     }
 
     /// The headers it comes with.
@@ -148,22 +114,25 @@ impl ProblemKind {
     }
 }
 
-impl Problem {
-    pub(crate) fn invalid(mistakes: Vec<Mistake>) -> Self {
-        Self { kind: ProblemKind::InvalidParameters, mistakes, cause: None }
+impl Failure for Problem {
+    fn out_of_time() -> Self {
+        Cause::OutOfTime.into()
     }
 
-    pub(crate) fn respond(self, request_id: &str) -> Response {
-        let document = self.kind.document(request_id, self.mistakes);
-        // Only texts and numbers: there is nothing in it that could not be written.
-        let body = serde_json::to_string(&document).unwrap_or_default();
-        let response = Response::json(document.status, PROBLEM_JSON, body).with("cache-control", "no-store");
-        self.kind.headers().iter().fold(response, |response, (name, value)| response.with(name, *value))
+    fn cause(&self) -> Option<(&'static str, &(dyn Error + 'static))> {
+        self.cause.as_ref().map(|cause| (cause.code(), cause as _))
+    }
+
+    fn respond(self, request_id: &str) -> Response {
+        self.kind.document(request_id, self.mistakes).respond(self.kind.headers())
     }
 }
 
-/// The media type of a problem document.
-pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+impl From<Mistakes> for Problem {
+    fn from(Mistakes(mistakes): Mistakes) -> Self {
+        Self { kind: ProblemKind::InvalidParameters, mistakes, cause: None }
+    }
+}
 
 impl From<ProblemKind> for Problem {
     fn from(kind: ProblemKind) -> Self {
@@ -173,7 +142,7 @@ impl From<ProblemKind> for Problem {
 
 impl Cause {
     /// A stable name, to search the log by.
-    pub(crate) fn code(&self) -> &'static str {
+    fn code(&self) -> &'static str {
         match self {
             Self::Store(error) => error.code(),
             Self::OutOfTime => "out_of_time",

@@ -1,1 +1,13 @@
 #![doc = include_str!("../README.md")]
+
+mod intent;
+mod invalid;
+mod outcome;
+mod state;
+mod value;
+
+pub use intent::{Change, NewIntent, PaymentIntent, Stored};
+pub use invalid::{Invalid, WrongState};
+pub use outcome::{Decline, Outcome};
+pub use state::{Requested, State, StateName};
+pub use value::{Amount, ChargeId, ChargeKey, Currency, PaymentIntentId};

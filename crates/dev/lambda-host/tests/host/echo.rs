@@ -4,6 +4,10 @@ use std::env::consts::EXE_SUFFIX;
 use std::time::Duration;
 
 use lambda_host::lambda::Settings;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 /// For what is not to come again, and for all waiting: longer than anything here takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -14,4 +18,85 @@ pub(crate) fn settings() -> Settings {
     let binary = test.ancestors().nth(2).unwrap().join("examples").join(format!("echo{EXE_SUFFIX}"));
     assert!(binary.exists(), "run `cargo build -p lambda-host --examples`: there is no {}", binary.display());
     Settings::new("echo", "bootstrap", binary)
+}
+
+/// Gives the function's answers to events that are no HTTP requests.
+pub(crate) struct Handler(TcpListener);
+
+impl Handler {
+    /// The handler of a function that is yet to start.
+    pub(crate) async fn of(settings: &mut Settings) -> Self {
+        let handler = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        settings.environment.push(("HANDLER".to_owned(), handler.local_addr().unwrap().to_string()));
+        Self(handler)
+    }
+
+    /// The function's next invocation.
+    pub(crate) async fn invocation(&self) -> Invocation {
+        let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("an invocation comes").unwrap();
+        let mut told = Vec::new();
+        stream.read_to_end(&mut told).await.unwrap();
+        Invocation { told: serde_json::from_slice(&told).unwrap(), stream }
+    }
+
+    /// There is none, for now.
+    pub(crate) async fn assert_is_idle(&self, time: Duration) {
+        assert!(timeout(time, self.0.accept()).await.is_err(), "an invocation came");
+    }
+}
+
+/// An invocation that waits for its answer.
+pub(crate) struct Invocation {
+    told: Value,
+    stream: TcpStream,
+}
+
+impl Invocation {
+    pub(crate) fn event(&self) -> Value {
+        self.told["event"].clone()
+    }
+
+    pub(crate) fn process(&self) -> u64 {
+        self.told["process"].as_u64().unwrap()
+    }
+
+    pub(crate) fn records(&self) -> &[Value] {
+        self.told["event"]["Records"].as_array().unwrap()
+    }
+
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        self.records().iter().map(|record| record["body"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) fn id_of(&self, body: &str) -> String {
+        let record = self.records().iter().find(|record| record["body"] == body).expect("it is in this batch");
+        record["messageId"].as_str().unwrap().to_owned()
+    }
+
+    /// How often the only message of this batch has been received.
+    pub(crate) fn receives(&self) -> u32 {
+        assert_eq!(self.records().len(), 1);
+        self.records()[0]["attributes"]["ApproximateReceiveCount"].as_str().unwrap().parse().unwrap()
+    }
+
+    pub(crate) async fn succeed(self) {
+        self.respond(&json!({"batchItemFailures": []})).await;
+    }
+
+    pub(crate) async fn respond(self, answer: &Value) {
+        self.answer("response", &answer.to_string()).await;
+    }
+
+    pub(crate) async fn fail(self) {
+        self.answer("error", r#"{"errorType": "Refused", "errorMessage": "as asked"}"#).await;
+    }
+
+    pub(crate) async fn exit(self) {
+        self.answer("exit", "").await;
+    }
+
+    pub(crate) async fn answer(mut self, outcome: &str, answer: &str) {
+        self.stream.write_all(format!("{outcome} {answer}").as_bytes()).await.unwrap();
+        self.stream.shutdown().await.unwrap();
+    }
 }

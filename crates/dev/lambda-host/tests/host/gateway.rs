@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use lambda_host::gateway;
+use lambda_host::gateway::{self, Integration};
 use lambda_host::lambda::{PAYLOAD_LIMIT, Settings};
 use lambda_host::route::Route;
 use serde_json::{Value, json};
@@ -427,6 +427,32 @@ impl Gateway {
             async move { send(gateway, "POST", "/meet", there.as_bytes()).await }
         };
         JoinSet::from_iter([request(), request()])
+    }
+}
+
+#[tokio::test]
+async fn functions_share_a_port_and_the_most_specific_route_of_all_decides() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let integration = |name: &str, keys: &[&str]| Integration {
+        function: Settings { name: name.to_owned(), ..settings() },
+        concurrency: 1,
+        routes: keys.iter().map(|key| Route { key: (*key).to_owned(), authorization: "NONE".to_owned() }).collect(),
+    };
+    let integrations = vec![
+        integration("orders", &["ANY /orders/{orderId}", "$default"]),
+        integration("payments", &["POST /orders/{orderId}", "ANY /payments"]),
+    ];
+    let _server = JoinSet::from_iter([gateway::serve_all(listener, integrations, |_| None)]);
+    for (method, path, expected) in [
+        ("GET", "/orders/1", "orders"),
+        ("POST", "/orders/1", "payments"),
+        ("GET", "/payments", "payments"),
+        ("GET", "/elsewhere", "orders"),
+    ] {
+        let answer = send(address, method, path, b"").await;
+        assert_eq!(answer.header("function-name"), Some(expected), "{method} {path}");
+        assert_eq!(answer.json()["rawPath"], path);
     }
 }
 

@@ -1,7 +1,10 @@
-//! Functions, the gateway and the event source mapping, with a real function process.
+//! Functions and all that invokes them, with a real function process; topics.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 mod echo;
 mod gateway;
 mod lambda;
 mod mapping;
+mod schedule;
+mod stream;
+mod topics;

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::{PATIENCE, settings};
+use crate::echo::{Handler, Invocation, PATIENCE, settings};
 
 /// For what is to come again: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
@@ -425,7 +425,7 @@ async fn a_queue_is_as_its_owner_says() {
 /// A queue `events`, its API, and the mapping to a function whose handler is this test. All end with this value.
 struct Source {
     api: SocketAddr,
-    handler: TcpListener,
+    handler: Handler,
     mapping: Mapping,
     _server: JoinSet<std::io::Result<()>>,
 }
@@ -438,8 +438,7 @@ impl Source {
     async fn start_with(visibility_timeout: Duration, mut settings: Settings, concurrency: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let api = listener.local_addr().unwrap();
-        let handler = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        settings.environment.push(("HANDLER".to_owned(), handler.local_addr().unwrap().to_string()));
+        let handler = Handler::of(&mut settings).await;
         let queues = Queues::new(api);
         let dead_letters = queues::Settings {
             name: "events-dlq".to_owned(),
@@ -481,10 +480,7 @@ impl Source {
 
     /// The function's next invocation.
     async fn invocation(&self) -> Invocation {
-        let (mut stream, _) = timeout(PATIENCE, self.handler.accept()).await.expect("an invocation comes").unwrap();
-        let mut told = Vec::new();
-        stream.read_to_end(&mut told).await.unwrap();
-        Invocation { told: serde_json::from_slice(&told).unwrap(), stream }
+        self.handler.invocation().await
     }
 
     /// Brings one dead letter back, when it is there and visible.
@@ -544,62 +540,6 @@ impl Source {
         let (head, body) = response.split_once("\r\n\r\n").expect("a response has a head");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str(body).unwrap())
-    }
-}
-
-/// An invocation that waits for its answer.
-struct Invocation {
-    told: Value,
-    stream: TcpStream,
-}
-
-impl Invocation {
-    fn event(&self) -> Value {
-        self.told["event"].clone()
-    }
-
-    fn process(&self) -> u64 {
-        self.told["process"].as_u64().unwrap()
-    }
-
-    fn records(&self) -> &[Value] {
-        self.told["event"]["Records"].as_array().unwrap()
-    }
-
-    fn bodies(&self) -> Vec<String> {
-        self.records().iter().map(|record| record["body"].as_str().unwrap().to_owned()).collect()
-    }
-
-    fn id_of(&self, body: &str) -> String {
-        let record = self.records().iter().find(|record| record["body"] == body).expect("it is in this batch");
-        record["messageId"].as_str().unwrap().to_owned()
-    }
-
-    /// How often the only message of this batch has been received.
-    fn receives(&self) -> u32 {
-        assert_eq!(self.records().len(), 1);
-        self.records()[0]["attributes"]["ApproximateReceiveCount"].as_str().unwrap().parse().unwrap()
-    }
-
-    async fn succeed(self) {
-        self.respond(&json!({"batchItemFailures": []})).await;
-    }
-
-    async fn respond(self, answer: &Value) {
-        self.answer("response", &answer.to_string()).await;
-    }
-
-    async fn fail(self) {
-        self.answer("error", r#"{"errorType": "Refused", "errorMessage": "as asked"}"#).await;
-    }
-
-    async fn exit(self) {
-        self.answer("exit", "").await;
-    }
-
-    async fn answer(mut self, outcome: &str, answer: &str) {
-        self.stream.write_all(format!("{outcome} {answer}").as_bytes()).await.unwrap();
-        self.stream.shutdown().await.unwrap();
     }
 }
 

@@ -1,6 +1,6 @@
 //! FTGO's own messages, plain and wrapped.
 
-use order_events::{EventType, Message, Payload};
+use order_events::{EventType, Message, Payload, Timestamp};
 use serde_json::{Value, json};
 
 /// As FTGO's Order service publishes it: Java class names, numeric ids, nulls left out.
@@ -118,4 +118,14 @@ fn null_is_the_same_as_missing() {
     };
     let missing = revised(json!({}));
     assert_eq!(revised(json!({"deliveryInformation": null, "revisedOrderLineItems": null})), missing);
+}
+
+#[test]
+fn a_message_with_a_date_of_its_own_is_the_same_event() {
+    let event = Message::parse(&order_created().to_string()).unwrap().event;
+    let date = Timestamp::from_millis(event.at().as_millis() - 3_600_000).unwrap();
+    let message = event.to_message_dated(date).unwrap();
+    assert_eq!(Message::parse(&message).unwrap().event, event);
+    let headers: Value = serde_json::from_str(&message).unwrap();
+    assert_eq!(headers["headers"]["DATE"], "Sun, 01 Mar 2026 11:00:00 +0000");
 }

@@ -1,5 +1,6 @@
 //! Makes the `OpenAPI` document from the types and limits that the code uses.
 
+use api_gateway::{Document, Mistake, PROBLEM_JSON};
 use order_view::OrderStatus;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -9,7 +10,7 @@ use crate::consistency::{MAX_WAIT, TOKEN};
 use crate::history::{DEFAULT_DAYS, DEFAULT_PAGE_SIZE, History, MAX_KEYWORDS, MAX_PAGE_SIZE, parameter};
 use crate::order::Order;
 use crate::page_token;
-use crate::problem::{ALLOW, Document, Mistake, PROBLEM_JSON, ProblemKind};
+use crate::problem::{ALLOW, ProblemKind};
 
 /// Makes the document.
 #[must_use]
@@ -343,6 +344,11 @@ fn schemas() -> Value {
     generator.subschema_for::<Document>();
     let mut schemas = Value::Object(generator.take_definitions(true));
     leave_out_null(&mut schemas);
+    schemas["Problem"]["properties"]["type"]["enum"] = problem_types().into();
+    schemas["Mistake"]["properties"]["in"] = json!({
+        "description": "Where the parameter stands: `query`, `path` or `header`.",
+        "type": "string", "enum": ["query", "path", "header"],
+    });
     schemas["GatewayError"] = json!({
         "description": "What API Gateway itself answers, before or instead of the function.",
         "type": "object", "required": ["message"], "properties": {"message": {"type": "string"}},
@@ -351,7 +357,7 @@ fn schemas() -> Value {
 }
 
 /// What the member `type` of a problem document may be.
-pub(crate) fn problem_types() -> Vec<String> {
+fn problem_types() -> Vec<String> {
     let kinds = [
         ProblemKind::InvalidParameters,
         ProblemKind::Unauthenticated,

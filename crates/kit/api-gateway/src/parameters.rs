@@ -3,25 +3,29 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use order_events::OrderId;
 use percent_encoding::percent_decode_str;
 
-use crate::problem::{Mistake, Problem};
+use crate::Mistake;
 
 /// The query string, decoded, each name with its values in order; and every mistake of the request found so far.
-#[derive(Default)]
-pub(crate) struct Parameters {
+#[derive(Debug, Default)]
+pub struct Parameters {
     values: BTreeMap<String, Vec<String>>,
     mistakes: Vec<Mistake>,
 }
 
 /// Stands for a value that could not be read. Only noting a mistake makes one, so that the answer always says why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mistaken(());
+pub struct Mistaken(());
+
+/// Every mistake of a request, for its problem document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<Mistake>);
 
 impl Parameters {
     /// Reads a query string. A parameter that is not in `known` is a mistake.
-    pub(crate) fn read(query_string: &str, known: &[&str]) -> Self {
+    #[must_use]
+    pub fn read(query_string: &str, known: &[&str]) -> Self {
         let mut parameters = Self::default();
         for (name, value) in pairs(query_string).map(decoded) {
             let Some(name) = name else {
@@ -47,7 +51,7 @@ impl Parameters {
     }
 
     /// A parameter that may be given once.
-    pub(crate) fn one<T, E: Display>(
+    pub fn one<T, E: Display>(
         &mut self,
         name: &str,
         parse: impl FnOnce(&str) -> Result<T, E>,
@@ -63,20 +67,17 @@ impl Parameters {
     }
 
     /// A parameter that may be given several times.
-    pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
+    pub fn all(&mut self, name: &str) -> Vec<String> {
         self.values.remove(name).unwrap_or_default()
     }
 
-    /// The order id of the path.
-    pub(crate) fn order_id(&mut self, text: &str) -> Result<OrderId, Mistaken> {
-        OrderId::parse(text).map_err(|error| self.mistake_in("path", "orderId", error))
-    }
-
-    pub(crate) fn mistake(&mut self, name: &str, detail: impl Display) -> Mistaken {
+    /// Notes a mistake in a parameter of the query string.
+    pub fn mistake(&mut self, name: &str, detail: impl Display) -> Mistaken {
         self.mistake_in("query", name, detail)
     }
 
-    pub(crate) fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) -> Mistaken {
+    /// Notes a mistake in a parameter that stands elsewhere: `path`, `header`, `body`.
+    pub fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) -> Mistaken {
         // Bounded, whatever a client sends.
         let parameter = name.chars().take(64).collect();
         let mistake = Mistake { parameter, location, detail: detail.to_string() };
@@ -91,13 +92,13 @@ impl Parameters {
     }
 
     /// Whether there is no mistake so far.
-    pub(crate) fn check(&self) -> Result<(), Mistaken> {
+    pub fn check(&self) -> Result<(), Mistaken> {
         if self.mistakes.is_empty() { Ok(()) } else { Err(Mistaken(())) }
     }
 
-    /// What was read, or the problem with every mistake. Call after every parameter has been read.
-    pub(crate) fn finish<T>(self, read: Result<T, Mistaken>) -> Result<T, Problem> {
-        self.check().and(read).map_err(|Mistaken(())| Problem::invalid(self.mistakes))
+    /// What was read, or every mistake. Call after every parameter has been read.
+    pub fn finish<T>(self, read: Result<T, Mistaken>) -> Result<T, Mistakes> {
+        self.check().and(read).map_err(|Mistaken(())| Mistakes(self.mistakes))
     }
 }
 
@@ -105,12 +106,13 @@ impl Parameters {
 const MAX_MISTAKES: usize = 20;
 
 /// The parameters of a query string, as they were sent.
-pub(crate) fn pairs(query_string: &str) -> impl Iterator<Item = &str> {
+pub fn pairs(query_string: &str) -> impl Iterator<Item = &str> {
     query_string.split('&').filter(|pair| !pair.is_empty())
 }
 
 /// The name and the value of a parameter, decoded; `None` where the result is not UTF-8.
-pub(crate) fn decoded(pair: &str) -> (Option<String>, Option<String>) {
+#[must_use]
+pub fn decoded(pair: &str) -> (Option<String>, Option<String>) {
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     (decode(name), decode(value))
 }

@@ -1,0 +1,162 @@
+//! What was asked for under each key, and what was decided.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+/// What a client wants charged: the body of its request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Order {
+    pub(crate) payment_intent_id: String,
+    pub(crate) order_id: String,
+    /// In minor units, such as cents.
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+}
+
+/// A charge that was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Charge {
+    /// The gateway's name for the charge.
+    pub charge_id: String,
+    /// The key under which it was asked for.
+    pub idempotency_key: String,
+    /// The payment intent that the client named.
+    pub payment_intent_id: String,
+    /// The order that the client named.
+    pub order_id: String,
+    /// In minor units of the currency, such as cents.
+    pub amount: i64,
+    /// Such as `USD`.
+    pub currency: String,
+    /// What was decided.
+    pub status: Status,
+    /// The time of the decision, as RFC 3339 has it.
+    pub created_at: String,
+}
+
+/// What was decided on a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// The money was taken.
+    Succeeded,
+    /// No money was taken.
+    Declined,
+}
+
+/// What becomes of one request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It is answered with the charge.
+    Decided(Charge),
+    /// The charge was made; the answer is lost.
+    AnswerLost,
+    /// It fails, and nothing was charged.
+    Failed,
+    /// It is slow: the caller calls [`Ledger::decide`] later.
+    Slow,
+    /// An earlier request with this key is still slow.
+    InProgress,
+    /// The key is known with another body.
+    OtherBody,
+}
+
+/// All keys that were ever used.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    decided: Vec<Charge>,
+    /// Places in `decided`.
+    by_key: HashMap<String, usize>,
+    in_progress: HashMap<String, Order>,
+    /// Keys whose first request failed.
+    failed_once: HashSet<String>,
+    file: Option<File>,
+}
+
+impl Ledger {
+    /// A ledger that is kept in a file. What an earlier process left there is read first.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let file = File::options().create(true).append(true).open(path)?;
+        let text = std::fs::read_to_string(path)?;
+        // A process that died while it wrote its last line has not answered that request.
+        let whole_lines = text.rfind('\n').map_or(0, |end| end + 1);
+        file.set_len(whole_lines as u64)?;
+        let mut ledger = Self::default();
+        for line in text[..whole_lines].lines() {
+            ledger.keep(serde_json::from_str(line)?);
+        }
+        ledger.file = Some(file);
+        Ok(ledger)
+    }
+
+    /// Takes a request. The last two digits of the amount choose the fault of a key's first one.
+    pub(crate) fn take(&mut self, key: &str, order: &Order) -> io::Result<Step> {
+        if let Some(&place) = self.by_key.get(key) {
+            let charge = self.decided[place].clone();
+            return Ok(if order.is_of(&charge) { Step::Decided(charge) } else { Step::OtherBody });
+        }
+        if let Some(first) = self.in_progress.get(key) {
+            return Ok(if first == order { Step::InProgress } else { Step::OtherBody });
+        }
+        match order.amount % 100 {
+            3 => self.decide(key, order).map(|_| Step::AnswerLost),
+            5 if self.failed_once.insert(key.to_owned()) => Ok(Step::Failed),
+            9 => {
+                self.in_progress.insert(key.to_owned(), order.clone());
+                Ok(Step::Slow)
+            }
+            _ => self.decide(key, order).map(Step::Decided),
+        }
+    }
+
+    /// Decides on a charge, and keeps the decision.
+    pub(crate) fn decide(&mut self, key: &str, order: &Order) -> io::Result<Charge> {
+        let charge = Charge {
+            charge_id: format!("ch_{}", Uuid::new_v4().simple()),
+            idempotency_key: key.to_owned(),
+            payment_intent_id: order.payment_intent_id.clone(),
+            order_id: order.order_id.clone(),
+            amount: order.amount,
+            currency: order.currency.clone(),
+            status: if order.amount % 100 == 2 { Status::Declined } else { Status::Succeeded },
+            created_at: OffsetDateTime::now_utc().format(&Rfc3339).map_err(io::Error::other)?,
+        };
+        if let Some(file) = &mut self.file {
+            file.write_all(format!("{}\n", serde_json::to_string(&charge)?).as_bytes())?;
+        }
+        self.in_progress.remove(key);
+        self.keep(charge.clone());
+        Ok(charge)
+    }
+
+    /// What was really charged, oldest first.
+    pub(crate) fn charges(&self) -> impl Iterator<Item = &Charge> {
+        self.decided.iter().filter(|charge| charge.status == Status::Succeeded)
+    }
+
+    fn keep(&mut self, charge: Charge) {
+        self.by_key.insert(charge.idempotency_key.clone(), self.decided.len());
+        self.decided.push(charge);
+    }
+}
+
+impl Order {
+    fn is_of(&self, charge: &Charge) -> bool {
+        self.payment_intent_id == charge.payment_intent_id
+            && self.order_id == charge.order_id
+            && self.amount == charge.amount
+            && self.currency == charge.currency
+    }
+}

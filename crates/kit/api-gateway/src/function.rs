@@ -1,0 +1,92 @@
+//! What every HTTP function does around its answer: it answers in time, logs what an operator must know, and counts its
+//! server errors.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use lambda_boot::{Clock, Line, is_logged, with_causes};
+use tokio::time::{Instant, timeout_at};
+use tracing::Level;
+
+use crate::{Request, Response};
+
+/// An HTTP function.
+pub struct HttpFunction {
+    /// Its name, as a dimension of its metrics.
+    pub name: &'static str,
+    /// The CloudWatch namespace of its metrics.
+    pub metrics_namespace: String,
+    /// The version that this process runs: a rollout is taken back by what the new version does.
+    pub version: String,
+    /// The time of day.
+    pub clock: Clock,
+}
+
+/// Why a request got no answer of the kind it asked for.
+pub trait Failure: Sized {
+    /// The failure of a request that was not answered in time.
+    fn out_of_time() -> Self;
+
+    /// Why a request that is not at fault gets no answer, for the log: a code that stays the same over versions, and the
+    /// error.
+    fn cause(&self) -> Option<(&'static str, &(dyn Error + 'static))>;
+
+    /// What the client reads.
+    fn respond(self, request_id: &str) -> Response;
+}
+
+/// How long before the invocation's deadline the answer is given up, so that 503 is our answer and not Lambda's timeout.
+const RESPONSE_TIME: Duration = Duration::from_millis(500);
+
+/// An answer that took so long is logged: the alarm `SlowAnswers` of `template.yaml` begins at three seconds.
+const SLOW: Duration = Duration::from_secs(1);
+
+impl HttpFunction {
+    /// Waits for the answer of a request to `route`, but not beyond the deadline. It never fails: a failure is answered too.
+    pub async fn answer<F: Failure>(
+        &self,
+        request: &Request,
+        route: &'static str,
+        deadline: SystemTime,
+        answer: impl Future<Output = Result<Response, F>>,
+    ) -> Response {
+        let (request_id, method, begun) = (request.id(), request.method(), Instant::now());
+        let answer = timeout_at(self.before(deadline, RESPONSE_TIME), answer).await;
+        let answer = answer.unwrap_or_else(|_| Err(F::out_of_time()));
+        let response = answer.unwrap_or_else(|failure| {
+            if let Some((code, cause)) = failure.cause() {
+                tracing::error!(request_id, route, reason = code, error = with_causes(cause), "not answered");
+            }
+            failure.respond(request_id)
+        });
+        let response = if method == "HEAD" { response.without_body() } else { response };
+        let (status, took) = (response.status_code, begun.elapsed());
+        if status >= 500 {
+            self.count_server_error(request_id);
+        }
+        // API Gateway's access log has a line for every request, with its id, route, status and latency.
+        if took >= SLOW {
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(request_id, method, route, status, took_ms, "slow answer");
+        } else if is_logged(Level::DEBUG) {
+            let line = Line::new(Level::DEBUG, self.clock.now()).with("request_id", request_id).with("method", method);
+            println!("{}", line.with("route", route).with("status", status).with("message", "answered"));
+        }
+        response
+    }
+
+    /// The moment that is `time` before the deadline, or now if it has passed.
+    #[must_use]
+    pub fn before(&self, deadline: SystemTime, time: Duration) -> Instant {
+        let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
+        Instant::now() + left.saturating_sub(time)
+    }
+
+    /// Counts an answer with 5xx by version: a rollout is taken back if the new version has too many.
+    fn count_server_error(&self, request_id: &str) {
+        let dimensions = [("Function", self.name), ("Version", self.version.as_str())];
+        let line = Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &dimensions);
+        let line = line.count("ServerErrors", 1).with("message", "server error").with("request_id", request_id);
+        println!("{line}");
+    }
+}

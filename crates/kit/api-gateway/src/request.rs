@@ -1,0 +1,137 @@
+//! A request as API Gateway hands it over.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The members we read of a request in payload format 2.0
+/// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>).
+///
+/// `aws_lambda_events` has a type for all of it, but that one refuses a request over a header value it does not like, which
+/// would make a client's mistake our error.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Request {
+    raw_path: String,
+    raw_query_string: String,
+    headers: HashMap<String, String>,
+    path_parameters: Option<HashMap<String, String>>,
+    request_context: Context,
+    body: Option<String>,
+    is_base64_encoded: bool,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Context {
+    request_id: String,
+    stage: String,
+    http: Http,
+    authorizer: Option<Authorizer>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Http {
+    method: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Authorizer {
+    jwt: Option<Jwt>,
+}
+
+/// What the JWT authorizer found in a token that it has checked.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Jwt {
+    claims: HashMap<String, Value>,
+}
+
+impl Request {
+    /// Names the request in the logs of API Gateway and in ours.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.request_context.request_id
+    }
+
+    /// The method, in upper case.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.request_context.http.method
+    }
+
+    /// The path without the stage, which is part of it unless the stage is `$default`.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let path = self.raw_path.as_str();
+        let within = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.request_context.stage));
+        match within {
+            Some(within) if within.starts_with('/') && !self.request_context.stage.is_empty() => within,
+            _ => path,
+        }
+    }
+
+    /// A part of the path as API Gateway decoded it, where the route has it as a parameter.
+    #[must_use]
+    pub fn path_parameter(&self, name: &str) -> Option<&str> {
+        self.path_parameters.as_ref()?.get(name).map(String::as_str)
+    }
+
+    /// The query string, not decoded.
+    #[must_use]
+    pub fn query_string(&self) -> &str {
+        &self.raw_query_string
+    }
+
+    /// A header; its name is given in lower case, as API Gateway writes it. The values of one name are joined with commas.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// The body as text; none if it is not UTF-8. API Gateway encodes a body in Base64 where its type is not one of text.
+    #[must_use]
+    pub fn body(&self) -> Option<Cow<'_, str>> {
+        let body = self.body.as_deref().unwrap_or_default();
+        if !self.is_base64_encoded {
+            return Some(body.into());
+        }
+        let bytes = STANDARD.decode(body).ok()?;
+        String::from_utf8(bytes).ok().map(Cow::Owned)
+    }
+
+    /// What the JWT authorizer found; none if there is no authorizer in front of us.
+    #[must_use]
+    pub fn jwt(&self) -> Option<&Jwt> {
+        self.request_context.authorizer.as_ref()?.jwt.as_ref()
+    }
+}
+
+impl Jwt {
+    /// A claim as text. API Gateway writes every claim so; a number in a test or another gateway is as good.
+    #[must_use]
+    pub fn claim(&self, name: &str) -> Option<String> {
+        match self.claims.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// Whether the token has a scope, in the claim `scope` or, with some issuers, `scp`. `jwt.scopes` is not asked: it may hold
+    /// what the route wants instead of what the token has.
+    #[must_use]
+    pub fn has_scope(&self, scope: &str) -> bool {
+        let claims = ["scope", "scp"].into_iter().filter_map(|claim| self.claim(claim));
+        // API Gateway writes a list as `[one another]`.
+        claims
+            .into_iter()
+            .any(|granted| granted.trim_matches(['[', ']']).split([' ', ',']).any(|granted| granted.trim() == scope))
+    }
+}

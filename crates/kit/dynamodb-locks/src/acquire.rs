@@ -1,0 +1,291 @@
+//! Taking locks: one with an `UpdateItem`, several with a transaction.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+use crate::cancellation::Cause;
+use crate::holder::Sighting;
+use crate::lock::Lease;
+use crate::locks::{Placement, Sent};
+use crate::protocol::{Bid, Mode};
+use crate::record::Record;
+use crate::retry::jittered;
+use crate::{Error, Holder, Key, Lock, Locks, Observation, Takeover};
+
+/// How often a refusal that shows a lock to be free leads to another try at once.
+const AT_ONCE: u32 = 3;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) key: Key,
+    pub(crate) mode: Mode,
+}
+
+pub(crate) enum Outcome {
+    /// In the order of what was wanted.
+    Granted(Vec<Lock>),
+    Held {
+        index: usize,
+        holder: Holder,
+    },
+}
+
+pub(crate) async fn acquire(
+    locks: &Locks,
+    wanted: &[Wanted],
+    wait: Duration,
+    seen: Vec<Option<Sighting>>,
+) -> Result<Outcome, Error> {
+    let called = Instant::now();
+    let mut bidder = Bidder { locks, wanted, me: locks.token(), seen };
+    let mut at_once = 0;
+    let mut tries = 0;
+    loop {
+        let error = match bidder.bid().await {
+            Ok(Some(grants)) => {
+                let waited = called.elapsed();
+                for Grant { taken_over, .. } in &grants {
+                    locks.observe(Observation::Acquired { waited, taken_over: *taken_over });
+                }
+                return Ok(Outcome::Granted(grants.into_iter().map(|grant| grant.lock).collect()));
+            }
+            Ok(None) if at_once < AT_ONCE && bidder.obstacle().is_none() => {
+                at_once += 1;
+                continue;
+            }
+            Ok(None) => None,
+            Err(error @ (Error::Throttled(_) | Error::Unavailable(_) | Error::Contended(_))) => Some(error),
+            Err(error) => return Err(error),
+        };
+        at_once = 0;
+        tries += 1;
+        let left = bidder.within_deadline(wait.saturating_sub(called.elapsed()));
+        if left.is_zero() {
+            return match (error, bidder.obstacle()) {
+                (Some(error), _) => Err(error),
+                (None, Some((index, holder))) => {
+                    locks.observe(Observation::Refused { waited: called.elapsed() });
+                    Ok(Outcome::Held { index, holder })
+                }
+                (None, None) => Err(Error::Contended(None)),
+            };
+        }
+        bidder.keep_readers_out(left).await;
+        sleep(bidder.pause(tries).min(left)).await;
+    }
+}
+
+struct Bidder<'a> {
+    locks: &'a Locks,
+    wanted: &'a [Wanted],
+    /// One token for all tries, so that a try whose answer was lost is recognised by the next one.
+    me: String,
+    /// What the last refusal showed, by index.
+    seen: Vec<Option<Sighting>>,
+}
+
+struct Grant {
+    lock: Lock,
+    taken_over: bool,
+}
+
+impl Bidder<'_> {
+    /// Tries once. `None`: refused.
+    async fn bid(&mut self) -> Result<Option<Vec<Grant>>, Error> {
+        let started = Instant::now();
+        let now = self.locks.now();
+        let expires = self.locks.lease_end(now);
+        if expires <= now {
+            return Err(Error::DeadlinePassed);
+        }
+        // An answer that comes after the end of the lease is of no use.
+        let lease = Duration::from_millis(expires - now);
+        let answer = async {
+            match self.wanted {
+                [wanted] => Ok(self.bid_for_one(wanted, started, now, expires).await?.map(|grant| vec![grant])),
+                _ => self.bid_for_all(started, now, expires).await,
+            }
+        };
+        timeout(lease, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
+    }
+
+    async fn bid_for_one(
+        &mut self,
+        wanted: &Wanted,
+        started: Instant,
+        now: u64,
+        expires: u64,
+    ) -> Result<Option<Grant>, Error> {
+        let subject = self.locks.subject(&wanted.key);
+        let nonce = Uuid::new_v4().to_string();
+        let bid = self.bid_at(0, now, expires, &nonce);
+        let (write, fence) = match wanted.mode {
+            Mode::Exclusive => subject.exclusive(&bid),
+            Mode::Shared => subject.shared(&bid),
+        };
+        match self.locks.send(write, &wanted.key).await? {
+            Sent::Written(old) => {
+                let fence = fence.unwrap_or_else(|| {
+                    let base = old.fence.unwrap_or(now);
+                    if wanted.mode == Mode::Exclusive { base.saturating_add(1) } else { base }
+                });
+                let readers_were_there = wanted.mode == Mode::Exclusive && !old.readers.is_empty();
+                let lock = self.lock(wanted, fence, started, now, expires);
+                Ok(Some(Grant { lock, taken_over: old.owner.is_some() || readers_were_there }))
+            }
+            Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
+                self.earlier_grant(wanted, &record, started, now).await.map(Some)
+            }
+            Sent::Refused(record) => {
+                self.note(0, record)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// An earlier try took the lock, but its answer was lost.
+    async fn earlier_grant(
+        &self,
+        wanted: &Wanted,
+        record: &Record,
+        started: Instant,
+        now: u64,
+    ) -> Result<Grant, Error> {
+        let fence = record.fence.unwrap_or_default();
+        let lock = self.lock(wanted, fence, started, now, record.held_until().unwrap_or(now));
+        // Part of its lease is gone, and how much of a shared one is not known.
+        lock.heartbeat().await?;
+        Ok(Grant { lock, taken_over: false })
+    }
+
+    async fn bid_for_all(&mut self, started: Instant, now: u64, expires: u64) -> Result<Option<Vec<Grant>>, Error> {
+        let nonce = Uuid::new_v4().to_string();
+        let mut writes = Vec::with_capacity(self.wanted.len());
+        let mut grants = Vec::with_capacity(self.wanted.len());
+        for (index, wanted) in self.wanted.iter().enumerate() {
+            let subject = self.locks.subject(&wanted.key);
+            let bid = self.bid_at(index, now, expires, &nonce);
+            let (write, fence) = match wanted.mode {
+                Mode::Exclusive => subject.exclusive(&bid),
+                Mode::Shared => subject.shared(&bid),
+            };
+            writes.push(write.into_transact_item());
+            let taken_over = bid.known.is_some_and(|known| {
+                let owner = known.owner.is_some() && !known.is_owned_by(&self.me);
+                owner || (wanted.mode == Mode::Exclusive && !known.readers.is_empty())
+            });
+            // In a transaction the fence is always chosen before.
+            let lock = self.lock(wanted, fence.unwrap_or(now), started, now, expires);
+            grants.push(Grant { lock, taken_over });
+        }
+        let Some(cancelled) = self.locks.send_all(writes).await? else { return Ok(Some(grants)) };
+        for (index, cause) in cancelled.causes() {
+            if let Cause::ConditionFailed { item } = cause {
+                let record = self.locks.refusal(item.as_ref(), &self.wanted[index].key).await?;
+                self.note(index, record)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn bid_at<'b>(&'b self, index: usize, now: u64, expires: u64, nonce: &'b str) -> Bid<'b> {
+        let seen = self.seen[index].as_ref();
+        let (stale, observes) = match self.locks.settings.takeover {
+            Takeover::ByClock { max_skew } => {
+                let max_skew = u64::try_from(max_skew.as_millis()).unwrap_or(u64::MAX);
+                (Some(now.saturating_sub(max_skew)), true)
+            }
+            Takeover::ByObservation => (None, true),
+            Takeover::Never => (None, false),
+        };
+        Bid {
+            me: &self.me,
+            now,
+            expires,
+            nonce,
+            purge_at: self.locks.purge_at(expires),
+            stale,
+            seen: seen.filter(|_| observes).and_then(Sighting::ripe_nonce),
+            mark: seen.and_then(|seen| seen.ripe_mark(self.locks.settings.lease)),
+            marks_by_clock: self.locks.settings.takeover != Takeover::ByObservation,
+            known: seen.map(|seen| &seen.record),
+            in_transaction: self.wanted.len() > 1,
+        }
+    }
+
+    fn note(&mut self, index: usize, record: Option<Record>) -> Result<(), Error> {
+        let before = self.seen[index].take();
+        match (record, self.locks.settings.placement) {
+            (Some(record), _) => self.seen[index] = Some(Sighting::now(record, before.as_ref())),
+            (None, Placement::InPlace) => return Err(Error::NoSuchItem),
+            // A record can only vanish between the refusal and the look at it.
+            (None, Placement::Record { .. }) => {}
+        }
+        Ok(())
+    }
+
+    /// What is known to stand in the way of another try.
+    fn obstacle(&self) -> Option<(usize, Holder)> {
+        let now = self.locks.now();
+        let stands = |index: &usize| !self.bid_at(*index, now, now, "").is_admitted(self.wanted[*index].mode);
+        let index = (0..self.wanted.len()).find(stands)?;
+        Some((index, Holder::new(self.seen[index].clone()?)))
+    }
+
+    /// As long as this writer waits, no new readers come in. The mark ends with the wait or, should this caller die, after
+    /// the length of a lease. It is best effort: without it, the wait is only longer.
+    async fn keep_readers_out(&self, left: Duration) {
+        let length = left.min(self.locks.settings.lease);
+        if length.is_zero() {
+            return;
+        }
+        let now = self.locks.now();
+        for (wanted, seen) in self.wanted.iter().zip(&self.seen) {
+            let Some(record) = seen.as_ref().map(|seen| &seen.record) else { continue };
+            let marked = record.writer_waits_until.is_some_and(|until| until > now);
+            if wanted.mode == Mode::Shared || record.readers.is_empty() || marked {
+                continue;
+            }
+            let until = now.saturating_add(u64::try_from(length.as_millis()).unwrap_or(u64::MAX));
+            let mark = self.locks.subject(&wanted.key).mark(until);
+            let sent = timeout(length, self.locks.send(mark, &wanted.key)).await;
+            if let Ok(Err(error)) = sent {
+                let error: &dyn std::error::Error = &error;
+                tracing::debug!(error, "a waiting writer could not keep new readers out");
+            }
+        }
+    }
+
+    /// How long to pause, but not for longer than until a lock can be taken over.
+    fn pause(&self, tries: u32) -> Duration {
+        let pause = self.locks.settings.polling.pause_after(tries);
+        let now = self.locks.now();
+        let takeovers = self.seen.iter().flatten().filter_map(|seen| {
+            let by_clock = match self.locks.settings.takeover {
+                Takeover::ByClock { max_skew } => seen
+                    .record
+                    .held_until()
+                    .map(|until| Duration::from_millis(until.saturating_sub(now)).saturating_add(max_skew)),
+                Takeover::ByObservation | Takeover::Never => None,
+            };
+            let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));
+            [by_clock, by_observation].into_iter().flatten().min()
+        });
+        match takeovers.max() {
+            // The expiry must have passed, not only been reached; and those who waited for it come one by one.
+            Some(until) if !until.is_zero() && until < pause => until + Duration::from_millis(1) + jittered(pause / 16),
+            _ => pause,
+        }
+    }
+
+    fn within_deadline(&self, wait: Duration) -> Duration {
+        self.locks.time_left().map_or(wait, |left| wait.min(left))
+    }
+
+    fn lock(&self, wanted: &Wanted, fence: u64, started: Instant, now: u64, expires: u64) -> Lock {
+        let lease = Lease::new(started, now, expires);
+        Lock::new(self.locks.clone(), wanted.key.clone(), wanted.mode, self.me.clone(), fence, lease)
+    }
+}

@@ -1,0 +1,159 @@
+//! What can go wrong with a lock.
+
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
+
+/// Why a lock could not be taken, renewed, held or released. No message holds a key or a token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
+    #[error("the lock table is throttled: try again later, or give it more capacity")]
+    Throttled(#[source] BoxError),
+    /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect: what it
+    /// took is free again when its lease ends.
+    #[error("the lock table did not answer: try again later")]
+    Unavailable(#[source] BoxError),
+    /// There is no such table in this account and region.
+    #[error("the lock table does not exist: create it, or correct its name or region")]
+    TableMissing(#[source] BoxError),
+    /// DynamoDB refused the request for another reason, such as missing permissions or a key above its limit.
+    #[error("the lock table refused the request: check permissions, key schema and key length")]
+    Rejected(#[source] BoxError),
+    /// The item has a lock attribute that this crate would not write.
+    #[error("the lock's `{attribute}` has an unexpected type or value: check what else writes this attribute")]
+    Malformed {
+        /// The attribute's name in the table.
+        attribute: String,
+    },
+    /// A lock in place was asked for, and its item does not exist. No item was created.
+    #[error("the item to lock does not exist")]
+    NoSuchItem,
+    /// Other requests for the same items kept getting in between.
+    #[error("other requests for the same items kept getting in between: try again")]
+    Contended(#[source] Option<BoxError>),
+    /// More locks at once than a transaction has room for.
+    #[error("{asked} locks are too many at once: a transaction has room for {MAX_LOCKS}")]
+    TooMany {
+        /// How many different locks were asked for.
+        asked: usize,
+    },
+    /// The deadline of [`Locks::until`](crate::Locks::until) has passed.
+    #[error("the deadline has passed: the lock could not be used any more")]
+    DeadlinePassed,
+    /// The database says that the lock is not this caller's any more. Another caller may hold it.
+    #[error("the lock is lost: its lease ended and another caller took it, or somebody removed it")]
+    Lost,
+    /// The lease ended before a renewal was confirmed. Whether another caller holds the lock is not known.
+    #[error("the lease ended before the lock table confirmed its renewal")]
+    Unreachable(#[source] BoxError),
+}
+
+/// The most actions of one transaction.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>
+pub(crate) const MAX_LOCKS: usize = 100;
+
+impl Error {
+    /// Whether the same work may succeed later with nothing changed by hand, beginning with a new acquisition.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Throttled(_)
+            | Self::Unavailable(_)
+            | Self::Contended(_)
+            | Self::DeadlinePassed
+            | Self::Lost
+            | Self::Unreachable(_) => true,
+            Self::TableMissing(_)
+            | Self::Rejected(_)
+            | Self::Malformed { .. }
+            | Self::NoSuchItem
+            | Self::TooMany { .. } => false,
+        }
+    }
+
+    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Throttled(_) => "lock_throttled",
+            Self::Unavailable(_) => "lock_unavailable",
+            Self::TableMissing(_) => "lock_table_missing",
+            Self::Rejected(_) => "lock_rejected",
+            Self::Malformed { .. } => "lock_malformed",
+            Self::NoSuchItem => "lock_no_such_item",
+            Self::Contended(_) => "lock_contended",
+            Self::TooMany { .. } => "lock_too_many",
+            Self::DeadlinePassed => "lock_deadline_passed",
+            Self::Lost => "lock_lost",
+            Self::Unreachable(_) => "lock_unreachable",
+        }
+    }
+}
+
+impl<E> From<SdkError<E, HttpResponse>> for Error
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    fn from(error: SdkError<E, HttpResponse>) -> Self {
+        let answer = match &error {
+            SdkError::ServiceError(answer) => answer,
+            SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
+            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            _ => return Self::Unavailable(error.into()),
+        };
+        let failed = answer.raw().status().is_server_error();
+        match answer.err().code() {
+            Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
+                Self::Throttled(error.into())
+            }
+            Some("ResourceNotFoundException") => Self::TableMissing(error.into()),
+            Some("TransactionConflictException" | "ReplicatedWriteConflictException") => {
+                Self::Contended(Some(error.into()))
+            }
+            // The same transaction, sent again because its answer was lost, is still under way.
+            Some("TransactionInProgressException") => Self::Unavailable(error.into()),
+            _ if failed => Self::Unavailable(error.into()),
+            _ => Self::Rejected(error.into()),
+        }
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        Self::Rejected(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Leads from each error to the next, so that a new one does not compile before it has its place here.
+    fn next(error: &Error) -> Option<Error> {
+        let cause = || BoxError::from("a cause");
+        Some(match error {
+            Error::Throttled(_) => Error::Unavailable(cause()),
+            Error::Unavailable(_) => Error::TableMissing(cause()),
+            Error::TableMissing(_) => Error::Rejected(cause()),
+            Error::Rejected(_) => Error::Malformed { attribute: "owner".to_owned() },
+            Error::Malformed { .. } => Error::NoSuchItem,
+            Error::NoSuchItem => Error::Contended(None),
+            Error::Contended(_) => Error::TooMany { asked: 101 },
+            Error::TooMany { .. } => Error::DeadlinePassed,
+            Error::DeadlinePassed => Error::Lost,
+            Error::Lost => Error::Unreachable(cause()),
+            Error::Unreachable(_) => return None,
+        })
+    }
+
+    #[test]
+    fn every_error_has_a_code_of_its_own() {
+        let first = Error::Throttled("a cause".into());
+        let codes: Vec<_> = std::iter::successors(Some(first), next).map(|error| error.code()).collect();
+        let distinct: BTreeSet<_> = codes.iter().collect();
+        assert_eq!(distinct.len(), codes.len(), "{codes:?}");
+    }
+}

@@ -1,0 +1,353 @@
+//! A lock that is held.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use uuid::Uuid;
+
+use crate::locks::Sent;
+use crate::protocol::{Holding, Mode, Renewal};
+use crate::record::Record;
+use crate::{Clauses, Error, Key, Locks, Observation};
+
+/// How often a shared lease is renewed with the longest values of other readers, before that counts as contention.
+const RENEWALS: u32 = 5;
+
+/// A lock that was granted.
+///
+/// Guard what you write with [`check`](Self::check) or [`release_with`](Self::release_with) in the same transaction: then
+/// the database refuses the write if the lock is not yours any more. Do work that may take longer than the lease inside
+/// [`hold`](Self::hold).
+///
+/// A lock that is dropped stays in the table until its lease ends, and so refuses others for that long.
+#[must_use = "release the lock; dropped, it refuses others until its lease ends"]
+pub struct Lock {
+    locks: Locks,
+    key: Key,
+    mode: Mode,
+    owner: String,
+    fence: u64,
+    lease: Mutex<Lease>,
+}
+
+/// A lease as its holder counts it: from before the request that took or renewed it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lease {
+    started: Instant,
+    ends: Instant,
+    /// The same end by this caller's clock, in epoch milliseconds.
+    expires: u64,
+}
+
+impl Lease {
+    pub(crate) fn new(started: Instant, now: u64, expires: u64) -> Self {
+        let length = Duration::from_millis(expires.saturating_sub(now));
+        // 30 years, where a lease is so long that the sum would overflow.
+        let far = Duration::from_hours(30 * 365 * 24);
+        Self { started, ends: started + length.min(far), expires }
+    }
+}
+
+/// Whether a release found the lock. It is exhaustive: `Lost` needs a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a lost lock means that another caller may have worked at the same time"]
+pub enum Release {
+    /// The lock was still this caller's, and is free now.
+    Released,
+    /// The lock was not this caller's any more: its lease had ended, and another took it. Nothing was changed. A release that
+    /// is repeated after another caller has taken the lock is answered like this too.
+    Lost,
+}
+
+enum Renewed {
+    Yes,
+    /// The holder itself has released it, with or without a transaction.
+    Released,
+    Lost,
+}
+
+impl Lock {
+    pub(crate) fn new(locks: Locks, key: Key, mode: Mode, owner: String, fence: u64, lease: Lease) -> Self {
+        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease) }
+    }
+
+    /// What is locked.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// This acquisition's token in the table.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// Whether others may share the lock.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.mode == Mode::Shared
+    }
+
+    /// The fencing token: higher than that of every earlier exclusive holder. Systems outside DynamoDB that remember the highest
+    /// one they saw can refuse lower ones.
+    ///
+    /// Shared holders have the fence of the last takeover or exclusive holder before them, so several have the same.
+    #[must_use]
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// What is left of the lease, by the monotonic clock or by the caller's, whichever says less. After that, another caller may
+    /// take the lock.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        let lease = self.lease();
+        let by_clock = Duration::from_millis(lease.expires.saturating_sub(self.locks.now()));
+        lease.ends.saturating_duration_since(Instant::now()).min(by_clock)
+    }
+
+    /// A condition check for the caller's transaction: it is cancelled if the lock is not this caller's any more. No clock is
+    /// involved.
+    ///
+    /// A transaction may not address an item twice. Where the lock is in place and the transaction writes the locked item, use
+    /// [`condition`](Self::condition) in that write.
+    #[must_use = "it must become part of a transaction"]
+    pub fn check(&self) -> TransactWriteItem {
+        self.locks.subject(&self.key).check(self.holding())
+    }
+
+    /// Checks the lock and releases it, in the caller's transaction: commit and release are one request. If the transaction
+    /// is cancelled, the lock is still held.
+    #[must_use = "it must become part of a transaction"]
+    pub fn release_with(&self) -> TransactWriteItem {
+        self.release_write().into_transact_item()
+    }
+
+    /// The condition of [`check`](Self::check), for the caller's own write of an item that is locked in place.
+    pub fn condition(&self) -> Clauses {
+        self.locks.subject(&self.key).condition(self.holding())
+    }
+
+    /// Condition and attributes to `REMOVE`, for the caller's own last write of an item that is locked in place: commit and
+    /// release are one `UpdateItem`. `None` for a shared lock, which only [`release`](Self::release) gives back.
+    pub fn release_clauses(&self) -> Option<Clauses> {
+        match self.mode {
+            Mode::Exclusive => Some(self.locks.subject(&self.key).release_clauses(self.holding())),
+            Mode::Shared => None,
+        }
+    }
+
+    /// Gives the lock back. May be repeated, should it fail.
+    pub async fn release(&self) -> Result<Release, Error> {
+        let released = match self.locks.send(self.release_write(), &self.key).await? {
+            Sent::Written(_) => true,
+            // An earlier release, whose answer was lost, or the caller's transaction.
+            Sent::Refused(record) => self.was_released(record.as_ref()),
+        };
+        if released {
+            self.locks.observe(Observation::Released);
+            Ok(Release::Released)
+        } else {
+            self.locks.observe(Observation::Lost);
+            Ok(Release::Lost)
+        }
+    }
+
+    /// Renews the lease once. [`hold`](Self::hold) does this by itself.
+    ///
+    /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it is, for what
+    /// [remains](Self::remaining) of the lease.
+    pub async fn heartbeat(&self) -> Result<(), Error> {
+        match self.renew().await? {
+            Renewed::Yes => {
+                self.locks.observe(Observation::Renewed);
+                Ok(())
+            }
+            Renewed::Released => Err(Error::Lost),
+            Renewed::Lost => {
+                self.locks.observe(Observation::Lost);
+                Err(Error::Lost)
+            }
+        }
+    }
+
+    /// Does `work` while heartbeats renew the lease, every third of it. Both run in this task: if the task is stuck, dropped or
+    /// panics, so are the heartbeats, and the lock becomes free when the lease ends.
+    ///
+    /// If the lock is lost, `work` is dropped at its next `await`:
+    /// - [`Error::Lost`]: the database says so.
+    /// - [`Error::Unreachable`]: no renewal was confirmed before the lease ended. A failed heartbeat alone is no reason; it is
+    ///   tried again until then.
+    /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has come.
+    ///
+    /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
+    /// ends with, or with [`release`](Self::release).
+    pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        self.check_lease()?;
+        tokio::select! {
+            // Work that is done counts, also if the lock is lost at that very moment.
+            biased;
+            done = work => Ok(done),
+            lost = self.keep() => Err(lost),
+        }
+    }
+
+    /// [Holds](Self::hold) the lock during `work`, and releases it whether the work succeeds or fails.
+    ///
+    /// If the work succeeded but the lock turns out to be lost, that is [`RunError::Lock`] with [`Error::Lost`]. A release that
+    /// fails otherwise is only logged, for the lease ends by itself.
+    pub async fn run<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, RunError<E>> {
+        let result = self.hold(work).await.map_err(RunError::Lock)?;
+        let lost = match self.release().await {
+            Ok(Release::Released) => false,
+            Ok(Release::Lost) => true,
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::warn!(error, "a lock is not released and will have to expire");
+                false
+            }
+        };
+        match result {
+            Ok(_) if lost => Err(RunError::Lock(Error::Lost)),
+            Ok(result) => Ok(result),
+            Err(failure) => Err(RunError::Work(failure)),
+        }
+    }
+
+    /// Nothing is begun under a lease that has ended.
+    pub(crate) fn check_lease(&self) -> Result<(), Error> {
+        if self.lease().ends <= Instant::now() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
+    }
+
+    /// Renews the lease until that fails for good.
+    pub(crate) async fn keep(&self) -> Error {
+        let every = self.locks.settings.lease / 3;
+        let mut failure: BoxError = OVERSLEPT.into();
+        let mut next = None;
+        loop {
+            let Lease { started, ends, expires } = self.lease();
+            if self.locks.lease_end(expires) == expires {
+                // It already lasts until the deadline.
+                sleep_until(ends).await;
+                return Error::DeadlinePassed;
+            }
+            let beat = next.take().unwrap_or(started + every);
+            sleep_until(beat.min(ends)).await;
+            let now = Instant::now();
+            if now >= ends {
+                self.locks.observe(Observation::Lost);
+                return Error::Unreachable(failure);
+            }
+            // A request that is not answered must not use up the lease.
+            match timeout_at(ends.min(now + every), self.renew()).await {
+                Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
+                Ok(Ok(Renewed::Released)) => return std::future::pending().await,
+                Ok(Ok(Renewed::Lost)) => {
+                    self.locks.observe(Observation::Lost);
+                    return Error::Lost;
+                }
+                // The caller's own transaction may be on its way with this lock in it.
+                Ok(Err(error @ Error::Contended(_))) => {
+                    failure = error.into();
+                    next = Some(Instant::now() + every / 16);
+                }
+                Ok(Err(error)) => {
+                    self.unreachable(&error);
+                    failure = error.into();
+                    next = Some(Instant::now() + every / 4);
+                }
+                Err(late) => {
+                    self.unreachable(&late);
+                    failure = late.into();
+                    next = Some(Instant::now());
+                }
+            }
+        }
+    }
+
+    fn unreachable(&self, error: &(dyn std::error::Error + 'static)) {
+        tracing::debug!(error, "a heartbeat failed; the lease still runs");
+        self.locks.observe(Observation::Unreachable);
+    }
+
+    async fn renew(&self) -> Result<Renewed, Error> {
+        let started = Instant::now();
+        let now = self.locks.now();
+        let expires = self.locks.lease_end(now);
+        if expires <= now {
+            return Err(Error::DeadlinePassed);
+        }
+        let nonce = Uuid::new_v4().to_string();
+        let mut renewal =
+            Renewal { until: expires, lease: expires - now, nonce: &nonce, purge_at: self.locks.purge_at(expires) };
+        let subject = self.locks.subject(&self.key);
+        for _ in 0..RENEWALS {
+            let write = match self.mode {
+                Mode::Exclusive => subject.renew_exclusive(self.holding(), &renewal),
+                Mode::Shared => subject.renew_shared(self.holding(), &renewal),
+            };
+            match self.locks.send(write, &self.key).await? {
+                Sent::Written(_) => {
+                    *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = Lease::new(started, now, expires);
+                    return Ok(Renewed::Yes);
+                }
+                Sent::Refused(Some(record)) if record.is_read_by(&self.owner) => {
+                    // Another reader's lease is longer, and must not be cut.
+                    renewal.until = renewal.until.max(record.readers_until.unwrap_or(0));
+                    renewal.lease = renewal.lease.max(record.lease_ms.unwrap_or(0));
+                }
+                Sent::Refused(record) if self.was_released(record.as_ref()) => return Ok(Renewed::Released),
+                Sent::Refused(_) => return Ok(Renewed::Lost),
+            }
+        }
+        Err(Error::Contended(None))
+    }
+
+    /// Nobody else can have released it: whoever takes a lock over raises its fence.
+    fn was_released(&self, record: Option<&Record>) -> bool {
+        record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
+    }
+
+    fn release_write(&self) -> crate::protocol::Write {
+        let purge_at = self.locks.purge_at(self.locks.now());
+        self.locks.subject(&self.key).release(self.holding(), purge_at)
+    }
+
+    fn holding(&self) -> Holding<'_> {
+        Holding { mode: self.mode, me: &self.owner, fence: self.fence }
+    }
+
+    fn lease(&self) -> Lease {
+        *self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const OVERSLEPT: &str = "the task did not run in time to renew the lease";
+
+impl fmt::Debug for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock")
+            .field("key", &self.key)
+            .field("mode", &self.mode)
+            .field("owner", &self.owner)
+            .field("fence", &self.fence)
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why [`Lock::run`] has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The work itself failed. The lock is released, or, where that fails too, expires.
+    #[error("the work under the lock failed")]
+    Work(#[source] E),
+    /// The lock was lost, so the work was dropped; or the work was done, but not under the lock to its end.
+    #[error("the lock was lost during the work")]
+    Lock(#[source] Error),
+}

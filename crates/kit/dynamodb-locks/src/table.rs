@@ -1,0 +1,56 @@
+//! The table, for tests and local runs. A deployment declares its own.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::client::Waiters;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, TimeToLiveSpecification,
+    TimeToLiveStatus,
+};
+
+use crate::{Attributes, Error};
+
+const CREATION_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Creates an on-demand table with the default [`Attributes`], keyed by `id`, with time to live on `purgeAt`. A table that
+/// exists already is kept.
+pub async fn create_table(client: &Client, table: &str) -> Result<(), Error> {
+    let Attributes { key, purge_at, .. } = Attributes::default();
+    let definition = AttributeDefinition::builder().attribute_name(&key).attribute_type(ScalarAttributeType::S);
+    let schema = KeySchemaElement::builder().attribute_name(&key).key_type(KeyType::Hash).build()?;
+    let created = client
+        .create_table()
+        .table_name(table)
+        .billing_mode(BillingMode::PayPerRequest)
+        .attribute_definitions(definition.build()?)
+        .key_schema(schema)
+        .send()
+        .await;
+    if let Err(error) = created {
+        match error.as_service_error() {
+            Some(CreateTableError::ResourceInUseException(_)) => {}
+            _ => return Err(error.into()),
+        }
+    }
+    client
+        .wait_until_table_exists()
+        .table_name(table)
+        .wait(CREATION_TIMEOUT)
+        .await
+        .map_err(|error| Error::Unavailable(error.into()))?;
+    expire_by(client, table, &purge_at).await
+}
+
+/// DynamoDB refuses to enable what is enabled, so it is asked first.
+async fn expire_by(client: &Client, table: &str, attribute: &str) -> Result<(), Error> {
+    let described = client.describe_time_to_live().table_name(table).send().await?;
+    let status = described.time_to_live_description.and_then(|description| description.time_to_live_status);
+    if let Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling) = status {
+        return Ok(());
+    }
+    let by_purge = TimeToLiveSpecification::builder().attribute_name(attribute).enabled(true).build()?;
+    client.update_time_to_live().table_name(table).time_to_live_specification(by_purge).send().await?;
+    Ok(())
+}

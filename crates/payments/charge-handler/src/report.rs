@@ -1,0 +1,153 @@
+//! What became of a batch, or of a run of the reconciler: a log line for each failure, and one line that is also the metrics.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use lambda_boot::{Line, cut, is_logged, with_causes};
+use payment_gateway::Unknown;
+use payment_intents::PaymentIntentId;
+use tracing::Level;
+
+use crate::{Done, Failure, Role};
+
+/// How many intents of a kind the line names: enough to look at some, and never a long line.
+const MAX_NAMED: usize = 5;
+
+/// Counts what became of charges.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    role: Role,
+    request_id: &'a str,
+    charged: usize,
+    declined: usize,
+    expired: usize,
+    nothing_to_do: usize,
+    gave_back: usize,
+    held: Vec<String>,
+    gateway_unknown: usize,
+    gateway_refused_us: usize,
+    malformed: usize,
+    failed: usize,
+    reasons: BTreeSet<&'static str>,
+}
+
+/// Whose outcome is noted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// The message, where there is one.
+    pub(crate) message_id: Option<&'a str>,
+    /// The intent, as far as the message could be read.
+    pub(crate) intent: Option<PaymentIntentId>,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(role: Role, request_id: &'a str) -> Self {
+        Self {
+            role,
+            request_id,
+            charged: 0,
+            declined: 0,
+            expired: 0,
+            nothing_to_do: 0,
+            gave_back: 0,
+            held: Vec::new(),
+            gateway_unknown: 0,
+            gateway_refused_us: 0,
+            malformed: 0,
+            failed: 0,
+            reasons: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn note_done(&mut self, intent: PaymentIntentId, done: Done) {
+        match done {
+            Done::Charged => self.charged += 1,
+            Done::Declined => self.declined += 1,
+            Done::Expired => self.expired += 1,
+            Done::Nothing => self.nothing_to_do += 1,
+            Done::HeldByAnother => {
+                self.gave_back += 1;
+                if self.held.len() < MAX_NAMED {
+                    self.held.push(intent.to_string());
+                }
+            }
+        }
+    }
+
+    /// Counts a failure, and logs it.
+    pub(crate) fn note_failed(&mut self, subject: Subject<'_>, failure: &Failure) {
+        match failure {
+            Failure::Malformed(_) | Failure::NotAnIntent => self.malformed += 1,
+            Failure::Gateway(unknown) => {
+                self.gateway_unknown += 1;
+                self.gateway_refused_us += usize::from(is_refusal(unknown));
+            }
+            Failure::Undecided => self.gateway_unknown += 1,
+            Failure::WrongType(_)
+            | Failure::NoSuchIntent
+            | Failure::Store(_)
+            | Failure::Lock(_)
+            | Failure::Superseded
+            | Failure::OutOfTime => self.failed += 1,
+        }
+        self.reasons.insert(failure.code());
+        tracing::error!(
+            request_id = self.request_id,
+            message_id = subject.message_id.map(cut),
+            payment_intent_id = subject.intent.map(tracing::field::display),
+            reason = failure.code(),
+            retryable = failure.is_retryable(),
+            error = with_causes(failure),
+            "charge not finished"
+        );
+    }
+
+    /// How many charges failed.
+    pub(crate) fn failures(&self) -> usize {
+        self.gateway_unknown + self.malformed + self.failed
+    }
+
+    /// How many were left to another worker.
+    pub(crate) fn gave_back(&self) -> usize {
+        self.gave_back
+    }
+
+    /// The distinct reasons of the failures.
+    pub(crate) fn reasons(&self) -> Vec<&'static str> {
+        self.reasons.iter().copied().collect()
+    }
+
+    /// The line with the metrics. Each caller adds its own, and prints it.
+    pub(crate) fn line(&self, metrics_namespace: &str, now: SystemTime) -> Line {
+        let line = Line::new(Level::INFO, now)
+            .in_namespace(metrics_namespace, &[("Function", self.role.name())])
+            .count("Charged", self.charged)
+            .count("Declined", self.declined)
+            .count("Expired", self.expired)
+            .count("NothingToDo", self.nothing_to_do)
+            .count("GaveBack", self.gave_back)
+            .count("GatewayUnknown", self.gateway_unknown)
+            .count("GatewayRefusedUs", self.gateway_refused_us)
+            .count("Malformed", self.malformed)
+            .count("Failed", self.failed);
+        if !is_logged(Level::INFO) {
+            return line;
+        }
+        let line = line.with("message", "charges processed").with("request_id", self.request_id);
+        if self.held.is_empty() { line } else { line.with("held_payment_intent_ids", self.held.clone()) }
+    }
+}
+
+/// Whether the gateway will refuse every charge until somebody changes our settings.
+fn is_refusal(unknown: &Unknown) -> bool {
+    match unknown {
+        Unknown::Refused { .. } | Unknown::Secret(_) => true,
+        Unknown::Timeout
+        | Unknown::Unreachable(_)
+        | Unknown::Failed { .. }
+        | Unknown::Throttled
+        | Unknown::InProgress
+        | Unknown::KeyReused
+        | Unknown::Unexpected { .. } => false,
+    }
+}

@@ -1,0 +1,120 @@
+//! What the gateway's HTTP answers mean. Whatever is not certain is unknown.
+
+use payment_intents::{ChargeId, Decline, Outcome};
+use serde::Deserialize;
+
+use crate::{ChargeRequest, Unknown};
+
+/// A status and a body, read to its end.
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Succeeded {
+    charge_id: String,
+    status: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Declined {
+    charge_id: Option<String>,
+    code: String,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    charges: Vec<FoundCharge>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundCharge {
+    charge_id: String,
+    idempotency_key: String,
+    amount: i64,
+    currency: String,
+    status: String,
+}
+
+const SUCCEEDED: &str = "succeeded";
+
+impl HttpAnswer {
+    /// As the answer to a charge.
+    pub(crate) fn to_charge(&self) -> Result<Outcome, Unknown> {
+        match self.status {
+            200 => {
+                let Succeeded { charge_id, status } = self.json()?;
+                if status != SUCCEEDED {
+                    return Err(self.unexpected("the charge's status is not succeeded"));
+                }
+                Ok(Outcome::Charged { charge_id: self.charge_id(charge_id)? })
+            }
+            402 => {
+                let Declined { charge_id, code, message } = self.json()?;
+                if code.is_empty() {
+                    return Err(self.unexpected("the decline has no code"));
+                }
+                let charge_id = charge_id.map(|charge_id| self.charge_id(charge_id)).transpose()?;
+                Ok(Outcome::Declined(Decline::new(charge_id, &code, message.as_deref())))
+            }
+            _ => Err(self.unknown()),
+        }
+    }
+
+    /// As the answer to a look-up of the request's charge key.
+    pub(crate) fn to_look_up(&self, request: &ChargeRequest) -> Result<Option<ChargeId>, Unknown> {
+        if self.status != 200 {
+            return Err(self.unknown());
+        }
+        let Found { mut charges } = self.json()?;
+        let is_ours = |charge: &FoundCharge| charge.idempotency_key == request.charge_key.as_str();
+        if !charges.iter().all(is_ours) {
+            // A gateway that ignores our filter may have left our charge out.
+            return Err(self.unexpected("it has charges with other keys"));
+        }
+        let Some(charge) = charges.pop() else {
+            return Ok(None);
+        };
+        if !charges.is_empty() {
+            return Err(self.unexpected("it has several charges with our key"));
+        }
+        if charge.status != SUCCEEDED {
+            return Err(self.unexpected("the charge's status is not succeeded"));
+        }
+        if charge.amount != request.amount.minor_units() || charge.currency != request.currency.as_str() {
+            return Err(self.unexpected("the charge has another amount or currency"));
+        }
+        self.charge_id(charge.charge_id).map(Some)
+    }
+
+    fn unknown(&self) -> Unknown {
+        let status = self.status;
+        match status {
+            401 | 403 => Unknown::Refused { status },
+            408 => Unknown::Timeout,
+            409 => Unknown::InProgress,
+            422 => Unknown::KeyReused,
+            429 => Unknown::Throttled,
+            500..=599 => Unknown::Failed { status },
+            _ => self.unexpected("the status is none of the contract's"),
+        }
+    }
+
+    fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Unknown> {
+        // The parser's error may repeat what is in the body.
+        serde_json::from_slice(&self.body).map_err(|_| self.unexpected("the body is not the JSON of the contract"))
+    }
+
+    fn charge_id(&self, charge_id: String) -> Result<ChargeId, Unknown> {
+        ChargeId::parse(charge_id).map_err(|_| self.unexpected("the charge's id is not valid"))
+    }
+
+    fn unexpected(&self, problem: &'static str) -> Unknown {
+        Unknown::Unexpected { status: self.status, problem }
+    }
+}

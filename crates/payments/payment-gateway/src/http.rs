@@ -1,0 +1,219 @@
+//! A gateway behind HTTP.
+
+use std::time::Duration;
+
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::tls::{Provider, TlsContext, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use payment_intents::{ChargeId, Outcome};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use uuid::Uuid;
+
+use crate::answer::HttpAnswer;
+use crate::secret::Token;
+use crate::{Answer, ChargeRequest, Gateway, Secret, Unknown};
+
+/// An answer is a few hundred bytes; the rest of a larger one is not read.
+const BODY_LIMIT: usize = 64 * 1024;
+
+/// How long to wait for the gateway, and how often to ask. A repeated charge is safe, because its `Idempotency-Key` stays the
+/// same.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// The most time until a connection stands.
+    pub connect_timeout: Duration,
+    /// The most time for one request, from its start to the end of its answer.
+    pub attempt_timeout: Duration,
+    /// The most requests for one charge or look-up: at least 1.
+    pub attempts: u32,
+    /// The most time before the second request. It doubles with each further one; the real pause is a random part of it.
+    pub pause: Duration,
+}
+
+impl Default for Patience {
+    /// Three requests of at most five seconds each.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(2),
+            attempt_timeout: Duration::from_secs(5),
+            attempts: 3,
+            pause: Duration::from_millis(400),
+        }
+    }
+}
+
+/// A gateway behind HTTP, as the README has the contract.
+#[derive(Debug)]
+pub struct HttpGateway {
+    /// Of the charges.
+    url: String,
+    connector: SharedHttpConnector,
+    secret: Secret,
+    patience: Patience,
+}
+
+/// The gateway's URL is not one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it must be an http or https URL without a query, such as https://gateway.example.com/v1")]
+pub struct InvalidUrl;
+
+impl HttpGateway {
+    /// The gateway at `url`, to which `/charges` is added. For `https`, `tls` says which certificates are trusted.
+    pub fn new(url: &str, tls: TlsContext, secret: Secret, patience: Patience) -> Result<Self, InvalidUrl> {
+        let settings = HttpConnectorSettings::builder().connect_timeout(patience.connect_timeout).build();
+        let connector = Connector::builder().connector_settings(settings);
+        let connector = if url.starts_with("https://") {
+            connector.tls_provider(Provider::Rustls(CryptoMode::Ring)).tls_context(tls).build()
+        } else {
+            connector.build_http()
+        };
+        Self::over(SharedHttpConnector::new(connector), url, secret, patience)
+    }
+
+    /// The same over a connector of the caller's, such as one that a test disturbs.
+    pub fn over(
+        connector: SharedHttpConnector,
+        url: &str,
+        secret: Secret,
+        patience: Patience,
+    ) -> Result<Self, InvalidUrl> {
+        let is_web = url.starts_with("https://") || url.starts_with("http://");
+        if !is_web || url.contains(['?', '#']) || HttpRequest::get(url).is_err() {
+            return Err(InvalidUrl);
+        }
+        Ok(Self { url: format!("{}/charges", url.trim_end_matches('/')), connector, secret, patience })
+    }
+
+    /// Asks until the answer is definite, or asking again is of no use, or tries or time are used up.
+    async fn ask<T>(
+        &self,
+        call: Call<'_>,
+        read: impl Fn(&HttpAnswer) -> Result<T, Unknown>,
+        until: Instant,
+    ) -> Result<T, Unknown> {
+        let mut token = self.token(self.secret.token(), until).await?;
+        let mut is_token_fresh = false;
+        let mut attempt = 1;
+        loop {
+            let answer = self.attempt(&call, &token, until).await.and_then(|answer| read(&answer));
+            let unknown = match answer {
+                Ok(decided) => return Ok(decided),
+                Err(unknown) => unknown,
+            };
+            if matches!(unknown, Unknown::Refused { .. }) && !is_token_fresh {
+                // It may have been rotated. If there is no other one, ours is refused for good.
+                let Some(other) = self.token(self.secret.token_after(&token), until).await? else {
+                    return Err(unknown);
+                };
+                (token, is_token_fresh) = (other, true);
+                continue;
+            }
+            let next = Instant::now() + self.pause_after(attempt);
+            if !is_worth_repeating(&unknown) || attempt >= self.patience.attempts || next >= until {
+                return Err(unknown);
+            }
+            sleep_until(next).await;
+            attempt += 1;
+        }
+    }
+
+    async fn token<T>(
+        &self,
+        reading: impl Future<Output = Result<T, Box<dyn std::error::Error + Send + Sync>>>,
+        until: Instant,
+    ) -> Result<T, Unknown> {
+        timeout_at(until, reading).await.map_err(|_| Unknown::Timeout)?.map_err(Unknown::Secret)
+    }
+
+    async fn attempt(&self, call: &Call<'_>, token: &Token, until: Instant) -> Result<HttpAnswer, Unknown> {
+        let until = until.min(Instant::now() + self.patience.attempt_timeout);
+        timeout_at(until, self.send(call, token)).await.map_err(|_| Unknown::Timeout)?
+    }
+
+    async fn send(&self, call: &Call<'_>, token: &Token) -> Result<HttpAnswer, Unknown> {
+        let request = call.to_request(&self.url, token).map_err(Unknown::Unreachable)?;
+        let mut response = self.connector.call(request).await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let mut stream = ByteStream::new(response.take_body());
+        let mut body = Vec::new();
+        while let Some(bytes) = stream.try_next().await.map_err(|error| Unknown::Unreachable(error.into()))? {
+            body.extend_from_slice(&bytes);
+            if body.len() > BODY_LIMIT {
+                return Err(Unknown::Unexpected { status, problem: "the body is too large" });
+            }
+        }
+        Ok(HttpAnswer { status, body })
+    }
+
+    fn pause_after(&self, attempt: u32) -> Duration {
+        let longest = self.patience.pause.saturating_mul(1 << (attempt - 1).min(10));
+        let random = Uuid::new_v4().as_bytes()[0];
+        longest * u32::from(random) / u32::from(u8::MAX)
+    }
+}
+
+impl Gateway for HttpGateway {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
+        Box::pin(self.ask(Call::Charge(request), HttpAnswer::to_charge, until))
+    }
+
+    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>> {
+        Box::pin(self.ask(Call::LookUp(request), |answer| answer.to_look_up(request), until))
+    }
+}
+
+/// What is asked of the gateway.
+enum Call<'a> {
+    Charge(&'a ChargeRequest),
+    LookUp(&'a ChargeRequest),
+}
+
+impl Call<'_> {
+    fn to_request(&self, url: &str, token: &Token) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
+        let mut request = match self {
+            Self::Charge(ChargeRequest { charge_key, payment_intent_id, order_id, amount, currency }) => {
+                let body = json!({
+                    "amount": amount.minor_units(),
+                    "currency": currency.as_str(),
+                    "paymentIntentId": payment_intent_id.to_string(),
+                    "orderId": order_id.as_str(),
+                });
+                let mut request = HttpRequest::new(SdkBody::from(body.to_string()));
+                request.set_method("POST")?;
+                request.set_uri(url)?;
+                request.headers_mut().try_insert("content-type", "application/json")?;
+                request.headers_mut().try_insert("idempotency-key", charge_key.as_str().to_owned())?;
+                request
+            }
+            Self::LookUp(ChargeRequest { charge_key, .. }) => {
+                let charge_key = utf8_percent_encode(charge_key.as_str(), NON_ALPHANUMERIC);
+                HttpRequest::get(format!("{url}?idempotencyKey={charge_key}"))?
+            }
+        };
+        request.headers_mut().try_insert("accept", "application/json")?;
+        request.headers_mut().try_insert("authorization", token.to_authorization())?;
+        Ok(request)
+    }
+}
+
+/// Whether the gateway may answer better in a moment.
+fn is_worth_repeating(unknown: &Unknown) -> bool {
+    match unknown {
+        Unknown::Timeout
+        | Unknown::Unreachable(_)
+        | Unknown::Failed { .. }
+        | Unknown::Throttled
+        | Unknown::InProgress => true,
+        Unknown::KeyReused | Unknown::Refused { .. } | Unknown::Secret(_) | Unknown::Unexpected { .. } => false,
+    }
+}
+
+fn unreachable(error: ConnectorError) -> Unknown {
+    if error.is_timeout() { Unknown::Timeout } else { Unknown::Unreachable(error.into()) }
+}

@@ -1,0 +1,78 @@
+//! Why the outcome of a charge is unknown.
+
+use std::error::Error;
+
+/// The gateway gave no definite answer: money may have moved, or may still. This is never a decline.
+#[derive(Debug, thiserror::Error)]
+pub enum Unknown {
+    /// There was no answer in time.
+    #[error("the payment gateway did not answer in time")]
+    Timeout,
+    /// There was no connection, or it broke before the answer.
+    #[error("the payment gateway cannot be reached")]
+    Unreachable(#[source] Box<dyn Error + Send + Sync>),
+    /// The gateway failed.
+    #[error("the payment gateway failed with status {status}")]
+    Failed {
+        /// The HTTP status: 500 to 599.
+        status: u16,
+    },
+    /// The gateway accepts no more requests for now.
+    #[error("the payment gateway accepts no more requests for now")]
+    Throttled,
+    /// The gateway is still processing an earlier request with this charge key.
+    #[error("the payment gateway is processing an earlier request with the same charge key")]
+    InProgress,
+    /// The gateway knows this charge key with other values.
+    #[error("the payment gateway knows the charge key with other values")]
+    KeyReused,
+    /// The gateway does not accept our secret.
+    #[error("the payment gateway refuses our secret with status {status}: check the secret")]
+    Refused {
+        /// The HTTP status: 401 or 403.
+        status: u16,
+    },
+    /// The secret cannot be read.
+    #[error("the secret of the payment gateway cannot be read")]
+    Secret(#[source] Box<dyn Error + Send + Sync>),
+    /// The answer is none that we know.
+    #[error("the payment gateway's answer with status {status} is not understood: {problem}")]
+    Unexpected {
+        /// The HTTP status.
+        status: u16,
+        /// What is wrong with it. It repeats nothing of the answer.
+        problem: &'static str,
+    },
+}
+
+impl Unknown {
+    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Timeout => "gateway_timeout",
+            Self::Unreachable(_) => "gateway_unreachable",
+            Self::Failed { .. } => "gateway_failed",
+            Self::Throttled => "gateway_throttled",
+            Self::InProgress => "gateway_in_progress",
+            Self::KeyReused => "gateway_key_reused",
+            Self::Refused { .. } => "gateway_refused_secret",
+            Self::Secret(_) => "gateway_secret_unreadable",
+            Self::Unexpected { .. } => "gateway_unexpected_answer",
+        }
+    }
+
+    /// Whether the same request may succeed later with nothing changed by hand.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Timeout
+            | Self::Unreachable(_)
+            | Self::Failed { .. }
+            | Self::Throttled
+            | Self::InProgress
+            | Self::Secret(_) => true,
+            Self::KeyReused | Self::Refused { .. } | Self::Unexpected { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Why a value or a command is refused.
+
+use crate::{Amount, StateName};
+
+/// Why a single value is not valid. The texts never repeat the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// No payment intent's id.
+    #[error("must be a UUID in lower case, such as 3f2b8c1e-5a47-4d0e-9c6b-7e1f0a9d2c35")]
+    PaymentIntentId,
+    /// No amount.
+    #[error("must be a whole number of minor units, such as cents, from 1 to {}", Amount::MAX)]
+    Amount,
+    /// No currency.
+    #[error("must be three upper-case letters (ISO 4217), such as USD")]
+    Currency,
+    /// No key of a charge.
+    #[error("must be 1 to 255 visible ASCII characters")]
+    ChargeKey,
+    /// No id of a charge.
+    #[error("must be 1 to 255 characters without white space or control characters")]
+    ChargeId,
+    /// No state.
+    #[error("must be one of CREATED, CHARGE_REQUESTED, CHARGED, CHARGE_FAILED")]
+    State,
+}
+
+/// The command is not allowed in the intent's state. The state may change, so a later try may succeed; a final state never does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not allowed in state {state}")]
+pub struct WrongState {
+    /// The state the intent is in.
+    pub state: StateName,
+}

@@ -1,0 +1,278 @@
+//! Commands with an idempotency key: one read, one decision, one transaction.
+
+use std::time::SystemTime;
+
+use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
+use dynamodb_locks::retry_on_conflict;
+use idempotency::{Claim, Fingerprint, Refusal};
+use order_events::{OrderId, Timestamp};
+use payment_intents::{Change, PaymentIntentId};
+
+use crate::attribute::{Item, PK, text};
+use crate::store::{Before, CONFLICTS};
+use crate::unit_of_work::{Uncommitted, UnitOfWork};
+use crate::{Error, Found, Guard, PaymentStore, Write, found, guard};
+
+/// By what the repetition of a request is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKey {
+    /// The key in its scope: caller, route and the client's own key, hashed.
+    pub key: String,
+    /// Of the parsed command: the same key with another command is refused.
+    pub fingerprint: Fingerprint,
+}
+
+/// What a command sees when it decides.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a, T> {
+    /// What was read.
+    pub found: &'a T,
+    /// The request was begun before and not ended: what it was to do may have been done in part.
+    pub is_begun: bool,
+    /// The time of the decision.
+    pub now: Timestamp,
+}
+
+/// What a command decides.
+#[derive(Debug)]
+pub enum Decision<N> {
+    /// Change the intent, and record the answer, in one transaction.
+    Change(Box<Change>),
+    /// Change nothing, and record this answer: repetitions get the same one.
+    Record(String),
+    /// Change nothing and record nothing: a repetition is decided anew.
+    Reply(N),
+}
+
+/// How a command was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Answered<N> {
+    /// The command was decided now; this answer is recorded.
+    Now(String),
+    /// The command was decided before, when the same request came; this answer was recorded then.
+    Before(String),
+    /// The command was decided now, and nothing is recorded.
+    Unrecorded(N),
+    /// The same request is being worked on.
+    InProgress {
+        /// When the work may be taken over, as far as is known.
+        until: Option<SystemTime>,
+    },
+    /// The key was used before for another command.
+    KeyReused,
+}
+
+/// What a record says: the answer, or that there is none yet.
+enum Recorded<N> {
+    Answer(Answered<N>),
+    None { is_begun: bool },
+}
+
+/// An intent to decide about, or an answer without a decision.
+pub(crate) enum Read<N> {
+    Answer(Answered<N>),
+    Intent { found: Box<Found>, is_begun: bool },
+}
+
+impl PaymentStore {
+    /// Creates an intent of an order: `decide` gets the order's guard, `answer` the intent as it is stored. One read and one
+    /// transaction, unless others get in the way; then everything is read and decided afresh, a few times.
+    pub async fn create<N>(
+        &self,
+        order_id: &OrderId,
+        request: &RequestKey,
+        decide: impl Fn(Seen<'_, Guard>) -> Decision<N>,
+        answer: impl Fn(&Found) -> String,
+    ) -> Result<Answered<N>, Error> {
+        retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
+            let (recorded, item) = self.read_with_record(guard::key(order_id), request).await?;
+            let is_begun = match recorded {
+                Recorded::Answer(answer) => return Ok(answer),
+                Recorded::None { is_begun } => is_begun,
+            };
+            let guard = item.as_ref().map(Guard::from_item).transpose()?.unwrap_or_default();
+            let seen = Seen { found: &guard, is_begun, now: self.now() };
+            self.carry_out(decide(seen), Before::Order(&guard), request, None, &answer).await
+        })
+        .await
+    }
+
+    /// Changes an intent: `admit` lets the caller at the intent, or not, before its key is looked up; `decide` decides; `answer` gets
+    /// the intent as it is stored. One read and one transaction, unless others get in the way; then everything is read and
+    /// decided afresh, a few times.
+    pub async fn change<N>(
+        &self,
+        id: PaymentIntentId,
+        request: &RequestKey,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
+        answer: impl Fn(&Found) -> String,
+    ) -> Result<Answered<N>, Error> {
+        self.change_under(id, request, None, admit, decide, answer).await
+    }
+
+    /// The same, with a further write in the transaction, which checks or releases a lock.
+    pub(crate) async fn change_under<N>(
+        &self,
+        id: PaymentIntentId,
+        request: &RequestKey,
+        lock: Option<&TransactWriteItem>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
+        answer: impl Fn(&Found) -> String,
+    ) -> Result<Answered<N>, Error> {
+        retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
+            let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
+                Read::Answer(answered) => return Ok(answered),
+                Read::Intent { found, is_begun } => (found, is_begun),
+            };
+            let decision = decide(Seen { found: &found, is_begun, now: self.now() });
+            self.carry_out(decision, Before::Intent(&found), request, lock, &answer).await
+        })
+        .await
+    }
+
+    async fn carry_out<N>(
+        &self,
+        decision: Decision<N>,
+        before: Before<'_>,
+        request: &RequestKey,
+        lock: Option<&TransactWriteItem>,
+        answer: impl Fn(&Found) -> String,
+    ) -> Result<Answered<N>, Error> {
+        let RequestKey { key, fingerprint } = request;
+        let change = match decision {
+            Decision::Reply(reply) => return Ok(Answered::Unrecorded(reply)),
+            Decision::Record(answer) => {
+                let found = self.idempotency.record(key, fingerprint, Some(answer.clone())).await?;
+                return Ok(match read(found)? {
+                    Recorded::Answer(answer) => answer,
+                    Recorded::None { .. } => Answered::Now(answer),
+                });
+            }
+            Decision::Change(change) => change,
+        };
+        let mut work = UnitOfWork::new();
+        let after = self.add(&mut work, &change, before)?;
+        let answer = answer(&after);
+        let record = self.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
+        match self.commit_with_record(work, record, lock, fingerprint).await? {
+            None => Ok(Answered::Now(answer)),
+            Some(answered) => Ok(answered),
+        }
+    }
+
+    /// Commits the record together with the other writes; `None` if all took effect. A request that was recorded meanwhile is
+    /// answered by its record, and whatever else was refused is [`Error::Contended`]: read and decide afresh.
+    pub(crate) async fn commit_with_record<N>(
+        &self,
+        work: UnitOfWork<Write>,
+        record: TransactWriteItem,
+        lock: Option<&TransactWriteItem>,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<Answered<N>>, Error> {
+        // The record comes first: a request that has been carried out is answered by it, whatever has changed since.
+        let mut all = UnitOfWork::new();
+        all.add(record, Write::Record);
+        for (write, kind) in work.into_writes() {
+            all.add(write, kind);
+        }
+        if let Some(lock) = lock {
+            all.add(lock.clone(), Write::Lock);
+        }
+        match self.commit(all).await {
+            Ok(()) => Ok(None),
+            Err(Uncommitted::Refused(Write::Record, reason)) => match self.idempotency.refusal(&reason, fingerprint)? {
+                Refusal::Completed { data } => Ok(Some(Answered::Before(data.ok_or(NO_ANSWER)?))),
+                Refusal::InProgress { until } => Ok(Some(Answered::InProgress { until })),
+                Refusal::PayloadMismatch => Ok(Some(Answered::KeyReused)),
+                Refusal::NotRefused | Refusal::ReadAgain => Err(Error::Contended),
+            },
+            Err(Uncommitted::Refused(Write::Lock, _)) => Err(dynamodb_locks::Error::Lost.into()),
+            Err(Uncommitted::Refused(Write::Intent | Write::Event | Write::Guard, _) | Uncommitted::Conflict) => {
+                Err(Error::Contended)
+            }
+            Err(Uncommitted::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Completes a claim together with the other writes and the release of the lock. It is tried again, as it is, if other
+    /// transactions get in the way.
+    pub(crate) async fn complete(
+        &self,
+        claim: &Claim,
+        answer: &str,
+        release: &TransactWriteItem,
+        mut work: UnitOfWork<Write>,
+    ) -> Result<(), Error> {
+        work.add(self.idempotency.complete_with(claim, Some(answer.to_owned()))?, Write::Record);
+        work.add(release.clone(), Write::Lock);
+        retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
+            match self.commit(work.clone()).await {
+                Ok(()) => Ok(()),
+                Err(Uncommitted::Conflict) => Err(Error::Contended),
+                // Whoever has the lock now settles the charge; a repetition of the request will find it so.
+                Err(Uncommitted::Refused(..)) => Err(dynamodb_locks::Error::Lost.into()),
+                Err(Uncommitted::Failed(error)) => Err(error),
+            }
+        })
+        .await
+    }
+
+    /// Reads an intent and the request's record, in one request; the caller is let at the intent before the record is looked at.
+    pub(crate) async fn read_intent<N>(
+        &self,
+        id: PaymentIntentId,
+        request: &RequestKey,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+    ) -> Result<Read<N>, Error> {
+        let (recorded, item) = self.read_with_record(found::key(id), request).await?;
+        Ok(match (admit(item.as_ref().map(Found::from_item).transpose()?), recorded) {
+            (Err(reply), _) => Read::Answer(Answered::Unrecorded(reply)),
+            (Ok(_), Recorded::Answer(answered)) => Read::Answer(answered),
+            (Ok(found), Recorded::None { is_begun }) => Read::Intent { found: Box::new(found), is_begun },
+        })
+    }
+
+    /// Reads an item of the payments table and the request's record, consistently, in one request.
+    async fn read_with_record<N>(
+        &self,
+        key: String,
+        request: &RequestKey,
+    ) -> Result<(Recorded<N>, Option<Item>), Error> {
+        let record = self.idempotency.record_key(&request.key);
+        let keys = |key| KeysAndAttributes::builder().keys(key).consistent_read(true).build();
+        let mut wanted = std::collections::HashMap::from([
+            (self.tables.payments.clone(), keys(Item::from([(PK.to_owned(), text(key))]))?),
+            (record.table.clone(), keys(record.key)?),
+        ]);
+        let mut items = std::collections::HashMap::new();
+        for tries in 1..=CONFLICTS.attempts {
+            let answer = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
+            items.extend(answer.responses.unwrap_or_default().into_iter().filter(|(_, items)| !items.is_empty()));
+            wanted = answer.unprocessed_keys.unwrap_or_default();
+            if wanted.is_empty() {
+                let mut one = |table: &String| items.remove(table).and_then(|mut items: Vec<Item>| items.pop());
+                let (item, record) = (one(&self.tables.payments), one(&record.table));
+                return Ok((read(self.idempotency.read(record.as_ref(), &request.fingerprint)?)?, item));
+            }
+            tokio::time::sleep(CONFLICTS.pause_after(tries)).await;
+        }
+        Err(Error::Throttled("DynamoDB left keys of a BatchGetItem unread, several times over".into()))
+    }
+}
+
+fn read<N>(found: idempotency::Found) -> Result<Recorded<N>, Error> {
+    use idempotency::Found::{Abandoned, Absent, Completed, InProgress, PayloadMismatch};
+    Ok(match found {
+        Absent => Recorded::None { is_begun: false },
+        Abandoned => Recorded::None { is_begun: true },
+        Completed { data } => Recorded::Answer(Answered::Before(data.ok_or(NO_ANSWER)?)),
+        InProgress { until } => Recorded::Answer(Answered::InProgress { until }),
+        PayloadMismatch => Recorded::Answer(Answered::KeyReused),
+    })
+}
+
+/// A record of ours always has its answer.
+const NO_ANSWER: Error = Error::Corrupt { attribute: "data" };

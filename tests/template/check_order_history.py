@@ -1,0 +1,124 @@
+"""What template.yaml promises beside what both templates do."""
+
+import re
+import unittest
+
+from promises import ALARM_TOPIC, Promises, delivered, properties
+from template import ORDER_HISTORY, ROOT
+
+EVENT_TYPES = re.findall(
+    r"^    (\w+) by \w+ carries", (ROOT / "crates/order-history/order-events/src/event.rs").read_text(), re.MULTILINE
+)
+HANDLERS = [f"Handler{event_type}" for event_type in EVENT_TYPES]
+ALL = [*HANDLERS, "QueryApi"]
+
+
+class OrderHistory(Promises, unittest.TestCase):
+    template = ORDER_HISTORY
+    prefix = "ftgo-order-history"
+    api, api_name, needs_token = "QueryApi", "query-api", "/orders"
+    sections = (
+        "dead-letters",
+        "behind",
+        "failing",
+        "late",
+        "server-errors",
+        "slow-answers",
+        "unreadable-attributes",
+        "throttled",
+    )
+    new_versions = (
+        ("HandlerMemory=512", HANDLERS),
+        ("LogLevel=DEBUG", ALL),
+        ("Tracing=Active", ALL),
+        ("Architecture=x86_64", ALL),
+        ("ReadBudget=7", ["QueryApi"]),
+        ("MaxWaitSeconds=3", ["QueryApi"]),
+        ("ConsumerIdClaim=id", ["QueryApi"]),
+        ("QueryReservedConcurrency=50", ["QueryApi"]),
+    )
+    contradictions = (
+        ({"JwtIssuer": "", "JwtAudience": ""}, True),
+        ({"JwtIssuer": ""}, True),
+        ({"JwtAudience": ""}, True),
+        ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": ""}, False),
+        ({"UserPool": "true"}, True),
+        ({"UserPool": "true", "JwtAudience": ""}, True),
+    )
+    config_envs = (("development", "default"), ("staging", "staging"), ("production", "production"))
+    tables = ("ORDER_HISTORY_TABLE", "IDEMPOTENCY_TABLE")
+
+    def test_every_event_type_of_the_code_has_a_function_and_a_queue(self):
+        self.assertGreaterEqual(len(EVENT_TYPES), 19)
+        handlers = [f["Handler"] for f in self.development.of_type("AWS::Lambda::Function").values()]
+        self.assertEqual([*EVENT_TYPES, "bootstrap"], handlers)
+        queues = [q["QueueName"] for q in self.development.of_type("AWS::SQS::Queue").values()]
+        self.assertEqual([f"ftgo-order-history-{t}{dlq}" for t in EVENT_TYPES for dlq in ["", "-dlq"]], queues)
+
+    def test_every_name_of_an_event_type_reaches_its_queue_and_no_other(self):
+        forms = ["{}", "{}Event", "net.chrisrichardson.ftgo.api.events.{}", "net.chrisrichardson.ftgo.api.events.{}Event"]
+        for event_type in EVENT_TYPES:
+            for form in [*forms, "com.example.Events${}", "com.example.Events${}Event"]:
+                self.assertEqual([f"Queue{event_type}"], delivered(self.development, form.format(event_type)))
+            for other in [f"Bulk{event_type}", f"{event_type}Late", f"com.example.{event_type}.v2", event_type.lower()]:
+                self.assertEqual([], delivered(self.development, other))
+
+    def test_a_message_is_not_handed_out_again_while_it_is_worked_on(self):
+        for window in self.template.source["Parameters"]["BatchingWindow"]["AllowedValues"]:
+            stack = self.template.with_parameters(BatchingWindow=window, AlarmTopicArn=ALARM_TOPIC)
+            queues = stack.of_type("AWS::SQS::Queue")
+            functions = stack.of_type("AWS::Lambda::Function")
+            for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
+                with self.subTest(f"{name} with a window of {window}"):
+                    # SAM's name of it, for else a stack that is deployed already could not be updated.
+                    event_type = name.removeprefix("Handler").removesuffix("Queue")
+                    self.assertEqual(f"Handler{event_type}Queue", name)
+                    self.assertEqual(f"<Queue{event_type}.Arn>", mapping["EventSourceArn"])
+                    self.assertEqual(f"<Handler{event_type}Aliaslive>", mapping["FunctionName"])
+                    self.assertEqual(window, mapping["MaximumBatchingWindowInSeconds"])
+                    self.assertEqual(["ReportBatchItemFailures"], mapping["FunctionResponseTypes"])
+                    visibility_timeout = queues[f"Queue{event_type}"]["VisibilityTimeout"]
+                    self.assertGreaterEqual(visibility_timeout, 6 * functions[f"Handler{event_type}"]["Timeout"] + int(window))
+                    behind = stack.of_type("AWS::CloudWatch::Alarm")[f"Behind{event_type}"]["Threshold"]
+                    self.assertGreater(behind, 3 * visibility_timeout)
+
+    def test_what_the_functions_are_told_is_what_the_parameters_say(self):
+        for stack, memory, concurrency, wait, reserved in [
+            (self.development, 256, 10, "10", None),
+            (self.everything, 512, 50, "3", 50),
+        ]:
+            functions = stack.of_type("AWS::Lambda::Function")
+            for name, function in functions.items():
+                with self.subTest(name):
+                    variables = function["Environment"]["Variables"]
+                    self.assertEqual("<OrderHistory>", variables["ORDER_HISTORY_TABLE"])
+                    if name != "QueryApi":
+                        self.assertEqual("<Idempotency>", variables["IDEMPOTENCY_TABLE"])
+                        self.assertEqual(memory, int(function["MemorySize"]))
+            for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
+                with self.subTest(name):
+                    self.assertEqual(concurrency, int(mapping["ScalingConfig"]["MaximumConcurrency"]))
+            self.assertEqual(wait, functions["QueryApi"]["Environment"]["Variables"]["MAX_WAIT_SECONDS"])
+            self.assertEqual(reserved, reserved and int(functions["QueryApi"]["ReservedConcurrentExecutions"]))
+            self.assertEqual(reserved is not None, "ReservedConcurrentExecutions" in functions["QueryApi"])
+
+    def test_a_first_try_needs_no_issuer(self):
+        stack = self.template.with_parameters(UserPool="true", JwtIssuer="", JwtAudience="")
+        for made, issuer, audience in [
+            (stack, "https://cognito-idp.eu-west-1.amazonaws.com/<Users>", ["<UsersClient>"]),
+            (self.development, "https://issuer.example", ["ftgo"]),
+        ]:
+            jwt = made.of_type("AWS::ApiGatewayV2::Authorizer")["JwtAuthorizer"]["JwtConfiguration"]
+            self.assertEqual({"Issuer": issuer, "Audience": audience}, jwt)
+        self.assertEqual({}, self.development.of_type("AWS::Cognito::UserPool"))
+        users = stack.of_type("AWS::Cognito::UserPool")["Users"]
+        self.assertTrue(users["AdminCreateUserConfig"]["AllowAdminCreateUserOnly"])
+        # `make deploy` gives these two to the other stack.
+        self.assertEqual("<UsersClient>", stack.outputs["UserPoolClientId"])
+        self.assertEqual("https://cognito-idp.eu-west-1.amazonaws.com/<Users>", stack.outputs["UserPoolIssuer"])
+        for name in ["UserPoolClientId", "UserPoolIssuer"]:
+            self.assertNotIn(name, self.development.outputs)
+
+
+if __name__ == "__main__":
+    unittest.main()
