@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # What `make run` runs.
-SYSTEM := -p local -p event-handlers -p query-api
+SYSTEM := -p local -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay
 
 .PHONY: help
 help: ## List the targets
@@ -46,7 +46,7 @@ contract: ## schemathesis, all checks, against the running system
 	tests/contract/run
 
 .PHONY: template
-template: ## sam validate, cfn-lint and our own checks of template.yaml
+template: ## sam validate, cfn-lint and our own checks of template.yaml and payments.yaml
 	tests/template/run
 
 .PHONY: ops
@@ -55,7 +55,7 @@ ops: ## The tests of the commands below, on the local system and on an emulator 
 	tests/ops/run
 
 .PHONY: generated
-generated: ## Make anew what is made from code and template: expressions' snapshots, openapi.json, template.json
+generated: ## Make anew what is made from code and templates: expressions' snapshots, openapi.json, template.json, payments.json
 	tests/template/run --render
 	INSTA_UPDATE=always cargo test --workspace --test store expressions
 	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
@@ -70,46 +70,48 @@ run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on
 export ARCH ?= arm64
 # What is operated on: development, staging or production; where it says so, also local, a running `make run`.
 export STAGE ?= development
-export PARAMETERS FN EVENT MESSAGE RATE SKIP_ISSUER_CHECK YES TABLES
+# Which of the two stacks: order-history, payments or all.
+export STACK ?= all
+export PARAMETERS FN EVENT INTENT MESSAGE RATE SKIP_ISSUER_CHECK YES TABLES
 
 .PHONY: build
-build: ## The Lambda binaries, for arm64 or ARCH=x86_64: target/lambda/{event-handler,query-api}
+build: ## The Lambda binaries, for arm64 or ARCH=x86_64, in target/lambda
 	@ops/build $(ARCH)
 
 .PHONY: deploy
-deploy: ## Build and deploy to AWS, with STAGE=… and PARAMETERS="JwtIssuer=… JwtAudience=…"
+deploy: ## Build and deploy to AWS, with STAGE=…, STACK=… and PARAMETERS="JwtIssuer=… JwtAudience=… GatewayUrl=… GatewaySecretArn=…"
 	@"$$(ops/venv sam)/python" ops/deploy.py deploy
 
 .PHONY: plan
-plan: ## Show what a deployment would change, without doing it (STAGE, PARAMETERS)
+plan: ## Show what a deployment would change, without doing it (STAGE, STACK, PARAMETERS)
 	@"$$(ops/venv sam)/python" ops/deploy.py plan
 
 .PHONY: delete
-delete: ## Delete a stage from AWS; asks first
+delete: ## Delete a stage from AWS, both stacks or STACK=…; asks first
 	@"$$(ops/venv sam)/python" ops/delete.py
 
 .PHONY: invoke
-invoke: ## Run a function once, FN=OrderCreated EVENT=events/OrderCreated.json
+invoke: ## Run a function once, FN=OrderCreated EVENT=events/OrderCreated.json or FN=payment-api EVENT=events/payments/create.json
 	@"$$(ops/venv sam)/python" ops/invoke.py
 
 .PHONY: status
-status: ## Show the last deployment, queues, dead letters, alarms (STAGE may be local)
+status: ## Show the last deployment, queues, dead letters, alarms of both stacks or STACK=… (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/status.py
 
 .PHONY: logs
-logs: ## Follow a function's log, FN=OrderCreated or FN=query-api (STAGE may be local)
+logs: ## Follow a function's log, FN=OrderCreated, query-api, payment-api, charge, … (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py logs
 
 .PHONY: dlq
-dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated or FN=all (STAGE may be local)
+dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated, charge, relay or all (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py dlq
 
 .PHONY: drop
-drop: ## Delete one dead letter, FN=OrderCreated MESSAGE=<its id>, and print it (STAGE may be local)
+drop: ## Delete one dead letter, FN=OrderCreated, charge or relay, MESSAGE=<its id>, and print it (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py drop
 
 .PHONY: redrive
-redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated or FN=all, RATE=<a second> (STAGE may be local)
+redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated, charge or all, RATE=<a second> (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py redrive
 
 .PHONY: e2e

@@ -26,7 +26,7 @@ ISSUER_SECONDS = 10
 
 def stack_problem(stage, status):
     """Whether a stack in this status cannot be deployed to."""
-    delete = f"make delete STAGE={stage.name}"
+    delete = stage.make("delete")
     if status in READY:
         return None
     if status == "ROLLBACK_COMPLETE":
@@ -46,7 +46,7 @@ def stack_problem(stage, status):
             f"aws cloudformation {command} --stack-name {stage.stack_name}"
         )
     if status.endswith("_IN_PROGRESS"):
-        return f"an operation is in progress. Wait until it has finished: make status STAGE={stage.name}"
+        return f"an operation is in progress. Wait until it has finished: {stage.make('status')}"
     return f"this status is not expected. See {stage.stack_name} in the CloudFormation console."
 
 
@@ -108,7 +108,7 @@ def tables_problem(stage, names):
             problems.append(f"the table {name} exists already, and {maker(table)}: give this one another Prefix")
         elif table["empty"]:
             problems.append(
-                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE={stage.name}"
+                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: {stage.make('delete')}"
             )
         else:
             problems.append(

@@ -1,6 +1,6 @@
-"""`make delete`: deletes the stack of $STAGE, and offers to delete empty tables that it left.
+"""`make delete`: deletes the stacks of $STAGE, Payments first, or the one that $STACK names, and offers to delete empty tables that they left.
 
-Asks for the stack's name; YES=<the stack's name> is an answer ahead, and TABLES=empty one to the second question.
+Asks for each stack's name; YES=<the names of the stacks> is an answer ahead, and TABLES=empty one to the second question.
 """
 
 import os
@@ -10,7 +10,7 @@ import boto3
 import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
-from stage import EVENT_TYPES, parameters, stack_called, stage, table_names
+from stage import chosen_stages, confirmed, parameters, stack_called
 from terminal import count, say, stop, typed
 
 # The stack of sam's own bucket, which it puts packages into.
@@ -18,15 +18,22 @@ SAM_STACK = "aws-sam-cli-managed-default"
 
 
 def main():
-    chosen = stage(os.environ.get("STAGE", "development"), or_local=False)
+    # Payments publishes to the topic of the order history's stack, so it goes first.
+    stages = chosen_stages(or_local=False)[::-1]
     try:
-        stack = chosen.stack()
-        names = table_names(chosen.prefix(stack))
-        if stack:
-            delete(chosen, stack, names)
-        else:
-            say(f"there is no stack {chosen.stack_name} in {chosen.region}")
-        delete_empty_tables(chosen, names)
+        stacks = [(stage, stage.stack()) for stage in stages]
+        unnamed = [stage.stack_name for stage, stack in stacks if stack and not confirmed(stage.stack_name)]
+        if os.environ.get("YES") and unnamed:
+            stop(
+                f"nothing is deleted: YES does not name {' and '.join(unnamed)}; choose one with STACK=…, or name all that are chosen"
+            )
+        for stage, stack in stacks:
+            names = stage.service.table_names(stage.prefix(stack))
+            if stack:
+                delete(stage, stack, names)
+            else:
+                say(f"there is no stack {stage.stack_name} in {stage.region}")
+            delete_empty_tables(stage, names)
     except (BotoCoreError, ClientError) as error:
         stop(f"delete: {error}")
     except KeyboardInterrupt:
@@ -54,8 +61,7 @@ def delete(stage, stack, names):
         say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")
     for pool in stage.resources("AWS::Cognito::UserPool"):
         say(f"  the user pool {pool} is {'kept' if is_production else 'deleted'}, with its users")
-    answer = os.environ.get("YES") or typed("Type the name of the stack to delete it:")
-    if answer != stage.stack_name:
+    if not confirmed(stage.stack_name) and typed("Type the name of the stack to delete it:") != stage.stack_name:
         stop(f"nothing is deleted: the answer is not {stage.stack_name}")
     cloudformation = boto3.client("cloudformation")
     cloudformation.delete_stack(StackName=stage.stack_name)
@@ -70,10 +76,13 @@ def delete(stage, stack, names):
 
 def in_queues(stage, stack):
     """How many messages get lost, as a text."""
-    functions = [f"{stage.prefix(stack)}-{event_type}" for event_type in EVENT_TYPES]
+    prefix = stage.prefix(stack)
     sqs = stage.sqs()
     try:
-        waiting, dead = (sum(map(sum, queues.sizes(sqs, [f + suffix for f in functions]).values())) for suffix in ["", "-dlq"])
+        waiting, dead = (
+            sum(map(sum, queues.sizes(sqs, [f"{prefix}-{name}" for name in names if name]).values()))
+            for names in zip(*stage.service.queues.values(), strict=True)
+        )
     except sqs.exceptions.QueueDoesNotExist:
         # A deployment that failed has not made them all.
         return "what is in them"
@@ -108,10 +117,10 @@ def delete_empty_tables(stage, names):
         return
     if os.environ.get("YES"):
         if os.environ.get("TABLES") != "empty":
-            say(f"to delete the empty tables too: make delete STAGE={stage.name} YES={stage.stack_name} TABLES=empty")
+            say(f"to delete the empty tables too: {stage.make('delete')} YES={stage.stack_name} TABLES=empty")
             return
-        if os.environ["YES"] != stage.stack_name:
-            stop(f"nothing is deleted: YES is not {stage.stack_name}")
+        if not confirmed(stage.stack_name):
+            stop(f"nothing is deleted: YES does not name {stage.stack_name}")
     elif typed("Type `empty` to delete the empty tables, or press Enter to keep them:") != "empty":
         return
     dynamodb = boto3.client("dynamodb")

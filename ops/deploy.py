@@ -1,5 +1,8 @@
-"""`make deploy` and `make plan`: a build, and `sam deploy` of $STAGE with its parameters from samconfig.toml and those of
-$PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
+"""`make deploy` and `make plan`: a build, and `sam deploy` of each service's stack of $STAGE, with its parameters from samconfig.toml and those
+of $PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
+
+The stacks are order-history and payments, or the one that $STACK names. Payments takes the topic from the order history's stack, and the
+issuer of its user pool if it has one.
 
 A plan is a change set that is not executed, so that AWS's own transforms have run. It is deleted; the packages stay, in a folder
 of their own, until `make delete`.
@@ -18,7 +21,7 @@ from pathlib import Path
 import boto3
 import checks
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
-from stage import ROOT, SAM, TEMPLATE, parameters, stage, table_names
+from stage import ORDER_HISTORY, PAYMENTS, ROOT, SAM, Stage, chosen_stages, confirmed, outputs, parameters
 from terminal import say, stop
 
 # What a change does to a resource, and how that is summed up. What may lose something comes first, and before it what is new to us.
@@ -33,48 +36,95 @@ KINDS = {
 
 
 def main(command):
-    chosen = stage(os.environ.get("STAGE", "development"), or_local=False)
+    stages = chosen_stages(or_local=False)
     architecture = os.environ["ARCH"]
-    given = chosen.parameters | {"Architecture": architecture}
+    run = {"deploy": deploy, "plan": plan}[command]
     try:
-        check(chosen, given, command)
+        check(stages, command)
         if subprocess.run([ROOT / "ops/build", architecture], stdout=sys.stderr).returncode != 0:
             stop("the build failed")
-        overrides = [override(name, value) for name, value in given.items()]
-        {"deploy": deploy, "plan": plan}[command](
-            chosen, ["--config-env", chosen.config_env, "--parameter-overrides", *overrides]
-        )
+        for stage in stages:
+            given = taken_over(stage, command, stages) | stage.parameters | {"Architecture": architecture}
+            overrides = [override(name, value) for name, value in given.items()]
+            run(stage, ["--config-env", stage.config_env, "--parameter-overrides", *overrides])
     except (BotoCoreError, ClientError) as error:
         stop(f"{command}: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def check(stage, given, command):
-    """Ends here, before the build, if the deployment must fail."""
-    known = TEMPLATE["Parameters"]
-    if unknown := [name for name in given if name not in known]:
-        stop(f"template.yaml has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
-    stack = stage.stack()
-    if stack and (problem := checks.stack_problem(stage, stack["StackStatus"])):
-        stop(advice(stage, stack, problem))
-    # A stack that is there keeps what is not given.
-    is_new = stack is None or stack["StackStatus"] == "REVIEW_IN_PROGRESS"
-    deployed = {} if is_new else parameters(stack)
-    defaults = {name: parameter["Default"] for name, parameter in known.items() if "Default" in parameter}
-    values = defaults | deployed | given
-    # They may be empty only where the stack makes its own issuer.
-    needed = [] if values.get("UserPool") == "true" else ["JwtIssuer", "JwtAudience"]
-    if missing := [name for name in known if name not in values or (name in needed and not values[name])]:
-        given_so = " ".join(f"{name}=…" for name in missing)
-        how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
-        stop(f"{stage.stack_name} needs {' and '.join(missing)}: {how}")
-    if is_new and (problem := checks.tables_problem(stage, table_names(values["Prefix"]))):
-        stop(problem)
-    issuer = values["JwtIssuer"]
-    is_checked = issuer and issuer != deployed.get("JwtIssuer") and not os.environ.get("SKIP_ISSUER_CHECK")
-    if is_checked and (problem := checks.issuer_problem(issuer)):
-        stop(problem)
+def check(stages, command):
+    """Ends here, before the build and before anything is deployed, if a deployment must fail."""
+    issuers = {}
+    for stage in stages:
+        known = stage.service.parameters
+        stack = stage.stack()
+        if stack and (problem := checks.stack_problem(stage, stack["StackStatus"])):
+            stop(advice(stage, stack, problem))
+        # A stack that is there keeps what is not given.
+        is_new = stack is None or stack["StackStatus"] == "REVIEW_IN_PROGRESS"
+        deployed = {} if is_new else parameters(stack)
+        defaults = {name: parameter["Default"] for name, parameter in known.items() if "Default" in parameter}
+        taken = taken_over(stage, "plan", stages)
+        values = defaults | deployed | taken | stage.parameters
+        # They may be empty only where the stack makes its own issuer.
+        needed = [] if values.get("UserPool") == "true" else ["JwtIssuer", "JwtAudience"]
+        if missing := [name for name in known if name not in values or (name in needed and not values[name])]:
+            stop(needs(stage, missing, command, len(stages) > 1))
+        if is_new and (problem := checks.tables_problem(stage, stage.service.table_names(values["Prefix"]))):
+            stop(problem)
+        issuer = values["JwtIssuer"]
+        if issuer and issuer not in [deployed.get("JwtIssuer"), taken.get("JwtIssuer")]:
+            issuers[issuer] = stage
+    if not os.environ.get("SKIP_ISSUER_CHECK"):
+        for issuer in issuers:
+            if problem := checks.issuer_problem(issuer):
+                stop(problem)
+
+
+def needs(stage, missing, command, is_one_of_several):
+    """What a stack lacks, and how to give it."""
+    given_so = " ".join(f"{name}=…" for name in missing)
+    how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
+    text = f"{stage.stack_name} needs {' and '.join(missing)}: {how}"
+    if "DomainEventsTopicArn" in missing:
+        text += f"\nThe order history's stack has a topic: make {command} STAGE={stage.name} STACK=all deploys both"
+    if stage.service is PAYMENTS and is_one_of_several:
+        text += f"\nWithout Payments: make {command} STAGE={stage.name} STACK={ORDER_HISTORY.name}"
+    return text
+
+
+def taken_over(stage, command, stages):
+    """The parameters that Payments takes from the order history's stack: the topic, and the issuer of its user pool if it has one.
+
+    Before that stack is deployed nobody knows them. A plan needs some value, and the topic's can be told in advance.
+    """
+    if stage.service is not PAYMENTS:
+        return {}
+    histories = [each for each in stages if each.service is ORDER_HISTORY]
+    [history] = histories or [Stage(stage.name, ORDER_HISTORY)]
+    stack = history.stack()
+    found = outputs(stack)
+    if histories and command == "plan":
+        defaults = {name: parameter.get("Default") for name, parameter in ORDER_HISTORY.parameters.items()}
+        found = expected(defaults | parameters(stack) | history.parameters) | found
+    names = {"DomainEventsTopicArn": "TopicArn", "JwtIssuer": "UserPoolIssuer", "JwtAudience": "UserPoolClientId"}
+    return {name: found[output] for name, output in names.items() if output in found}
+
+
+def expected(values):
+    """The outputs of an order history's stack that is deployed with these parameters, as far as they are taken over."""
+    found = {"TopicArn": values["DomainEventsTopicArn"] or topic_arn(values["TopicName"])}
+    if values["UserPool"] == "true":
+        found |= {"UserPoolIssuer": "https://not-made-yet.invalid", "UserPoolClientId": "not-made-yet"}
+    return found
+
+
+def topic_arn(name):
+    """What the ARN of a topic of this account and region is."""
+    session = boto3.session.Session()
+    account = session.client("sts").get_caller_identity()["Account"]
+    return f"arn:{session.get_partition_for_region(session.region_name)}:sns:{session.region_name}:{account}:{name}"
 
 
 def override(name, value):
@@ -91,15 +141,15 @@ def advice(stage, stack, problem):
 
 def deploy(stage, arguments):
     # Where samconfig.toml wants somebody to confirm the changes, `YES=<stack name>` confirms in advance.
-    confirmed = ["--no-confirm-changeset"] if os.environ.get("YES") == stage.stack_name else []
-    deployed = subprocess.run([SAM, "deploy", *arguments, *confirmed])
+    options = ["--no-confirm-changeset"] if confirmed(stage.stack_name) else []
+    deployed = subprocess.run([SAM, "deploy", *arguments, *options])
     if deployed.returncode != 0:
         stack = stage.stack()
         problem = stack and checks.stack_problem(stage, stack["StackStatus"])
         stop(advice(stage, stack, problem) if problem else "sam deploy failed")
 
 
-def plan(stage, arguments, template=ROOT / "template.yaml"):
+def plan(stage, arguments, template=None):
     # As Ctrl-C does: what ends a job in GitHub must not leave a change set.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cloudformation = boto3.client("cloudformation")
@@ -108,7 +158,7 @@ def plan(stage, arguments, template=ROOT / "template.yaml"):
     created = None
     try:
         with tempfile.TemporaryDirectory() as work:
-            packages = packaged(stage, template, Path(work, "template.yaml"))
+            packages = packaged(stage, template or stage.service.file, Path(work, "template.yaml"))
             planned = subprocess.run([SAM, "deploy", *arguments, *packages, *options], capture_output=True, text=True)
         result = last_result(planned.stdout)
         created = result.get("changeset_id")

@@ -1,12 +1,13 @@
 """`make invoke`: runs the function $FN once, on the event in the file $EVENT. The answer is on standard output, the log on
-standard error.
+standard error. INTENT=<id> puts the id of a payment intent of yours into a sample of events/payments.
 
 Where a Docker engine answers, `sam local invoke` runs it in AWS's own image; elsewhere the Runtime API host of `make run` does.
-Either way it works on the tables of a running `make run`, or on those that the last one left.
+Either way it works on the tables, the topic and the gateway of a running `make run`, or on those that the last one left.
 """
 
 import contextlib
 import ipaddress
+import json
 import os
 import platform
 import signal
@@ -15,12 +16,13 @@ import socketserver
 import subprocess
 import sys
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from requests.exceptions import RequestException
-from stage import EVENT_TYPES, ROOT, Local, chosen_function
+from stage import PAYMENTS, ROOT, Local, chosen_function
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")
 
@@ -37,11 +39,24 @@ ENVIRONMENT = {
 }
 
 
+# Where a `make run` listens unless told.
+PORTS = {"DYNAMODB_PORT": 8000, "SNS_PORT": 9911, "GATEWAY_PORT": 3002}
+
+# The payment intent of the samples in events/payments. Ids are random, so nobody has it until INTENT names another.
+SAMPLE_INTENT = "3f1c9a52-7f0e-4a53-9d7e-2b6f0c8e4d11"
+
+# What the functions of Payments are told of the topic and of the secret, which a stand-in has.
+TOPIC_ARN = "arn:aws:sns:us-east-1:000000000000:domain-events"
+SECRET_ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf"
+
+
 def main():
-    name = chosen_function([*EVENT_TYPES, "query-api"])
+    service, name = chosen_function(lambda service: service.functions)
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
-        sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json")
+        sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json or EVENT=events/payments/create.json")
+    if intent := os.environ.get("INTENT"):
+        event = about_intent(event, intent, ROOT / "target/invoke-event.json")
     build_local()
     client = engine()
     pull = None if client is None else pull_options(client)
@@ -50,15 +65,23 @@ def main():
             print("there is no image here either: running the function without a container", file=sys.stderr)
         os.execv(ROOT / "target/debug/local", ["local", "invoke", name, event])
     build_lambda()
-    with dynamodb() as port, reachable_from_a_container(client, port) as endpoint, no_container_left(client, endpoint):
-        arguments = sam_local("invoke", Local().function(name), "--event", event, endpoint=endpoint, options=pull)
+    with running() as ports, reachable(client, ports) as endpoints, no_container_left(client, endpoints):
+        function = Local(service).called(name)
+        arguments = sam_local(service, "invoke", function, "--event", event, endpoints=endpoints, options=pull)
         status = subprocess.run(arguments, env=os.environ | ENVIRONMENT).returncode
     sys.exit(status)
 
 
+def about_intent(event, intent, file):
+    """Writes a sample of events/payments to a file, about this payment intent instead of the one that it names. Returns the file."""
+    file.write_text(Path(event).read_text().replace(SAMPLE_INTENT, intent))
+    return file
+
+
 def build_local():
     """The local system, and the functions as it runs them."""
-    subprocess.run(["cargo", "build", "-p", "local", "-p", "event-handlers", "-p", "query-api"], cwd=ROOT, check=True)
+    packages = ["local", "event-handlers", "query-api", "payment-api", "charge-handler", "outbox-relay"]
+    subprocess.run(["cargo", "build", *(f"--package={package}" for package in packages)], cwd=ROOT, check=True)
 
 
 def build_lambda():
@@ -91,43 +114,53 @@ def pull_options(client):
     return None
 
 
-def sam_local(command, *arguments, endpoint, options):
-    """The arguments of a process that runs `sam local`, with DynamoDB at that endpoint."""
+def sam_local(service, command, *arguments, endpoints, options):
+    """The arguments of a process that runs `sam local` for a service, with DynamoDB, topic, gateway and secret at these endpoints."""
     sam = Path(sys.executable).with_name("sam")
-    parameters = [f"DynamoDbEndpoint={endpoint}", f"Architecture={ARCHITECTURE}"]
-    return [sam, "local", command, *arguments, *options, "--parameter-overrides", *parameters]
+    parameters = {"DynamoDbEndpoint": endpoints["DYNAMODB_PORT"], "Architecture": ARCHITECTURE}
+    if service is PAYMENTS:
+        parameters |= {
+            "DomainEventsTopicArn": TOPIC_ARN,
+            "SnsEndpoint": endpoints["SNS_PORT"],
+            "GatewayUrl": endpoints["GATEWAY_PORT"],
+            "GatewaySecretArn": SECRET_ARN,
+            "SecretsManagerEndpoint": endpoints["SECRETS_MANAGER_PORT"],
+        }
+    config = ["--config-env", service.config_envs["development"]]
+    overrides = [f"{name}={value}" for name, value in parameters.items()]
+    return [sam, "local", command, *arguments, *config, *options, "--parameter-overrides", *overrides]
 
 
 @contextlib.contextmanager
-def no_container_left(client, endpoint):
-    """Removes the containers with that endpoint if we are interrupted: sam may be killed before it has done it."""
+def no_container_left(client, endpoints):
+    """Removes the containers with these endpoints if we are interrupted: sam may be killed before it has done it."""
     try:
         yield
     except BaseException:
         for container in client.containers.list(
             all=True, filters={"label": "sam.cli.container.type=lambda"}, ignore_removed=True
         ):
-            if f"AWS_ENDPOINT_URL_DYNAMODB={endpoint}" in container.attrs["Config"]["Env"]:
+            if f"AWS_ENDPOINT_URL_DYNAMODB={endpoints['DYNAMODB_PORT']}" in container.attrs["Config"]["Env"]:
                 with contextlib.suppress(APIError, RequestException):
                     container.remove(force=True)
         raise
 
 
 @contextlib.contextmanager
-def dynamodb():
-    """The port of a running `make run`'s DynamoDB, or of one of our own."""
-    port = int(os.environ.get("DYNAMODB_PORT", "8000"))
-    if listens(port):
-        yield port
+def running():
+    """The ports, by their variables, of a running `make run`, or of one of our own."""
+    ports = {name: int(os.environ.get(name, port)) for name, port in PORTS.items()}
+    if listens(ports["DYNAMODB_PORT"]):
+        yield ports
     else:
         with local_system({}) as ports:
-            yield ports["DYNAMODB_PORT"]
+            yield ports
 
 
 @contextlib.contextmanager
 def local_system(environment):
     """The ports, by their variables, of a local system that ends with this."""
-    ports = {name: free_port() for name in ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"]}
+    ports = {name: free_port() for name in ["HTTP_PORT", "SQS_PORT", *PORTS]}
     environment = os.environ | {name: str(port) for name, port in ports.items()} | {"DEMO": "0"} | environment
     local = subprocess.Popen([ROOT / "target/debug/local"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -151,22 +184,56 @@ def free_port():
 
 
 @contextlib.contextmanager
-def reachable_from_a_container(client, port):
-    """The URL under which a container reaches a port of our loopback.
+def reachable(client, ports):
+    """The URLs under which a container reaches these ports of our loopback, and a Secrets Manager that has the gateway's secret.
 
-    Docker Desktop has a name for it. On Linux a container reaches the host, but not its loopback, so we listen for it.
+    Docker Desktop has a name for our loopback. On Linux a container reaches the host, but not its loopback, so we listen for it.
     """
-    address = bridge_address(client)
-    server = relay_at(address)
-    if server is None:
-        yield f"http://host.docker.internal:{port}"
-        return
+    with contextlib.ExitStack() as stack:
+        ports = ports | {"SECRETS_MANAGER_PORT": stack.enter_context(secrets_manager())}
+        address = bridge_address(client)
+        urls = {}
+        for name, port in ports.items():
+            server = relay_at(address)
+            if server is None:
+                urls[name] = f"http://host.docker.internal:{port}"
+                continue
+            server.daemon_threads = True
+            server.port = port
+            stack.enter_context(served(server))
+            urls[name] = f"http://{address}:{server.server_address[1]}"
+        yield urls
+
+
+@contextlib.contextmanager
+def secrets_manager():
+    """The port of a stand-in of Secrets Manager: every secret is `local`, which the stand-in gateway takes."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = json.dumps({"ARN": SECRET_ARN, "Name": "gateway", "SecretString": "local"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-amz-json-1.1")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with served(server):
+        yield server.server_port
+
+
+@contextlib.contextmanager
+def served(server):
+    """A server that serves until this ends."""
     with server:
-        server.daemon_threads = True
-        server.port = port
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://{address}:{server.server_address[1]}"
+            yield
         finally:
             server.shutdown()
 

@@ -1,4 +1,7 @@
-"""`make logs`, `make dlq`, `make drop` and `make redrive`: look after the function $FN of $STAGE."""
+"""`make logs`, `make dlq`, `make drop` and `make redrive`: look after the function $FN of $STAGE.
+
+A function's name says which service it belongs to. FN=all is all functions of both, or of the one that $STACK names.
+"""
 
 import datetime
 import json
@@ -6,10 +9,11 @@ import os
 import signal
 import sys
 import time
+from typing import NamedTuple
 
 import queues
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import EVENT_TYPES, chosen_function, stage
+from stage import chosen_function, chosen_stages, stage_of
 from terminal import count, say, stop
 
 # How long after its first receive a function may still say why a message fails: the five receives of template.yaml, each with
@@ -17,90 +21,106 @@ from terminal import count, say, stop
 FAILING_MILLISECONDS = 60 * 60 * 1000
 
 
+class Watched(NamedTuple):
+    """A function on its stage, by its full name; its queue, or None if it takes from none; the queue that has what failed."""
+
+    stage: object
+    function: str
+    queue: str | None
+    failed: str
+
+
 def main(command):
     # Ends quietly when its reader does, as in `make dlq | head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     commands = {"logs": logs, "dlq": dlq, "drop": drop, "redrive": redrive}
     try:
-        commands[command](stage(os.environ.get("STAGE", "development")))
+        commands[command]()
     except (BotoCoreError, ClientError) as error:
         stop(f"{command}: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def logs(stage):
-    for line in stage.follow(stage.function(chosen_function([*EVENT_TYPES, "query-api"]))):
+def logs():
+    service, name = chosen_function(lambda service: service.functions)
+    stage = stage_of(service)
+    for line in stage.follow(stage.called(name)):
         say(line)
 
 
-def dlq(stage):
+def dlq():
     """Shows what is in the dead-letter queue, and why."""
-    sqs = stage.sqs()
-    for function in chosen(stage, sqs):
+    for watched in chosen():
+        sqs = watched.stage.sqs()
         # Before they are looked at, which makes them in flight.
-        waiting, in_flight = queues.sizes(sqs, [f"{function}-dlq"])[f"{function}-dlq"]
-        with queues.messages(sqs, queues.url(sqs, f"{function}-dlq")) as messages:
+        waiting, in_flight = queues.sizes(sqs, [watched.failed])[watched.failed]
+        with queues.messages(sqs, queues.url(sqs, watched.failed)) as messages:
             total = max(waiting + in_flight, len(messages))
             rest = f"; {len(messages)} of them are shown" if messages and len(messages) < total else ""
-            say(f"{function}-dlq: {count(total, 'message')}, {in_flight} in flight{rest}")
-            reasons = why(stage, function, messages)
+            say(f"{watched.failed}: {count(total, 'message')}, {in_flight} in flight{rest}")
+            reasons = why(watched.stage, watched.function, messages)
         for message in messages:
             say()
             show(message, reasons)
 
 
-def drop(stage):
+def drop():
     """Deletes one message of the dead-letter queue, and prints all of it, so that it can be sent again."""
-    function = stage.function(chosen_function(EVENT_TYPES))
+    service, name = chosen_function(lambda service: service.queues)
+    [watched] = watched_on(stage_of(service), [name])
     wanted = os.environ.get("MESSAGE", "")
     if not wanted:
         stop("MESSAGE is missing: `make dlq` shows the messages' ids")
-    sqs = stage.sqs()
-    url = queues.url(sqs, f"{function}-dlq")
+    sqs = watched.stage.sqs()
+    url = queues.url(sqs, watched.failed)
     with queues.messages(sqs, url) as messages:
         found = [message for message in messages if message["MessageId"] == wanted]
         if not found:
-            stop(f"{function}-dlq has no message {wanted} among the {len(messages)} that can be received now")
+            stop(f"{watched.failed} has no message {wanted} among the {len(messages)} that can be received now")
         [message] = found
-        show(message, why(stage, function, found))
+        show(message, why(watched.stage, watched.function, found))
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     say()
-    say(f"deleted  {wanted} of {function}-dlq; as JSON texts, its body and attributes were:")
+    say(f"deleted  {wanted} of {watched.failed}; as JSON texts, its body and attributes were:")
     say(json.dumps(message["Body"]))
     say(json.dumps(message.get("MessageAttributes", {}), default=lambda binary: binary.hex()))
 
 
-def redrive(stage):
+def redrive():
     """Moves what is in the dead-letter queue back to its queue. One that fails does not stop the others."""
     rate = os.environ.get("RATE", "")
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     if rate and not (rate.isascii() and rate.isdigit() and 1 <= int(rate) <= 500):
         stop(f"RATE={rate}: a number of messages a second, 1 to 500")
     limit = {"MaxNumberOfMessagesPerSecond": int(rate)} if rate else {}
-    sqs = stage.sqs()
     failed = []
-    for function in chosen(stage, sqs):
+    for watched in chosen():
+        if watched.queue is None:
+            # A note of Lambda's. Under FN=all it is not an error.
+            say(f"{watched.failed}: nothing to move; the rows are still in the outbox, and the sweeper publishes them")
+            continue
+        sqs = watched.stage.sqs()
         try:
-            if not moved(sqs, function, limit):
-                failed.append(function)
+            if not moved(sqs, watched.failed, watched.queue, limit):
+                failed.append(watched.function)
         except ClientError as error:
             # Such as that another move of this queue runs already.
-            say(f"{function}-dlq: {error}")
-            failed.append(function)
+            say(f"{watched.failed}: {error}")
+            failed.append(watched.function)
     if failed:
         stop(f"not everything was moved: {', '.join(failed)}")
 
 
-def moved(sqs, function, limit):
-    source = queues.arn(sqs, f"{function}-dlq")
+def moved(sqs, dead_letter_queue, queue, limit):
+    source = queues.arn(sqs, dead_letter_queue)
     # By name, because SQS does not know where a message came from that the topic could not deliver.
-    started = sqs.start_message_move_task(SourceArn=source, DestinationArn=queues.arn(sqs, function), **limit)
+    started = sqs.start_message_move_task(SourceArn=source, DestinationArn=queues.arn(sqs, queue), **limit)
     try:
         while True:
             tasks = sqs.list_message_move_tasks(SourceArn=source, MaxResults=1)["Results"]
             if not tasks:
-                say(f"{function}-dlq: SQS does not list the move that it has started; make status shows what is left")
+                say(f"{dead_letter_queue}: SQS does not list the move that it has started; make status shows what is left")
                 return False
             [task] = tasks
             if task["Status"] not in ["RUNNING", "CANCELLING"]:
@@ -112,24 +132,35 @@ def moved(sqs, function, limit):
         )
         raise
     number = task.get("ApproximateNumberOfMessagesMoved", 0)
-    say(f"{count(number, 'message')} moved from {function}-dlq to {function}")
+    say(f"{count(number, 'message')} moved from {dead_letter_queue} to {queue}")
     if task["Status"] == "COMPLETED":
         return True
     say(f"the move is {task['Status'].lower()}: {task.get('FailureReason', 'SQS does not say why')}")
     return False
 
 
-def chosen(stage, sqs):
+def chosen():
     """The functions that FN names; of all of them, those that have dead letters."""
-    name = chosen_function([*EVENT_TYPES, "all"])
-    if name != "all":
-        return [stage.function(name)]
-    functions = [stage.function("") + event_type for event_type in EVENT_TYPES]
-    sizes = queues.sizes(sqs, [f"{function}-dlq" for function in functions])
-    full = [function for function in functions if any(sizes[f"{function}-dlq"])]
+    if os.environ.get("FN") != "all":
+        service, name = chosen_function(lambda service: service.queues, "all")
+        return watched_on(stage_of(service), [name])
+    stages = chosen_stages()
+    there = [stage for stage in stages if stage.stack() is not None]
+    if not there:
+        stop("\n".join(stage.not_deployed() for stage in stages))
+    all_of_them = [watched for stage in there for watched in watched_on(stage, stage.service.queues)]
+    sizes = queues.sizes(there[0].sqs(), [watched.failed for watched in all_of_them])
+    full = [watched for watched in all_of_them if any(sizes[watched.failed])]
     if not full:
-        say(f"all {len(functions)} dead-letter queues are empty")
+        say(f"all {len(all_of_them)} dead-letter queues are empty")
     return full
+
+
+def watched_on(stage, names):
+    """These functions of a stage."""
+    prefix = stage.called("")
+    pairs = [(name, *stage.service.queues[name]) for name in names]
+    return [Watched(stage, prefix + name, queue and prefix + queue, prefix + failed) for name, queue, failed in pairs]
 
 
 def show(message, reasons):
@@ -138,9 +169,8 @@ def show(message, reasons):
     say(f"message  {message['MessageId']}")
     say(f"sent     {sent.isoformat(timespec='milliseconds')}, receive count {attributes['ApproximateReceiveCount']}")
     say(f"event    {event(message['Body'])}")
-    say(
-        f"why      {reasons.get(message['MessageId'], 'unknown: the function logged no reason; it crashed, or did not receive the message')}"
-    )
+    unknown = "unknown: the function logged no reason; it crashed, or did not receive the message"
+    say(f"why      {reasons.get(message['MessageId']) or given_up(message['Body']) or unknown}")
     for name, value in message.get("MessageAttributes", {}).items():
         say(f"with     {name}: {value.get('StringValue', value.get('BinaryValue'))}")
     say(f"body     {message['Body']}")
@@ -175,15 +205,34 @@ def windows(messages):
 
 
 def event(body):
-    """The type and id of the event in a message, as far as they can be read."""
+    """The type and id of the event in a message, or how many rows of a stream it is about, as far as they can be read."""
     try:
         content = parsed(body)
+        if rows := content.get("DDBStreamBatchInfo"):
+            return (
+                f"{count(rows['batchSize'], 'row')} of the outbox, the first written {rows['approximateArrivalOfFirstRecord']}"
+            )
         # Inside an SNS notification or an EventBridge event.
         content = parsed(content["Message"]) if "Message" in content else content.get("detail", content)
         headers = content["headers"]
         return f"{headers.get('event-type')} {headers.get('ID')}"
     except (TypeError, KeyError, AttributeError):
         return "cannot be read"
+
+
+def given_up(body):
+    """Why Lambda gave up on records of a stream, or None if a message says nothing of that.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-create-package.html
+    """
+    try:
+        content = parsed(body)
+        condition, times = (content["requestContext"][name] for name in ["condition", "approximateInvokeCount"])
+        return (
+            f"{condition} after {count(times, 'invocation')}; the rows are still in the outbox, and the sweeper publishes them"
+        )
+    except (TypeError, KeyError, AttributeError):
+        return None
 
 
 def parsed(text):

@@ -1,6 +1,7 @@
-"""A stage: where it is, what its functions are called, and what they logged."""
+"""The services, and their stages: where a stage is, what its functions and queues are called, and what they logged."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,32 +19,79 @@ if "AWS_REGION" in os.environ:
 
 ROOT = Path(__file__).resolve().parents[1]
 SAM = Path(sys.executable).with_name("sam")
-TEMPLATE = yaml_parse((ROOT / "template.yaml").read_text())
 
-EVENT_TYPES = TEMPLATE["Resources"]["Fn::ForEach::EventTypes"][1]
+# Those that a service's stack may have; `local` is a running `make run`.
+STAGES = ["development", "staging", "production"]
 
-# sam knows a stage by a section of samconfig.toml; without --config-env it takes the one called default.
-CONFIG_ENVS = {"development": "default", "staging": "staging", "production": "production"}
+
+class Service:
+    """A service of its own: its template, its sections of samconfig.toml, its functions and queues."""
+
+    def __init__(self, name, file, config_envs):
+        self.name = name
+        self.file = ROOT / file
+        self.template = yaml_parse(self.file.read_text())
+        # sam knows a stage by a section of samconfig.toml; without --config-env it takes the one called default.
+        self.config_envs = dict(zip(STAGES, config_envs, strict=True))
+        # What FN may be.
+        self.functions = []
+        # Those functions of which something waits in queues: the queue from which each takes, or None, and the one that has what failed.
+        self.queues = {}
+
+    @property
+    def parameters(self):
+        return self.template["Parameters"]
+
+    @property
+    def default_prefix(self):
+        return self.parameters["Prefix"]["Default"]
+
+    def table_names(self, prefix):
+        """What the tables of the template are called."""
+        resources = [resource for resource in self.template["Resources"].values() if isinstance(resource, dict)]
+        names = [table["Properties"]["TableName"] for table in resources if table["Type"] == "AWS::DynamoDB::Table"]
+        return [name.get("Fn::Sub", "${Prefix}").replace("${Prefix}", prefix) for name in names]
+
+
+ORDER_HISTORY = Service("order-history", "template.yaml", ["default", "staging", "production"])
+EVENT_TYPES = ORDER_HISTORY.template["Resources"]["Fn::ForEach::EventTypes"][1]
+ORDER_HISTORY.functions = [*EVENT_TYPES, "query-api"]
+ORDER_HISTORY.queues = {event_type: (event_type, f"{event_type}-dlq") for event_type in EVENT_TYPES}
+
+PAYMENTS = Service("payments", "payments.yaml", ["payments", "payments-staging", "payments-production"])
+PAYMENTS.functions = [function["Name"] for function in PAYMENTS.template["Mappings"]["Functions"].values()]
+# The relay takes from a stream. What it could not publish is still in the outbox.
+PAYMENTS.queues = {"charge": ("charge", "charge-dlq"), "relay": (None, "relay-failed")}
+
+# In the order in which they are deployed: Payments publishes to the topic of the order history's stack.
+SERVICES = [ORDER_HISTORY, PAYMENTS]
+
+# What cannot be the same for both: names would clash.
+PARAMETERS_OF_ONE = ["Prefix", "DomainName"]
 
 
 class Stage:
-    """A stage on AWS."""
+    """A service's stage on AWS: one stack."""
 
-    def __init__(self, name):
+    def __init__(self, name, service, given=None):
         self.name = name
-        self.config_env = CONFIG_ENVS[name]
+        self.service = service
+        self.config_env = service.config_envs[name]
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_env]
         self.stack_name = config["global"]["parameters"]["stack_name"]
         self.s3_prefix = config["deploy"]["parameters"]["s3_prefix"]
         # Where `make plan` puts its packages; no prefix of the other.
         self.plan_prefix = f"{self.s3_prefix}-plan"
-        # Those of samconfig.toml and of $PARAMETERS.
-        self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"])
-        self.parameters |= assignments(shlex.split(os.environ.get("PARAMETERS", "")))
+        # Those of samconfig.toml, and those that are given.
+        self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"]) | (given or {})
 
     @property
     def region(self):
         return boto3.session.Session().region_name
+
+    def make(self, command):
+        """How to say it to make, for this stack alone."""
+        return f"make {command} STAGE={self.name} STACK={self.service.name}"
 
     def stack(self):
         """The stack as it is deployed, or None."""
@@ -58,20 +106,23 @@ class Stage:
         exist = [resource for resource in found if resource["ResourceStatus"] != "DELETE_COMPLETE"]
         return [resource["PhysicalResourceId"] for resource in exist if resource.get("PhysicalResourceId")]
 
-    def function(self, name):
-        """What a function is called on this stage; its queue has the same name."""
-        return self.prefix(self.deployed()) + "-" + name
+    def called(self, name):
+        """What a function or a queue is called on this stage."""
+        return f"{self.prefix(self.deployed())}-{name}"
 
     def deployed(self):
         """The stack, or an end where there is none."""
         stack = self.stack()
         if stack is None:
-            stop(f"the stack {self.stack_name} is not deployed in {self.region}")
+            stop(self.not_deployed())
         return stack
+
+    def not_deployed(self):
+        return f"the stack {self.stack_name} is not deployed in {self.region}"
 
     def prefix(self, stack):
         """What names begin with, of the stack or, if there is none, of the one that would be deployed."""
-        return parameters(stack).get("Prefix") or self.parameters.get("Prefix") or TEMPLATE["Parameters"]["Prefix"]["Default"]
+        return parameters(stack).get("Prefix") or self.parameters.get("Prefix") or self.service.default_prefix
 
     def sqs(self):
         return boto3.client("sqs")
@@ -95,12 +146,19 @@ class Stage:
 
 
 class Local:
-    """A running `make run`."""
+    """A service in a running `make run`."""
 
     name = "local"
 
-    def function(self, name):
-        return TEMPLATE["Parameters"]["Prefix"]["Default"] + "-" + name
+    def __init__(self, service):
+        self.service = service
+
+    def called(self, name):
+        return f"{self.service.default_prefix}-{name}"
+
+    def stack(self):
+        """Something, as a stage has that is deployed."""
+        return {}
 
     def sqs(self):
         return boto3.client(
@@ -125,13 +183,46 @@ class Local:
         return Path(os.environ.get("DATA_DIR", ROOT / "target/data")) / "logs" / f"{function}.log"
 
 
-def stage(name, or_local=True):
-    """The stage of this name, or an end with what there is."""
+def chosen_services():
+    """The services that STACK names, in the order in which they are deployed, or an end with what there is."""
+    name = os.environ.get("STACK") or "all"
+    found = [service for service in SERVICES if name in [service.name, "all"]]
+    if not found:
+        stop(f"STACK={name}: there are {', '.join([*(service.name for service in SERVICES), 'all'])}")
+    return found
+
+
+def chosen_stages(or_local=True):
+    """The stage that STAGE names, of each service that STACK names, or an end with what there is."""
+    name = os.environ.get("STAGE") or "development"
+    services = chosen_services()
     if name == "local" and or_local:
-        return Local()
-    if name not in CONFIG_ENVS:
-        stop(f"STAGE={name}: there are {', '.join([*CONFIG_ENVS, *(['local'] if or_local else [])])}")
-    return Stage(name)
+        return [Local(service) for service in services]
+    if name not in STAGES:
+        stop(f"STAGE={name}: there are {', '.join([*STAGES, *(['local'] if or_local else [])])}")
+    given = given_parameters(services)
+    return [Stage(name, service, given[service.name]) for service in services]
+
+
+def chosen_function(names_of, *more):
+    """The service and the name of the function that FN names, or an end with what there is.
+
+    `names_of` gives the names of a service; `more` is what else the end mentions.
+    """
+    name = os.environ.get("FN", "")
+    for service in SERVICES:
+        if name in names_of(service):
+            return service, name
+    there_are = f"there are {', '.join([*(name for service in SERVICES for name in names_of(service)), *more])}"
+    stop(f"FN={name}: {there_are}" if name else f"say which, as FN=…: {there_are}")
+
+
+def stage_of(service):
+    """The stage that STAGE names, of this service; STACK may leave it out."""
+    if service not in chosen_services():
+        stop(f"STACK={os.environ['STACK']} leaves out FN={os.environ['FN']}, which is a function of {service.name}")
+    [found] = [stage for stage in chosen_stages() if stage.service is service]
+    return found
 
 
 def stack_called(name):
@@ -149,11 +240,41 @@ def parameters(stack):
     return {given["ParameterKey"]: given["ParameterValue"] for given in (stack or {}).get("Parameters", [])}
 
 
-def table_names(prefix):
-    """What the tables of template.yaml are called."""
-    resources = [resource for resource in TEMPLATE["Resources"].values() if isinstance(resource, dict)]
-    names = [table["Properties"]["TableName"] for table in resources if table["Type"] == "AWS::DynamoDB::Table"]
-    return [name.get("Fn::Sub", "${Prefix}").replace("${Prefix}", prefix) for name in names]
+def outputs(stack):
+    """What a stack says of itself."""
+    return {output["OutputKey"]: output["OutputValue"] for output in (stack or {}).get("Outputs", [])}
+
+
+def given_parameters(services):
+    """What $PARAMETERS gives each of these services.
+
+    `Name=value` is for every service that has such a parameter, `payments.Name=value` for that one alone and stronger. What is for a
+    service that is not among these is left out, so that the same $PARAMETERS serve for either.
+    """
+    common, own = {}, {service.name: {} for service in SERVICES}
+    for name, value in assignments(shlex.split(os.environ.get("PARAMETERS", ""))).items():
+        scope, dot, rest = name.rpartition(".")
+        if dot and scope not in own:
+            stop(f"{name}: before the dot there may be {' or '.join(own)}")
+        (own[scope] if dot else common)[rest] = value
+    known = {service.name: set(service.parameters) for service in SERVICES}
+    unknown = [name for name in common if not any(name in names for names in known.values())]
+    unknown += [f"{scope}.{name}" for scope in own for name in own[scope] if name not in known[scope]]
+    if unknown:
+        lists = [f"{service.file.name} ({service.name}) has {', '.join(service.parameters)}" for service in SERVICES]
+        stop("\n".join([f"no template has a parameter {', '.join(unknown)}", *lists]))
+    if len(services) > 1 and (clashes := [name for name in PARAMETERS_OF_ONE if name in common]):
+        ways = " ".join(f"{service.name}.{name}=…" for name in clashes for service in services)
+        stop(f"{' and '.join(clashes)} cannot be the same for both stacks: give {ways}, or choose one with STACK=…")
+    return {
+        service.name: {name: value for name, value in common.items() if name in known[service.name]} | own[service.name]
+        for service in services
+    }
+
+
+def confirmed(stack_name):
+    """Whether $YES, one or more names of stacks, confirms what is done to this one."""
+    return stack_name in re.split(r"[\s,]+", os.environ.get("YES", ""))
 
 
 def lines(command):
@@ -172,11 +293,3 @@ def assignments(texts):
         if "=" not in text:
             stop(f"{text}: a parameter is given as Name=value")
     return dict(text.split("=", 1) for text in texts)
-
-
-def chosen_function(names):
-    """The function that FN names, or an end with what there is."""
-    name = os.environ.get("FN", "")
-    if name not in names:
-        stop(f"FN={name}: there are {', '.join(names)}" if name else f"say which, as FN=…: there are {', '.join(names)}")
-    return name

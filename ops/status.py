@@ -1,7 +1,6 @@
-"""`make status`: how $STAGE is doing: its last deployment, its queues, its alarms."""
+"""`make status`: how $STAGE is doing: the last deployment, the queues and the alarms of each stack, or of the one that $STACK names."""
 
 import datetime
-import os
 import signal
 import sys
 
@@ -9,7 +8,7 @@ import boto3
 import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import EVENT_TYPES, stage
+from stage import chosen_stages
 from terminal import count, say, stop
 
 # SQS writes a queue's metrics every minute, some minutes late.
@@ -19,24 +18,36 @@ RECENTLY = datetime.timedelta(minutes=10)
 def main():
     # Ends quietly when its reader does, as in `make status | head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    chosen = stage(os.environ.get("STAGE", "development"))
+    stages = chosen_stages()
     try:
-        if chosen.name == "local":
-            sqs = chosen.sqs()
+        if stages[0].name == "local":
+            sqs = stages[0].sqs()
             say(f"make run, SQS at {sqs.meta.endpoint_url}")
-            show_queues(sqs, chosen.function(""), {})
-        else:
-            stack = chosen.deployed()
-            show_stack(chosen, stack)
-            if stack["StackStatus"] == "REVIEW_IN_PROGRESS":
-                return
-            prefix = chosen.prefix(stack) + "-"
-            show_queues(chosen.sqs(), prefix, ages(prefix))
-            show_alarms(chosen, prefix)
+            for stage in stages:
+                show_queues(sqs, stage.service, stage.called(""), {})
+            return
+        stacks = [(stage, stage.stack()) for stage in stages]
+        if not any(stack for _, stack in stacks):
+            stop("\n".join(stage.not_deployed() for stage in stages))
+        for n, (stage, stack) in enumerate(stacks):
+            if n:
+                say()
+            show(stage, stack)
     except (BotoCoreError, ClientError) as error:
         stop(f"status: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def show(stage, stack):
+    if stack is None:
+        say(stage.not_deployed())
+        return
+    show_stack(stage, stack)
+    if stack["StackStatus"] != "REVIEW_IN_PROGRESS":
+        prefix = stage.prefix(stack) + "-"
+        show_queues(stage.sqs(), stage.service, prefix, ages(stage.service, prefix))
+        show_alarms(stage, prefix)
 
 
 def show_stack(stage, stack):
@@ -49,29 +60,31 @@ def show_stack(stage, stack):
             say(f"what failed first: {failed}")
 
 
-def show_queues(sqs, prefix, ages):
-    """A line for each event type: its queue and its dead-letter queue."""
-    names = [prefix + event_type for event_type in EVENT_TYPES]
+def show_queues(sqs, service, prefix, ages):
+    """A line for each function that has queues: what waits for it, and what failed."""
+    names = [prefix + queue for pair in service.queues.values() for queue in pair if queue]
     try:
-        sizes = queues.sizes(sqs, [queue for name in names for queue in [name, f"{name}-dlq"]])
+        sizes = queues.sizes(sqs, names)
     except sqs.exceptions.QueueDoesNotExist as error:
         say(f"some queues do not exist: {error}")
         return
     say()
     say(f"{'':<30}{'waiting':>9}{'in flight':>11}{'oldest':>9}{'dead letters':>14}{'oldest':>9}")
-    for event_type, name in zip(EVENT_TYPES, names, strict=True):
-        (waiting, in_flight), dead = sizes[name], sum(sizes[f"{name}-dlq"])
-        oldest, oldest_dead = (
-            age(ages.get(queue), size) for queue, size in [(name, waiting + in_flight), (f"{name}-dlq", dead)]
-        )
-        say(f"{event_type:<30}{waiting:>9}{in_flight:>11}{oldest:>9}{dead:>14}{oldest_dead:>9}")
-    waiting, dead = (sum(sum(sizes[name + suffix]) for name in names) for suffix in ["", "-dlq"])
-    say(f"{count(waiting, 'message')} in queues, {count(dead, 'dead letter')}")
+    total_waiting = total_dead = 0
+    for function, (queue, dead_letter_queue) in service.queues.items():
+        waiting, in_flight = sizes[prefix + queue] if queue else (0, 0)
+        dead = sum(sizes[prefix + dead_letter_queue])
+        oldest = age(ages.get(f"{prefix}{queue}"), waiting + in_flight)
+        oldest_dead = age(ages.get(prefix + dead_letter_queue), dead)
+        say(f"{function:<30}{waiting:>9}{in_flight:>11}{oldest:>9}{dead:>14}{oldest_dead:>9}")
+        total_waiting += waiting + in_flight
+        total_dead += dead
+    say(f"{count(total_waiting, 'message')} in queues, {count(total_dead, 'dead letter')}")
 
 
-def ages(prefix):
+def ages(service, prefix):
     """The age in seconds of the oldest message of each queue that has one; what SQS tells of it are metrics only."""
-    names = [prefix + event_type + suffix for event_type in EVENT_TYPES for suffix in ["", "-dlq"]]
+    names = [prefix + queue for pair in service.queues.values() for queue in pair if queue]
     wanted = [
         {
             "Id": f"q{n}",

@@ -9,7 +9,7 @@ import time
 import unittest.mock
 from pathlib import Path
 
-from stage import Local
+from stage import ORDER_HISTORY, Local
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +32,7 @@ class LocalSystem:
     def __init__(self, port, data):
         self.environment = {"SQS_PORT": port, "DATA_DIR": data, "STAGE": "local"}
         with unittest.mock.patch.dict(os.environ, self.environment):
-            self.sqs = Local().sqs()
+            self.sqs = Local(ORDER_HISTORY).sqs()
 
     def url(self, queue):
         return self.sqs.get_queue_url(QueueName=f"ftgo-order-history-{queue}")["QueueUrl"]

@@ -1,14 +1,22 @@
 """The way out of a first deployment to production that failed, on an emulator of AWS."""
 
 import json
+import os
 import time
 import unittest
+from unittest import mock
 
+import deploy
 from emulator import emulator
 from local_system import make
+from stage import SERVICES, Stage
 
 STACK = "ftgo-order-history-production"
+PAYMENTS = "ftgo-payments-production"
 TABLES = ["ftgo-order-history", "ftgo-order-history-idempotency"]
+# Where nobody listens: the check of the issuer is the last that fails.
+GATEWAY = "GatewayUrl=https://gateway.example GatewaySecretArn=arn:aws:secretsmanager:eu-west-1:000000000000:secret:gateway-x"
+PARAMETERS = f"JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo {GATEWAY}"
 KEY = {
     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
@@ -17,7 +25,7 @@ TABLE = {"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": True} | 
 
 
 def template(*more, stage="production"):
-    """A stack with the tables of production, and more."""
+    """An order history's stack with the tables of production, and more."""
     kept = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain"}
     tables = {f"Table{n}": kept | {"Properties": TABLE | {"TableName": name}} for n, name in enumerate(TABLES)}
     parameters = {"Prefix": "ftgo-order-history", "Stage": stage}
@@ -30,8 +38,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.aws = self.enterContext(emulator())
         self.cloudformation, self.dynamodb = self.aws.client("cloudformation"), self.aws.client("dynamodb")
 
-    # Where nobody listens: the check of the issuer is the last that fails.
-    def make(self, *arguments, code, stage="production", stdin="", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo"):
+    def make(self, *arguments, code, stage="production", stdin="", parameters=PARAMETERS):
         given = [f"STAGE={stage}", f"PARAMETERS={parameters}"]
         output, ended = make(*arguments, *given, stdin=stdin, **self.aws.environment)
         self.assertEqual(ended, code, output.decode())
@@ -83,10 +90,78 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         for parameters, problem in [
             ("", 'needs JwtIssuer and JwtAudience: make deploy STAGE=production PARAMETERS="JwtIssuer=… JwtAudience=…"'),
             ("JwtAudience=ftgo JwtIssuer=", "needs JwtIssuer: make deploy"),
-            ("JwtIsuer=x", "template.yaml has no parameter JwtIsuer"),
+            ("JwtIsuer=x", "no template has a parameter JwtIsuer"),
             ("JwtIssuer", "a parameter is given as Name=value"),
+            ("JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1", f"{PAYMENTS} needs GatewayUrl and GatewaySecretArn: make deploy"),
+            # The one who only wants the order history is told how.
+            (
+                "JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1",
+                "Without Payments: make deploy STAGE=production STACK=order-history",
+            ),
         ]:
-            self.assertIn(problem, self.make("deploy", parameters=parameters, code=2))
+            with self.subTest(problem):
+                self.assertIn(problem, self.make("deploy", parameters=parameters, code=2))
+
+    def test_either_stack_can_be_deployed_alone(self):
+        # Without a gateway.
+        history = self.make("deploy", "STACK=order-history", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo", code=2)
+        self.assertIn("SKIP_ISSUER_CHECK=1", history)
+        # Somebody must have the topic.
+        said = self.make("deploy", "STACK=payments", code=2)
+        self.assertIn(f"{PAYMENTS} needs DomainEventsTopicArn: make deploy", said)
+        self.assertIn("make deploy STAGE=production STACK=all deploys both", said)
+        topic = "DomainEventsTopicArn=arn:aws:sns:eu-west-1:000000000000:domain-events"
+        self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", "STACK=payments", parameters=f"{PARAMETERS} {topic}", code=2))
+        # The order history's stack has it.
+        self.create(
+            STACK, json.dumps(self.with_outputs(TopicArn="arn:aws:sns:eu-west-1:000000000000:theirs")), "CREATE_COMPLETE"
+        )
+        self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", "STACK=payments", code=2))
+        self.assertIn("STACK=billing: there are order-history, payments, all", self.make("deploy", "STACK=billing", code=2))
+
+    def with_outputs(self, **outputs):
+        body = json.loads(template())
+        return body | {"Outputs": {name: {"Value": value} for name, value in outputs.items()}}
+
+    def test_payments_takes_over_the_topic_and_the_issuer_of_the_user_pool(self):
+        both = [Stage("production", service) for service in SERVICES]
+        history, payments = both
+        with mock.patch.dict(os.environ, self.aws.environment):
+            self.assertEqual({}, deploy.taken_over(history, "deploy", both))
+            # Nobody knows it yet; a plan can tell the topic in advance.
+            self.assertEqual({}, deploy.taken_over(payments, "deploy", both))
+            topic = "arn:aws:sns:eu-west-1:000000000000:domain-events"
+            self.assertEqual({"DomainEventsTopicArn": topic}, deploy.taken_over(payments, "plan", both))
+            history.parameters |= {"DomainEventsTopicArn": f"{topic}-of-theirs", "UserPool": "true"}
+            expected = {"DomainEventsTopicArn": f"{topic}-of-theirs", "JwtAudience": "not-made-yet"}
+            self.assertEqual(
+                expected | {"JwtIssuer": "https://not-made-yet.invalid"}, deploy.taken_over(payments, "plan", both)
+            )
+            outputs = {"TopicArn": topic, "UserPoolIssuer": "https://pool.example", "UserPoolClientId": "client"}
+            self.create(STACK, json.dumps(self.with_outputs(**outputs)), "CREATE_COMPLETE")
+            expected = {"DomainEventsTopicArn": topic, "JwtIssuer": "https://pool.example", "JwtAudience": "client"}
+            for command in ["deploy", "plan"]:
+                self.assertEqual(expected, deploy.taken_over(payments, command, both))
+            # Also if Payments is deployed alone.
+            self.assertEqual(expected, deploy.taken_over(payments, "deploy", [payments]))
+
+    def test_delete_deletes_payments_first_and_nothing_if_one_is_not_named(self):
+        some = {"Resources": {"X": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "x"}}}}
+        self.create(PAYMENTS, json.dumps(some), "CREATE_COMPLETE")
+        self.create(STACK, template(), "CREATE_COMPLETE")
+        said = self.make("delete", f"YES={STACK}", code=2)
+        self.assertIn(f"nothing is deleted: YES does not name {PAYMENTS}", said)
+        said = self.make("delete", f"YES={STACK},{PAYMENTS}", code=0)
+        gone = [said.index(f"the stack {name} is deleted") for name in [PAYMENTS, STACK]]
+        self.assertEqual(sorted(gone), gone)
+
+    def test_status_shows_the_stack_that_is_there(self):
+        self.assertIn("is not deployed", self.make("status", code=2))
+        self.create(STACK, template(), "CREATE_COMPLETE")
+        said = self.make("status", code=0)
+        self.assertIn(f"{STACK} in eu-west-1: CREATE_COMPLETE", said)
+        self.assertIn(f"the stack {PAYMENTS} is not deployed", said)
+        self.assertIn("is not deployed", self.make("status", "STACK=payments", code=2))
 
     def test_a_table_with_items_is_never_deleted(self):
         self.fail_to_deploy()

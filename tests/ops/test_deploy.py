@@ -3,9 +3,11 @@
 import contextlib
 import io
 import json
+import os
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest import mock
 
 import boto3
 import checks
@@ -28,6 +30,89 @@ class Overrides(unittest.TestCase):
         self.assertEqual(stage.assignments(["CorsOrigins=https://a.example", "CorsOrigins="]), {"CorsOrigins": ""})
 
 
+class Parameters(unittest.TestCase):
+    """How $PARAMETERS are divided between the stacks."""
+
+    def given(self, text, services=tuple(stage.SERVICES)):
+        with mock.patch.dict(os.environ, {"PARAMETERS": text}):
+            return stage.given_parameters(list(services))
+
+    def assert_refused(self, text, *reasons, services=tuple(stage.SERVICES)):
+        with self.assertRaises(SystemExit) as ended:
+            self.given(text, services)
+        for reason in reasons:
+            self.assertIn(reason, str(ended.exception))
+
+    def test_each_stack_gets_those_that_it_knows(self):
+        given = self.given("JwtIssuer=x ReadBudget=7 GatewayUrl=y")
+        self.assertEqual({"JwtIssuer": "x", "ReadBudget": "7"}, given["order-history"])
+        self.assertEqual({"JwtIssuer": "x", "GatewayUrl": "y"}, given["payments"])
+
+    def test_one_for_a_single_stack_is_stronger_whatever_the_order(self):
+        for text in ["LogLevel=WARN payments.LogLevel=DEBUG", "payments.LogLevel=DEBUG LogLevel=WARN"]:
+            given = self.given(text)
+            self.assertEqual(("WARN", "DEBUG"), (given["order-history"]["LogLevel"], given["payments"]["LogLevel"]))
+
+    def test_an_unknown_one_is_told_with_both_lists(self):
+        for text in ["JwtIsuer=x", "payments.ReadBudget=7", "order-history.GatewayUrl=x"]:
+            self.assert_refused(
+                text, text.split("=")[0], "template.yaml (order-history) has Stage", "payments.yaml (payments) has Stage"
+            )
+        self.assert_refused("billing.LogLevel=DEBUG", "order-history or payments")
+
+    def test_what_would_clash_must_be_given_for_each(self):
+        for name in ["Prefix", "DomainName"]:
+            self.assert_refused(f"{name}=x", f"order-history.{name}=… payments.{name}=…")
+            self.assertEqual({name: "x"}, self.given(f"{name}=x", [stage.PAYMENTS])["payments"])
+            given = self.given(f"order-history.{name}=x payments.{name}=y")
+            self.assertEqual([{name: "x"}, {name: "y"}], [given["order-history"], given["payments"]])
+
+    def test_those_of_a_stack_that_is_not_chosen_are_left_out(self):
+        self.assertEqual(
+            {"order-history": {"LogLevel": "DEBUG"}}, self.given("LogLevel=DEBUG GatewayUrl=x", [stage.ORDER_HISTORY])
+        )
+
+
+class Stacks(unittest.TestCase):
+    def chosen(self, **environment):
+        with mock.patch.dict(os.environ, environment):
+            return [each.stack_name for each in stage.chosen_stages(or_local=False)]
+
+    def test_both_unless_one_is_chosen(self):
+        both = ["ftgo-order-history-staging", "ftgo-payments-staging"]
+        for stack, expected in [("", both), ("all", both), ("order-history", both[:1]), ("payments", both[1:])]:
+            self.assertEqual(expected, self.chosen(STAGE="staging", STACK=stack))
+        with self.assertRaisesRegex(SystemExit, "STACK=billing: there are order-history, payments, all"):
+            self.chosen(STACK="billing")
+
+    def test_every_stack_has_names_and_a_folder_of_its_own(self):
+        stages = [stage.Stage(name, service) for name in stage.STAGES for service in stage.SERVICES]
+        for names in [
+            [each.stack_name for each in stages],
+            [each.s3_prefix for each in stages],
+            [each.plan_prefix for each in stages],
+        ]:
+            self.assertEqual(6, len(set(names)))
+
+    def test_yes_names_the_stacks(self):
+        for yes, expected in [("a", True), ("b", False), ("", False), ("b a", True), ("b,a", True), ("ab", False)]:
+            with self.subTest(yes), mock.patch.dict(os.environ, {"YES": yes}):
+                self.assertEqual(expected, stage.confirmed("a"))
+
+    def test_a_function_says_which_stack_it_is_of(self):
+        with mock.patch.dict(os.environ, {"FN": "relay", "STAGE": "local"}):
+            service, name = stage.chosen_function(lambda service: service.functions)
+            self.assertEqual(("payments", "relay"), (service.name, name))
+            self.assertEqual("ftgo-payments-relay", stage.stage_of(service).called(name))
+        with (
+            mock.patch.dict(os.environ, {"FN": "relay", "STACK": "order-history"}),
+            self.assertRaisesRegex(SystemExit, "STACK=order-history leaves out FN=relay, which is a function of payments"),
+        ):
+            stage.stage_of(service)
+        names = [name for each in stage.SERVICES for name in each.functions]
+        self.assertEqual(len(names), len(set(names)))
+
+
 class Plan(unittest.TestCase):
     def test_what_may_lose_something_comes_first(self):
         changes = [
@@ -42,7 +127,7 @@ class Plan(unittest.TestCase):
         changes = [{"Action": action, "LogicalResourceId": name, "ResourceType": "X"} | more for action, name, more in changes]
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
-            deploy.show(stage.Stage("production"), changes)
+            deploy.show(stage.Stage("production", stage.ORDER_HISTORY), changes)
         lines = [" ".join(line.split()) for line in shown.getvalue().splitlines()]
         self.assertEqual(
             lines[1:],
@@ -62,7 +147,7 @@ class Plan(unittest.TestCase):
 class StackStatus(unittest.TestCase):
     def test_every_status_either_can_be_deployed_to_or_has_a_way_out(self):
         model = boto3.client("cloudformation", region_name="eu-west-1").meta.service_model
-        production = stage.Stage("production")
+        production = stage.Stage("production", stage.ORDER_HISTORY)
         problems = {status: checks.stack_problem(production, status) for status in model.shape_for("StackStatus").enum}
         ready = {status for status, problem in problems.items() if problem is None}
         self.assertEqual(ready, set(checks.READY))
@@ -75,7 +160,15 @@ class StackStatus(unittest.TestCase):
                 self.assertIn("Wait", problem, status)
 
     def test_the_tables_names_are_those_of_the_template(self):
-        self.assertEqual(stage.table_names("x"), ["x", "x-idempotency"])
+        self.assertEqual(stage.ORDER_HISTORY.table_names("x"), ["x", "x-idempotency"])
+        self.assertEqual(stage.PAYMENTS.table_names("x"), ["x", "x-outbox", "x-locks", "x-idempotency"])
+
+    def test_the_functions_and_queues_are_those_of_the_template(self):
+        self.assertEqual(stage.PAYMENTS.functions, ["payment-api", "charge", "reconcile", "relay", "sweep"])
+        names = [name for pair in stage.PAYMENTS.queues.values() for name in pair if name]
+        resources = stage.PAYMENTS.template["Resources"].values()
+        queues = [each for each in resources if isinstance(each, dict) and each["Type"] == "AWS::SQS::Queue"]
+        self.assertEqual({f"${{Prefix}}-{name}" for name in names}, {q["Properties"]["QueueName"]["Fn::Sub"] for q in queues})
 
 
 @contextlib.contextmanager

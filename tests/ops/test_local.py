@@ -144,7 +144,7 @@ class OnTheLocalSystem(unittest.TestCase):
         shown = io.StringIO()
         unlisted = mock.patch.object(sqs, "list_message_move_tasks", return_value={"Results": []})
         with unlisted, contextlib.redirect_stdout(shown):
-            self.assertFalse(operate.moved(sqs, "ftgo-order-history-TicketCreated", {}))
+            self.assertFalse(operate.moved(sqs, "ftgo-order-history-TicketCreated-dlq", "ftgo-order-history-TicketCreated", {}))
         self.assertIn("ftgo-order-history-TicketCreated-dlq: SQS does not list the move", shown.getvalue())
 
     def test_a_rate_that_is_none_is_refused(self):

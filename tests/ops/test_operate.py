@@ -3,7 +3,7 @@
 import unittest
 
 import operate
-from stage import TEMPLATE
+from stage import ORDER_HISTORY
 
 MINUTE = 60_000
 
@@ -19,9 +19,10 @@ class Windows(unittest.TestCase):
         self.assertEqual(operate.windows([message(0)]), [[0, 60 * MINUTE]])
 
     def test_the_last_receive_is_inside_whatever_the_batching_window_is(self):
-        _, _, of_type = TEMPLATE["Resources"]["Fn::ForEach::EventTypes"]
+        template = ORDER_HISTORY.template
+        _, _, of_type = template["Resources"]["Fn::ForEach::EventTypes"]
         receives = of_type["Queue${EventType}"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
-        longest = max(window["VisibilityTimeout"] for window in TEMPLATE["Mappings"]["BatchingWindows"].values())
+        longest = max(window["VisibilityTimeout"] for window in template["Mappings"]["BatchingWindows"].values())
         [[_, end]] = operate.windows([message(0, 0)])
         self.assertGreaterEqual(end, receives * longest * 1000)
 
@@ -61,6 +62,21 @@ class Event(unittest.TestCase):
         ]
         for body in [*bodies, deep, '{"Message":"' + deep + '"}', "9" * 10_000]:
             self.assertEqual(operate.event(body), "cannot be read", body[:20])
+
+
+class GivenUp(unittest.TestCase):
+    BODY = """{"requestContext":{"condition":"RetryAttemptsExhausted","approximateInvokeCount":6},"DDBStreamBatchInfo":
+        {"batchSize":3,"approximateArrivalOfFirstRecord":"2026-03-01T12:00:00Z"}}"""
+
+    def test_says_how_many_rows_and_why_and_what_becomes_of_them(self):
+        self.assertEqual(operate.event(self.BODY), "3 rows of the outbox, the first written 2026-03-01T12:00:00Z")
+        why = "RetryAttemptsExhausted after 6 invocations; the rows are still in the outbox, and the sweeper publishes them"
+        self.assertEqual(operate.given_up(self.BODY), why)
+
+    def test_of_another_message_says_nothing(self):
+        for body in ["", "7", "[]", "{}", '{"requestContext":7}', '{"requestContext":{}}', '{"DDBStreamBatchInfo":7}']:
+            self.assertIsNone(operate.given_up(body), body)
+            self.assertEqual(operate.event(body), "cannot be read")
 
 
 class Log:

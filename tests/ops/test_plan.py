@@ -12,7 +12,7 @@ from unittest import mock
 
 import deploy
 from emulator import emulator
-from stage import SAM, Stage
+from stage import ORDER_HISTORY, SAM, Stage
 
 TEMPLATE = """
 Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]
@@ -47,7 +47,7 @@ class Plan(unittest.TestCase):
         self.template.write_text(TEMPLATE)
         (self.folder / "code").mkdir()
         (self.folder / "code/bootstrap").write_text("one")
-        self.stage = Stage("development")
+        self.stage = Stage("development", ORDER_HISTORY)
 
     def plan(self, memory=128):
         shown = io.StringIO()
@@ -92,7 +92,7 @@ class Plan(unittest.TestCase):
         # In a process of its own, as the signal ends it.
         program = (
             "import sys, pathlib, deploy, stage; deploy.SAM = sys.argv[1];"
-            "deploy.plan(stage.Stage('development'), sys.argv[3:], pathlib.Path(sys.argv[2]))"
+            "deploy.plan(stage.Stage('development', stage.ORDER_HISTORY), sys.argv[3:], pathlib.Path(sys.argv[2]))"
         )
         command = [sys.executable, "-c", program, sam, self.template, *ARGUMENTS, "Memory=256"]
         ended = subprocess.run(command, capture_output=True, text=True)

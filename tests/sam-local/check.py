@@ -1,6 +1,8 @@
 """`make sam-local`: every sample of events/ through the real `sam local invoke`, and some requests through the real `sam local
 start-api`. The answers must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
 
+The samples of events/payments are one story: the intent that is created is the one that is changed, charged and published.
+
 It uses the Docker engine that answers, or starts one, and AWS's own image, or makes a stand-in. Where neither is possible, it skips,
 or fails with SAM_LOCAL=required. Everything that it starts ends with it; logs are in target/sam-local.
 """
@@ -10,18 +12,22 @@ import copy
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from engine import Unavailable, any_engine, any_image, await_ready, end, last_line
 from invoke import (
     ENVIRONMENT,
     IMAGE,
     ROOT,
+    SAMPLE_INTENT,
+    about_intent,
     build_lambda,
     build_local,
     exit_on_signals,
@@ -29,10 +35,10 @@ from invoke import (
     listens,
     local_system,
     no_container_left,
-    reachable_from_a_container,
+    reachable,
     sam_local,
 )
-from stage import TEMPLATE, Local
+from stage import ORDER_HISTORY, PAYMENTS, Local
 
 STARTED = time.monotonic()
 LOGS = ROOT / "target/sam-local"
@@ -50,6 +56,9 @@ REQUESTS = [
     ("POST", "/orders"),
     ("OPTIONS", "/orders/99"),
 ]
+
+# A payment, in the order in which it happens. What is read comes before the charge, which the running system may settle any time.
+STORY = ["create", "get", "change-amount", "request-charge", "charge", "relay", "sweep", "reconcile"]
 
 # The headers that servers and gateways add.
 SERVERS_OWN = {"apigw-requestid", "connection", "content-length", "date", "server"}
@@ -69,9 +78,11 @@ def main():
             work = stack.enter_context(tempfile.TemporaryDirectory())
             ours = stack.enter_context(local_system({"DATA_DIR": f"{work}/ours", "AUTHORIZATION": "off"}))
             sams = stack.enter_context(local_system({"DATA_DIR": f"{work}/sams"}))
-            endpoint = stack.enter_context(reachable_from_a_container(client, sams["DYNAMODB_PORT"]))
-            stack.enter_context(no_container_left(client, endpoint))
-            differences = check_samples(endpoint, options, ours) + check_requests(endpoint, options, ours)
+            endpoints = stack.enter_context(reachable(client, sams))
+            stack.enter_context(no_container_left(client, endpoints))
+            differences = check_samples(endpoints, options, ours)
+            differences += check_payments(endpoints, options, ours)
+            differences += check_requests(endpoints, options, ours)
     except Unavailable as reason:
         if os.environ.get("SAM_LOCAL") == "required":
             sys.exit(f"failed, because SAM_LOCAL=required: {reason}")
@@ -85,17 +96,14 @@ def say(text):
     print(f"== {time.monotonic() - STARTED:4.0f}s  {text}", flush=True)
 
 
-def check_samples(endpoint, options, ours):
+def check_samples(endpoints, options, ours):
     """Runs each sample's function on both sides. Returns how many answers differ."""
     say("sam local invoke")
     # story.json is a list of messages, and no function's event.
     samples = {path: function_of(path) for path in sorted((ROOT / "events").glob("*.json")) if path.name != "story.json"}
 
     def invoke(path):
-        sam = sam_local("invoke", Local().function(samples[path]), "--event", path, endpoint=endpoint, options=options)
-        local = [ROOT / "target/debug/local", "invoke", samples[path], path]
-        environment = {"DYNAMODB_PORT": str(ours["DYNAMODB_PORT"])}
-        return answer(sam, f"{path.stem}.sam.log", ENVIRONMENT), answer(local, f"{path.stem}.ours.log", environment)
+        return invoke_both(ORDER_HISTORY, samples[path], (path, path), endpoints, options, ours)
 
     differences = 0
     with ThreadPoolExecutor(2) as pool:
@@ -111,6 +119,75 @@ def check_samples(endpoint, options, ours):
         finally:
             pool.shutdown(cancel_futures=True)
     return differences
+
+
+def check_payments(endpoints, options, ours):
+    """Runs the story of a payment on both sides, and then what fails. Returns how many answers differ."""
+    say("sam local invoke, Payments")
+    folder = ROOT / "events/payments"
+    failures = sorted(path.stem for path in folder.glob("failure-*.json"))
+    known = {path.stem for path in folder.glob("*.json")}
+    if left := known - {*STORY, *failures}:
+        print(f"           UNEXPECTED: STORY does not have {', '.join(sorted(left))}", flush=True)
+    # Each side creates an intent of its own.
+    intents = [SAMPLE_INTENT, SAMPLE_INTENT]
+    differences = len(left)
+    for sample in [*STORY, *failures]:
+        path = folder / f"{sample}.json"
+        sides = zip(intents, ["sam", "ours"], strict=True)
+        events = [about_intent(path, intent, LOGS / f"{sample}.{side}.json") for intent, side in sides]
+        answers = invoke_both(PAYMENTS, payments_function_of(path), events, endpoints, options, ours)
+        if sample == "create":
+            intents = [created(answer) or SAMPLE_INTENT for answer in answers]
+        theirs, own = (without_chance(answer, intent) for answer, intent in zip(answers, intents, strict=True))
+        differences += differ(f"{payments_function_of(path)}, events/payments/{path.name}", theirs, own)
+        if has_failed(own) != sample.startswith("failure-"):
+            print("           UNEXPECTED: the sample's name says otherwise", flush=True)
+            differences += 1
+    return differences
+
+
+def payments_function_of(path):
+    """The function of Payments that a sample is for, by where it comes from."""
+    event = json.loads(path.read_text())
+    if event.get("detail-type") == "Scheduled Event":
+        return event["resources"][0].removeprefix("arn:aws:events:us-east-1:123456789012:rule/ftgo-payments-")
+    sources = {record["eventSource"] for record in event.get("Records", [])}
+    return "relay" if "aws:dynamodb" in sources else "charge" if sources else "payment-api"
+
+
+def created(answer):
+    """The id of the intent in an answer, if it has one."""
+    with contextlib.suppress(TypeError, KeyError, ValueError):
+        return json.loads(answer["body"])["paymentIntentId"]
+    return None
+
+
+def without_chance(answer, intent):
+    """An answer without what no two runs have in common: the intent's id, times, and what is made of them."""
+    text = json.dumps(answer).replace(intent, "<intent>")
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
+    # Event ids, in a Consistency-Token.
+    return json.loads(re.sub(r"[0-9a-f]{16}-[0-9a-f]{16}", "<event>", text))
+
+
+def has_failed(answer):
+    if not isinstance(answer, dict):
+        # What a schedule starts answers nothing.
+        return answer is not None
+    if "statusCode" in answer:
+        return answer["statusCode"] >= 400
+    return bool(answer.get("batchItemFailures")) or "errorType" in answer
+
+
+def invoke_both(service, name, events, endpoints, options, ours):
+    """The answers of a function to its event, by sam and by our own host."""
+    sams, own = events
+    sam = sam_local(service, "invoke", Local(service).called(name), "--event", sams, endpoints=endpoints, options=options)
+    local = [ROOT / "target/debug/local", "invoke", name, own]
+    environment = {variable: str(port) for variable, port in ours.items()}
+    log = Path(sams).name.partition(".")[0]
+    return answer(sam, f"{log}.sam.log", ENVIRONMENT), answer(local, f"{log}.ours.log", environment)
 
 
 def function_of(path):
@@ -146,10 +223,10 @@ def differ(what, theirs, ours):
     return theirs != ours
 
 
-def check_requests(endpoint, options, ours):
+def check_requests(endpoints, options, ours):
     """Asks sam's HTTP API and ours. Returns how many answers differ."""
     for template in [ROOT / "template.yaml", template_for_sam()]:
-        with start_api(template, endpoint, options) as port:
+        with start_api(template, endpoints, options) as port:
             if port is not None:
                 return sum(
                     differ(" ".join(request), ask(port, *request), ask(ours["HTTP_PORT"], *request)) for request in REQUESTS
@@ -163,7 +240,7 @@ def template_for_sam():
     The first function or API of a template decides whether sam looks for routes in AWS::Serverless or in AWS::ApiGatewayV2
     (samcli/lib/providers/api_provider.py); of an integration it understands neither an alias nor a name in !Sub.
     """
-    resources = {"HttpApi": None} | copy.deepcopy(TEMPLATE["Resources"])
+    resources = {"HttpApi": None} | copy.deepcopy(ORDER_HISTORY.template["Resources"])
     resources["QueryIntegration"]["Properties"]["IntegrationUri"] = {"Fn::GetAtt": ["QueryApi", "Arn"]}
     for name, resource in resources.items():
         if not name.startswith("Fn::ForEach") and resource["Type"] == "AWS::ApiGatewayV2::Route":
@@ -172,12 +249,12 @@ def template_for_sam():
     code = resources["QueryApi"]["Properties"]
     code["CodeUri"] = str(ROOT / code["CodeUri"])
     file = LOGS / "template.json"
-    file.write_text(json.dumps(TEMPLATE | {"Resources": resources}))
+    file.write_text(json.dumps(ORDER_HISTORY.template | {"Resources": resources}))
     return file
 
 
 @contextlib.contextmanager
-def start_api(template, endpoint, options):
+def start_api(template, endpoints, options):
     """The port of `sam local start-api`, or None if it does not start."""
     # sam has no JWT authorizer, so there are no claims.
     variables = json.loads((ROOT / "ops/sam-local.json").read_text())
@@ -189,7 +266,7 @@ def start_api(template, endpoint, options):
     arguments += ["--env-vars", LOGS / "variables.json", "--warm-containers", "LAZY"]
     log = LOGS / f"start-api.{template.name}.log"
     with log.open("w") as output:
-        command = sam_local("start-api", *arguments, endpoint=endpoint, options=options)
+        command = sam_local(ORDER_HISTORY, "start-api", *arguments, endpoints=endpoints, options=options)
         sam = subprocess.Popen(command, cwd=ROOT, env=os.environ | ENVIRONMENT, stdout=output, stderr=output)
     try:
         if await_ready(sam, lambda: listens(port)):

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use aws_sdk_dynamodb::config::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 /// Where the services are, and who asks.
@@ -29,6 +30,29 @@ impl Aws {
         }
     }
 
+    /// The same services, asked by somebody else.
+    #[must_use]
+    pub fn asked_by(&self, credentials: Credentials) -> Self {
+        let Self { http, endpoint, region, .. } = self;
+        Self { http: http.clone(), endpoint: endpoint.clone(), region: region.clone(), credentials }
+    }
+
+    /// An operation of DynamoDB, which may be refused.
+    pub async fn try_dynamodb(&self, operation: &str, request: &Value) -> (StatusCode, String) {
+        let target = format!("DynamoDB_20120810.{operation}");
+        let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", &target)];
+        self.try_send("dynamodb", Method::POST, "/", &headers, request.to_string()).await
+    }
+
+    /// An operation of Lambda.
+    pub async fn lambda(&self, method: Method, path: &str, request: &Value) -> Value {
+        let body = if request.is_null() { String::new() } else { request.to_string() };
+        let headers = [("content-type", "application/json")];
+        let (status, answer) = self.try_send("lambda", method, path, &headers, body).await;
+        assert!(status.is_success(), "lambda refused {path}: {status} {answer}");
+        serde_json::from_str(&answer).unwrap_or(Value::Null)
+    }
+
     /// An operation of SQS.
     pub async fn sqs(&self, operation: &str, request: &Value) -> Value {
         let target = format!("AmazonSQS.{operation}");
@@ -39,30 +63,55 @@ impl Aws {
 
     /// An action of a service that speaks the query protocol; its answer is XML.
     pub async fn query(&self, service: &str, version: &str, action: &str, parameters: &[(&str, &str)]) -> String {
+        let (status, answer) = self.try_query(service, version, action, parameters).await;
+        assert!(status.is_success(), "{service} refused {action}: {status} {answer}");
+        answer
+    }
+
+    /// The same, where it may be refused.
+    pub async fn try_query(
+        &self,
+        service: &str,
+        version: &str,
+        action: &str,
+        parameters: &[(&str, &str)],
+    ) -> (StatusCode, String) {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.append_pair("Action", action).append_pair("Version", version).extend_pairs(parameters);
-        self.send(service, &[("content-type", "application/x-www-form-urlencoded")], body.finish()).await
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.try_send(service, Method::POST, "/", &headers, body.finish()).await
     }
 
     async fn send(&self, service: &str, headers: &[(&str, &str)], body: String) -> String {
-        let url = format!("{}/", self.endpoint);
-        // Queues and topic take what came over TLS, which an emulator on loopback has only behind it.
-        let headers = headers.iter().copied().chain([("x-forwarded-proto", "https")]);
-        let signature = self.signature(service, &url, headers.clone(), &body);
-        let signature = signature.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let request =
-            headers.chain(signature).fold(self.http.post(&url), |request, (name, value)| request.header(name, value));
-        let answer = request.body(body.clone()).send().await.expect("the service answers");
-        let status = answer.status();
-        let text = answer.text().await.unwrap();
+        let (status, text) = self.try_send(service, Method::POST, "/", headers, body.clone()).await;
         assert!(status.is_success(), "{service} refused {body}: {status} {text}");
         text
+    }
+
+    async fn try_send(
+        &self,
+        service: &str,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> (StatusCode, String) {
+        let url = format!("{}{path}", self.endpoint);
+        // Queues and topic take what came over TLS, which an emulator on loopback has only behind it.
+        let headers = headers.iter().copied().chain([("x-forwarded-proto", "https")]);
+        let signature = self.signature(service, method.as_str(), &url, headers.clone(), &body);
+        let signature = signature.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let request = self.http.request(method, &url);
+        let request = headers.chain(signature).fold(request, |request, (name, value)| request.header(name, value));
+        let answer = request.body(body).send().await.expect("the service answers");
+        (answer.status(), answer.text().await.unwrap())
     }
 
     /// The headers that sign a request.
     fn signature<'a>(
         &self,
         service: &str,
+        method: &'a str,
         url: &'a str,
         headers: impl Iterator<Item = (&'a str, &'a str)>,
         body: &'a str,
@@ -77,7 +126,7 @@ impl Aws {
             .build()
             .unwrap()
             .into();
-        let request = SignableRequest::new("POST", url, headers, SignableBody::Bytes(body.as_bytes())).unwrap();
+        let request = SignableRequest::new(method, url, headers, SignableBody::Bytes(body.as_bytes())).unwrap();
         let (instructions, _) = sign(request, &parameters).unwrap().into_parts();
         let (headers, _) = instructions.into_parts();
         headers.into_iter().map(|header| (header.name().to_owned(), header.value().to_owned())).collect()

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use aws_sdk_dynamodb::config::Credentials;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use order_events::EventType;
 use percent_encoding::percent_decode_str;
+use reqwest::{Method, StatusCode};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
@@ -16,10 +18,13 @@ use crate::system::{Place, System};
 
 const IAM: (&str, &str) = ("iam", "2010-05-08");
 const SNS: (&str, &str) = ("sns", "2010-03-31");
+const STS: (&str, &str) = ("sts", "2011-06-15");
 const CLOUDFORMATION: (&str, &str) = ("cloudformation", "2010-05-15");
 
 /// The policy that says what a function may do, as the template calls it.
 const POLICY: &str = "project";
+
+const PAYMENTS_STACK: &str = "ftgo-payments";
 
 /// What is particular to a deployment.
 #[derive(Debug)]
@@ -85,9 +90,54 @@ impl System<Deployed> {
         &self.place.issuer
     }
 
+    /// The services as a function of Payments may use them: `PaymentApi`, `Relay`, …
+    pub async fn as_function_of_payments(&self, function: &str) -> Aws {
+        let role = self.resource(PAYMENTS_STACK, &format!("Role{function}")).await;
+        let role = format!("arn:aws:iam::000000000000:role/{role}");
+        let found = self.query(STS, "AssumeRole", &[("RoleArn", &role), ("RoleSessionName", "end-to-end")]).await;
+        let text = |name| element(&found, name).to_owned();
+        let token = Some(text("SessionToken"));
+        self.aws.asked_by(Credentials::new(text("AccessKeyId"), text("SecretAccessKey"), token, None, "role"))
+    }
+
+    /// Publishes to the topic as somebody, who may not be allowed to.
+    pub async fn try_publish_as(&self, who: &Aws) -> StatusCode {
+        let parameters = [("TopicArn", self.place.topic_arn.as_str()), ("Message", "{}")];
+        who.try_query(SNS.0, SNS.1, "Publish", &parameters).await.0
+    }
+
+    /// Lets the stream invoke the relay, or not.
+    pub async fn set_relay(&self, is_enabled: bool) {
+        let path = "/2015-03-31/event-source-mappings/";
+        let mappings = self.aws.lambda(Method::GET, path, &Value::Null).await;
+        let mappings = mappings["EventSourceMappings"].as_array().unwrap();
+        let of_relay = |mapping: &&Value| mapping["FunctionArn"].as_str().unwrap().contains("ftgo-payments-relay");
+        let relay = mappings.iter().find(of_relay).expect("the relay has a mapping");
+        let path = format!("{path}{}", relay["UUID"].as_str().unwrap());
+        self.aws.lambda(Method::PUT, &path, &json!({"Enabled": is_enabled})).await;
+    }
+
+    /// How many rows the outbox has.
+    pub async fn outbox_rows(&self) -> u64 {
+        let scan = json!({"TableName": "ftgo-payments-outbox", "ConsistentRead": true, "Select": "COUNT"});
+        let (status, answer) = self.aws.try_dynamodb("Scan", &scan).await;
+        assert!(status.is_success(), "{answer}");
+        serde_json::from_str::<Value>(&answer).unwrap()["Count"].as_u64().unwrap()
+    }
+
+    /// How many messages a queue of Payments holds, by the end of its name.
+    pub async fn waiting_in(&self, queue: &str) -> u64 {
+        let name = json!({"QueueName": format!("ftgo-payments-{queue}")});
+        let url = self.aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned();
+        self.depth(&url).await
+    }
+
     async fn role(&self, event_type: EventType) -> String {
-        let resource = format!("Role{event_type}");
-        let parameters = [("StackName", self.place.stack.as_str()), ("LogicalResourceId", &resource)];
+        self.resource(&self.place.stack, &format!("Role{event_type}")).await
+    }
+
+    async fn resource(&self, stack: &str, resource: &str) -> String {
+        let parameters = [("StackName", stack), ("LogicalResourceId", resource)];
         let found = self.query(CLOUDFORMATION, "DescribeStackResource", &parameters).await;
         element(&found, "PhysicalResourceId").to_owned()
     }

@@ -153,7 +153,7 @@ fn is_transient(reply: &Reply) -> bool {
 }
 
 /// An order that was just created, of a consumer of its own, with the consumer's token.
-async fn new_order<P: Place>(system: &System<P>) -> (Order, String) {
+pub async fn new_order<P: Place>(system: &System<P>) -> (Order, String) {
     let order = Order::new(&consumer(), 5);
     system.publish(std::slice::from_ref(order.event(EventType::OrderCreated))).await;
     let token = system.consumer_token(&order.consumer_id);

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use end_to_end::deployed::connect;
 use end_to_end::order::{Order, Told, consumer};
+use end_to_end::payments::{Command, new_order};
 use end_to_end::scenarios;
+use end_to_end::system::eventually;
 use order_events::EventType;
 use serde_json::json;
 
@@ -56,4 +58,65 @@ async fn health_and_contract_are_for_everybody() {
     let system = connect().await;
     assert_eq!(system.get("/health?deep=1", &[]).await.status, 200);
     assert_eq!(system.get("/openapi.json", &[]).await.body["openapi"], "3.1.0");
+}
+
+#[tokio::test]
+async fn a_function_of_payments_may_do_its_own_work_and_no_other() {
+    let system = connect().await;
+    let (order, token) = new_order(&system).await;
+    let intent = system.command(&token, &Command::create(&order.id, 500)).await.intent_id();
+    let read = json!({"TableName": "ftgo-payments", "Key": {"pk": {"S": format!("PaymentIntent#{intent}")}}});
+    let (api, relay) =
+        (system.as_function_of_payments("PaymentApi").await, system.as_function_of_payments("Relay").await);
+    let batch = json!({"RequestItems": {"ftgo-payments": {"Keys": [read["Key"]]}}});
+    let (status, found) = api.try_dynamodb("BatchGetItem", &batch).await;
+    assert!(status.is_success() && found.contains(&intent), "the API reads payments: {found}");
+    for operation in [("GetItem", &read), ("BatchGetItem", &batch)] {
+        let (status, answer) = relay.try_dynamodb(operation.0, operation.1).await;
+        assert!(status.is_client_error() && answer.contains("AccessDenied"), "the relay reads payments: {answer}");
+    }
+    assert!(system.try_publish_as(&relay).await.is_success(), "the relay publishes");
+    assert_eq!(system.try_publish_as(&api).await, 403, "the API publishes");
+}
+
+#[tokio::test]
+async fn a_payment_needs_a_good_token() {
+    let system = connect().await;
+    let (order, _) = new_order(&system).await;
+    let issuer = system.issuer();
+    let expired = issuer.sign(&json!({"sub": order.consumer_id}), SystemTime::now() - Duration::from_mins(10));
+    for token in [expired.as_str(), "token"] {
+        let refused = system.try_command(token, &Command::create(&order.id, 500)).await.unwrap();
+        assert_eq!(refused.status, 401, "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_sweeper_publishes_what_the_stream_has_lost() {
+    let system = connect().await;
+    let (order, token) = new_order(&system).await;
+    system.set_relay(false).await;
+    let intent = system.command(&token, &Command::create(&order.id, 900)).await.intent_id();
+    system.command(&token, &Command::charge(&intent)).await;
+    assert_eq!(system.outbox_rows().await, 1, "the event waits in the outbox");
+    system.await_state(&token, &intent, "CHARGED").await;
+    eventually("the outbox to be empty", async || (system.outbox_rows().await == 0).then_some(())).await;
+    system.set_relay(true).await;
+    assert_eq!(system.charges_of(&order.id).await.len(), 1);
+}
+
+/// The charge queue has a filter: an event of another type would stay there, and end as a dead letter.
+#[tokio::test]
+async fn the_topic_hands_requested_charges_to_payments_and_nothing_else() {
+    let system = connect().await;
+    let order = Order::new(&consumer(), 5);
+    let others = order.story.iter().filter(|told| told.event.event_type() != EventType::PaymentIntentChargeRequested);
+    let others: Vec<_> = others.cloned().collect();
+    let kept = async || system.waiting_in("charge").await + system.waiting_in("charge-dlq").await;
+    let before = kept().await;
+    system.publish(&others).await;
+    let (path, expected) = (format!("/orders/{}", order.id), order.as_told(&others));
+    let shown = async || (system.get_as(&system.reader_token(), &path).await.body == expected).then_some(());
+    eventually("the order", shown).await;
+    assert_eq!(kept().await, before);
 }

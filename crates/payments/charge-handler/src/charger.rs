@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
-use dynamodb_locks::{Acquired, Lock, Locks, Release};
+use dynamodb_locks::{Acquired, Lock, Release};
 use lambda_boot::{Clock, with_causes};
 use payment_gateway::{ChargeRequest, Gateway};
 use payment_intents::{Decline, Outcome, PaymentIntentId, Requested, State};
@@ -30,14 +30,10 @@ const SENDABLE: Duration = Duration::from_hours(23);
 /// no invocation is that long.
 const EXPIRED: Duration = Duration::from_hours(24);
 
-/// Unused locks are kept for so long. A fence that starts again is higher than before (see `dynamodb-locks`).
-const KEPT: Duration = Duration::from_hours(7 * 24);
-
 /// Finishes requested charges, each under the lock of its payment intent.
 #[derive(Clone)]
 pub struct Charger {
     store: PaymentStore,
-    locks: Locks,
     gateway: Arc<dyn Gateway>,
     clock: Clock,
 }
@@ -59,12 +55,10 @@ pub enum Done {
 }
 
 impl Charger {
-    /// A charger in these tables; `name` is who holds its locks, for people.
+    /// A charger in these tables.
     #[must_use]
-    pub fn new(client: &Client, tables: &Tables, gateway: Arc<dyn Gateway>, clock: Clock, name: &str) -> Self {
-        let locks =
-            Locks::builder(client.clone(), &tables.locks).name(name).retention(KEPT).clock(clock.as_fn()).build();
-        Self { store: PaymentStore::new(client.clone(), tables.clone(), clock.clone()), locks, gateway, clock }
+    pub fn new(client: &Client, tables: &Tables, gateway: Arc<dyn Gateway>, clock: Clock) -> Self {
+        Self { store: PaymentStore::new(client.clone(), tables.clone(), clock.clone()), gateway, clock }
     }
 
     /// Where intents are.
@@ -79,7 +73,7 @@ impl Charger {
 
     /// Finishes the charge of an intent, unless time runs out.
     pub async fn finish(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<Done, Failure> {
-        if Instant::now() >= self.last_begin(deadline) {
+        if self.left(deadline) < TO_BEGIN {
             return Err(Failure::OutOfTime);
         }
         // Boxed, here and below, because ten of them are under way at once.
@@ -89,7 +83,7 @@ impl Charger {
 
     async fn finish_locked(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<Done, Failure> {
         let key = PaymentStore::lock_key(id);
-        let lock = match self.locks.until(deadline).exclusive(key.as_str()).acquire().await? {
+        let lock = match self.store.until(deadline).locks().exclusive(key.as_str()).acquire().await? {
             Acquired::Granted(lock) => lock,
             Acquired::Held(_) => return Ok(Done::HeldByAnother),
         };
@@ -157,8 +151,11 @@ impl Charger {
 
     /// When to stop, to leave `time` for what follows: at the deadline Lambda ends the invocation without an answer.
     fn leaving(&self, time: Duration, deadline: SystemTime) -> Instant {
-        let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
-        Instant::now() + left.saturating_sub(time)
+        Instant::now() + self.left(deadline).saturating_sub(time)
+    }
+
+    fn left(&self, deadline: SystemTime) -> Duration {
+        deadline.duration_since(self.clock.now()).unwrap_or_default()
     }
 }
 

@@ -44,6 +44,6 @@ fn connect(environment: &Environment<'_>) -> Result<(Config, Charger), Error> {
     let config = Config::read(environment)?;
     let client = lambda_boot::dynamodb(environment)?;
     let gateway = Arc::new(HttpGateway::from_environment(environment)?);
-    let charger = Charger::new(&client, &config.tables, gateway, Clock::system(), config.role.name());
+    let charger = Charger::new(&client, &config.tables, gateway, Clock::system());
     Ok((config, charger))
 }

@@ -64,9 +64,15 @@ pub enum Answered<N> {
 }
 
 /// What a record says: the answer, or that there is none yet.
-pub(crate) enum Recorded<N> {
+enum Recorded<N> {
     Answer(Answered<N>),
     None { is_begun: bool },
+}
+
+/// An intent to decide about, or an answer without a decision.
+pub(crate) enum Read<N> {
+    Answer(Answered<N>),
+    Intent { found: Box<Found>, is_begun: bool },
 }
 
 impl PaymentStore {
@@ -87,21 +93,23 @@ impl PaymentStore {
             };
             let guard = item.as_ref().map(Guard::from_item).transpose()?.unwrap_or_default();
             let seen = Seen { found: &guard, is_begun, now: self.now() };
-            self.carry_out(decide(seen), Some(Before::Order(&guard)), request, None, &answer).await
+            self.carry_out(decide(seen), Before::Order(&guard), request, None, &answer).await
         })
         .await
     }
 
-    /// Changes an intent: `decide` gets the intent, or none if there is no such one, `answer` the intent as it is stored. One read
-    /// and one transaction, unless others get in the way; then everything is read and decided afresh, a few times.
+    /// Changes an intent: `admit` lets the caller at the intent, or not, before its key is looked up; `decide` decides; `answer` gets
+    /// the intent as it is stored. One read and one transaction, unless others get in the way; then everything is read and
+    /// decided afresh, a few times.
     pub async fn change<N>(
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        decide: impl Fn(Seen<'_, Option<Found>>) -> Decision<N>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        self.change_under(id, request, None, decide, answer).await
+        self.change_under(id, request, None, admit, decide, answer).await
     }
 
     /// The same, with a further write in the transaction, which checks or releases a lock.
@@ -110,18 +118,17 @@ impl PaymentStore {
         id: PaymentIntentId,
         request: &RequestKey,
         lock: Option<&TransactWriteItem>,
-        decide: impl Fn(Seen<'_, Option<Found>>) -> Decision<N>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
-            let (recorded, item) = self.read_with_record(found::key(id), request).await?;
-            let is_begun = match recorded {
-                Recorded::Answer(answer) => return Ok(answer),
-                Recorded::None { is_begun } => is_begun,
+            let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
+                Read::Answer(answered) => return Ok(answered),
+                Read::Intent { found, is_begun } => (found, is_begun),
             };
-            let found = item.as_ref().map(Found::from_item).transpose()?;
             let decision = decide(Seen { found: &found, is_begun, now: self.now() });
-            self.carry_out(decision, found.as_ref().map(Before::Intent), request, lock, &answer).await
+            self.carry_out(decision, Before::Intent(&found), request, lock, &answer).await
         })
         .await
     }
@@ -129,7 +136,7 @@ impl PaymentStore {
     async fn carry_out<N>(
         &self,
         decision: Decision<N>,
-        before: Option<Before<'_>>,
+        before: Before<'_>,
         request: &RequestKey,
         lock: Option<&TransactWriteItem>,
         answer: impl Fn(&Found) -> String,
@@ -146,8 +153,6 @@ impl PaymentStore {
             }
             Decision::Change(change) => change,
         };
-        // What is not there cannot be changed.
-        let before = before.ok_or(Error::Contended)?;
         let mut work = UnitOfWork::new();
         let after = self.add(&mut work, &change, before)?;
         let answer = answer(&after);
@@ -215,8 +220,23 @@ impl PaymentStore {
         .await
     }
 
+    /// Reads an intent and the request's record, in one request; the caller is let at the intent before the record is looked at.
+    pub(crate) async fn read_intent<N>(
+        &self,
+        id: PaymentIntentId,
+        request: &RequestKey,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+    ) -> Result<Read<N>, Error> {
+        let (recorded, item) = self.read_with_record(found::key(id), request).await?;
+        Ok(match (admit(item.as_ref().map(Found::from_item).transpose()?), recorded) {
+            (Err(reply), _) => Read::Answer(Answered::Unrecorded(reply)),
+            (Ok(_), Recorded::Answer(answered)) => Read::Answer(answered),
+            (Ok(found), Recorded::None { is_begun }) => Read::Intent { found: Box::new(found), is_begun },
+        })
+    }
+
     /// Reads an item of the payments table and the request's record, consistently, in one request.
-    pub(crate) async fn read_with_record<N>(
+    async fn read_with_record<N>(
         &self,
         key: String,
         request: &RequestKey,

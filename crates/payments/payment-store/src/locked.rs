@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 use dynamodb_locks::{Acquired, Lock, retry_on_conflict};
 use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
 
-use crate::command::Recorded;
+use crate::command::Read;
 use crate::store::{Before, CONFLICTS};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen, found};
+use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen};
 
 /// An intent whose lock is ours.
 ///
@@ -50,17 +50,18 @@ impl LockedIntent {
     pub async fn change<N>(
         self,
         request: &RequestKey,
-        decide: impl Fn(Seen<'_, Option<Found>>) -> Decision<N>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
         let committed = std::cell::Cell::new(false);
-        let decide = |seen: Seen<'_, Option<Found>>| {
+        let decide = |seen: Seen<'_, Found>| {
             let decision = decide(seen);
             committed.set(matches!(decision, Decision::Change(_)));
             decision
         };
         let release = self.lock.release_with();
-        let answered = self.store.change_under(self.id, request, Some(&release), decide, answer).await;
+        let answered = self.store.change_under(self.id, request, Some(&release), admit, decide, answer).await;
         match &answered {
             Ok(Answered::Now(_)) if committed.get() => {}
             _ => self.release().await,
@@ -76,11 +77,12 @@ impl LockedIntent {
     pub async fn charge<N>(
         self,
         request: &RequestKey,
-        decide: impl Fn(Seen<'_, Option<Found>>) -> Decision<N>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         charge: impl AsyncFnOnce(&PaymentIntent) -> Option<Outcome>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        let (found, claim) = match self.request_charge(request, decide, &answer).await {
+        let (found, claim) = match self.request_charge(request, admit, decide, &answer).await {
             Ok(Requested::Charge(found, claim)) => (found, claim),
             Ok(Requested::Answer(answered)) => {
                 self.release().await;
@@ -110,40 +112,37 @@ impl LockedIntent {
     async fn request_charge<N>(
         &self,
         request: &RequestKey,
-        decide: impl Fn(Seen<'_, Option<Found>>) -> Decision<N>,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Requested<N>, Error> {
         let (store, RequestKey { key, fingerprint }) = (&self.store, request);
         let check = self.lock.check();
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
-            let (recorded, item) = store.read_with_record(found::key(self.id), request).await?;
-            let is_begun = match recorded {
-                Recorded::Answer(answer) => return Ok(Requested::Answer(answer)),
-                Recorded::None { is_begun } => is_begun,
+            let (found, is_begun) = match store.read_intent(self.id, request, &admit).await? {
+                Read::Answer(answered) => return Ok(Requested::Answer(answered)),
+                Read::Intent { found, is_begun } => (found, is_begun),
             };
-            let found = item.as_ref().map(Found::from_item).transpose()?;
             let mut work = UnitOfWork::new();
+            let state = found.intent.state().name();
             // A claim is only ever written with the request of a charge: what was begun is this intent's own charge.
-            let requested = match &found {
-                Some(found) if is_begun && found.intent.state().name() == StateName::ChargeRequested => found.clone(),
-                Some(found) if is_begun && found.intent.state().name().is_final() => {
-                    let answer = answer(found);
-                    let record = store.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
-                    let committed = store.commit_with_record(work, record, Some(&check), fingerprint).await?;
-                    return Ok(Requested::Answer(committed.unwrap_or(Answered::Now(answer))));
-                }
-                _ => match decide(Seen { found: &found, is_begun, now: store.now() }) {
+            let requested = if is_begun && state == StateName::ChargeRequested {
+                *found
+            } else {
+                let decision = if is_begun && state.is_final() {
+                    Decision::Record(answer(&found))
+                } else {
+                    decide(Seen { found: &found, is_begun, now: store.now() })
+                };
+                match decision {
+                    Decision::Change(change) => store.add(&mut work, &change, Before::Intent(&found))?,
                     Decision::Reply(reply) => return Ok(Requested::Answer(Answered::Unrecorded(reply))),
                     Decision::Record(answer) => {
                         let record = store.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
                         let committed = store.commit_with_record(work, record, Some(&check), fingerprint).await?;
                         return Ok(Requested::Answer(committed.unwrap_or(Answered::Now(answer))));
                     }
-                    Decision::Change(change) => match &found {
-                        Some(found) => store.add(&mut work, &change, Before::Intent(found))?,
-                        None => return Err(Error::Contended),
-                    },
-                },
+                }
             };
             let (claim, record) = store.idempotency.claim_with(key, fingerprint)?;
             let committed = store.commit_with_record(work, record, Some(&check), fingerprint).await?;

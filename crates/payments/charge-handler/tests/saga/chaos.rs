@@ -1,0 +1,172 @@
+//! Faults at any request, whoever sends it: the API, the relay, the handler, the sweeper or the reconciler.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use embedded_dynamodb::{Disturbance, Wire};
+use outbox::{EventRow, Publisher};
+use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
+use payment_intents::ChargeId;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// What happens to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// It never arrives, and its sender is told so.
+    FailBefore,
+    /// It takes effect, and its answer is lost.
+    LoseAnswer,
+    /// Its sender dies before it arrives.
+    DieBefore,
+    /// Its sender dies after it took effect.
+    DieAfter,
+}
+
+pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::DieBefore, Fault::DieAfter];
+
+type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
+
+/// Counts the requests of all processes, and disturbs those that its script says. One process runs at a time.
+#[derive(Clone)]
+pub(crate) struct Chaos {
+    script: Arc<Script>,
+    seen: Arc<Mutex<Vec<String>>>,
+    is_dead: Arc<AtomicBool>,
+    death: Arc<Notify>,
+}
+
+impl Chaos {
+    /// The first request is number 1.
+    pub(crate) fn new(script: impl Fn(usize) -> Option<Fault> + Send + Sync + 'static) -> Self {
+        Self { script: Arc::new(script), seen: Arc::default(), is_dead: Arc::default(), death: Arc::default() }
+    }
+
+    /// What was sent so far.
+    pub(crate) fn operations(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) fn wire(&self) -> Wire {
+        let chaos = self.clone();
+        Wire::disturbed(move |request| chaos.meet(&request.operation))
+    }
+
+    /// Runs a process to its end. `None`: it died, and nobody has its answer.
+    pub(crate) async fn run<T>(&self, process: impl Future<Output = T>) -> Option<T> {
+        let death = async {
+            // A permit may be left from an earlier process.
+            while !self.is_dead.load(Ordering::SeqCst) {
+                self.death.notified().await;
+            }
+        };
+        let answer = tokio::select! {
+            answer = process => Some(answer),
+            () = death => None,
+        };
+        // Its successor starts afresh.
+        let is_dead = self.is_dead.swap(false, Ordering::SeqCst);
+        answer.filter(|_| !is_dead)
+    }
+
+    fn meet(&self, operation: &str) -> Disturbance {
+        if self.is_dead.load(Ordering::SeqCst) {
+            return self.die();
+        }
+        let number = {
+            let mut seen = self.seen.lock().unwrap();
+            seen.push(operation.to_owned());
+            seen.len()
+        };
+        match (self.script)(number) {
+            None => Disturbance::None,
+            Some(Fault::FailBefore) => Disturbance::FailBefore,
+            Some(Fault::LoseAnswer) => Disturbance::LoseAnswer,
+            Some(Fault::DieBefore) => self.die(),
+            Some(Fault::DieAfter) => {
+                // It dies at what it does next.
+                self.is_dead.store(true, Ordering::SeqCst);
+                Disturbance::LoseAnswer
+            }
+        }
+    }
+
+    fn die(&self) -> Disturbance {
+        self.is_dead.store(true, Ordering::SeqCst);
+        self.death.notify_one();
+        Disturbance::Stall
+    }
+
+    /// Does `work` as a request, disturbed or not. `Err`: it failed, or its answer is lost.
+    async fn disturb<T>(&self, operation: &str, work: impl Future<Output = T>) -> Result<T, &'static str> {
+        match self.meet(operation) {
+            Disturbance::None => Ok(work.await),
+            Disturbance::FailBefore => Err("disturbed"),
+            Disturbance::LoseAnswer => {
+                work.await;
+                Err("disturbed")
+            }
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+/// A gateway whose requests are disturbed.
+pub(crate) struct DisturbedGateway {
+    pub(crate) chaos: Chaos,
+    pub(crate) gateway: Arc<dyn Gateway>,
+}
+
+impl Gateway for DisturbedGateway {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
+        Box::pin(async move {
+            let answer = self.chaos.disturb("Charge", self.gateway.charge(request, until)).await;
+            answer.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
+        })
+    }
+
+    fn look_up<'a>(
+        &'a self,
+        request: &'a ChargeRequest,
+        until: Instant,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<ChargeId>, Unknown>> + Send + 'a>> {
+        Box::pin(async move {
+            let answer = self.chaos.disturb("LookUp", self.gateway.look_up(request, until)).await;
+            answer.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
+        })
+    }
+}
+
+impl std::fmt::Debug for DisturbedGateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DisturbedGateway")
+    }
+}
+
+/// A topic that keeps what is published.
+#[derive(Clone)]
+pub(crate) struct Topic {
+    chaos: Chaos,
+    published: Arc<Mutex<Vec<EventRow>>>,
+}
+
+impl Topic {
+    pub(crate) fn new(chaos: &Chaos) -> Self {
+        Self { chaos: chaos.clone(), published: Arc::default() }
+    }
+
+    /// All that was ever published, duplicates too.
+    pub(crate) fn published(&self) -> Vec<EventRow> {
+        self.published.lock().unwrap().clone()
+    }
+}
+
+impl Publisher for Topic {
+    async fn publish(&self, rows: &[EventRow]) -> Vec<Result<(), outbox::Error>> {
+        let publish = async { self.published.lock().unwrap().extend_from_slice(rows) };
+        let answer = self.chaos.disturb("Publish", publish).await;
+        let one = |_| answer.map_err(|lost| outbox::Error::TopicUnavailable(lost.into()));
+        rows.iter().map(one).collect()
+    }
+}
