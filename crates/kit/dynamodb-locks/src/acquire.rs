@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::error::BoxError;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use crate::cancellation::{Cancellation, Cause};
+use crate::cancellation::Cause;
 use crate::holder::Sighting;
 use crate::lock::Lease;
 use crate::locks::{Placement, Sent};
@@ -17,8 +16,6 @@ use crate::{Error, Holder, Key, Lock, Locks, Observation, Takeover};
 
 /// How often a refusal that shows a lock to be free leads to another try at once.
 const AT_ONCE: u32 = 3;
-/// How often a `TransactionConflict` is tried again by a caller that does not wait.
-const CONFLICTS: u32 = 4;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
@@ -65,8 +62,7 @@ pub(crate) async fn acquire(
         at_once = 0;
         tries += 1;
         let left = bidder.within_deadline(wait.saturating_sub(called.elapsed()));
-        let conflict = matches!(error, Some(Error::Contended(_))) && tries < CONFLICTS;
-        if left.is_zero() && !conflict {
+        if left.is_zero() {
             return match (error, bidder.obstacle()) {
                 (Some(error), _) => Err(error),
                 (None, Some((index, holder))) => {
@@ -77,8 +73,7 @@ pub(crate) async fn acquire(
             };
         }
         bidder.keep_readers_out(left).await;
-        let pause = bidder.pause(tries);
-        sleep(if left.is_zero() { pause } else { pause.min(left) }).await;
+        sleep(bidder.pause(tries).min(left)).await;
     }
 }
 
@@ -167,7 +162,7 @@ impl Bidder<'_> {
 
     async fn bid_for_all(&mut self, started: Instant, now: u64, expires: u64) -> Result<Option<Vec<Grant>>, Error> {
         let nonce = Uuid::new_v4().to_string();
-        let mut request = self.locks.settings.client.transact_write_items();
+        let mut writes = Vec::with_capacity(self.wanted.len());
         let mut grants = Vec::with_capacity(self.wanted.len());
         for (index, wanted) in self.wanted.iter().enumerate() {
             let subject = self.locks.subject(&wanted.key);
@@ -176,7 +171,7 @@ impl Bidder<'_> {
                 Mode::Exclusive => subject.exclusive(&bid),
                 Mode::Shared => subject.shared(&bid),
             };
-            request = request.transact_items(write.into_transact_item());
+            writes.push(write.into_transact_item());
             let taken_over = bid.known.is_some_and(|known| {
                 let owner = known.owner.is_some() && !known.is_owned_by(&self.me);
                 owner || (wanted.mode == Mode::Exclusive && !known.readers.is_empty())
@@ -185,28 +180,14 @@ impl Bidder<'_> {
             let lock = self.lock(wanted, fence.unwrap_or(now), started, now, expires);
             grants.push(Grant { lock, taken_over });
         }
-        let Err(error) = request.send().await else { return Ok(Some(grants)) };
-        let Some(cancelled) = Cancellation::of(&error) else { return Err(error.into()) };
-        let mut refused = false;
+        let Some(cancelled) = self.locks.send_all(writes).await? else { return Ok(Some(grants)) };
         for (index, cause) in cancelled.causes() {
-            match cause {
-                Cause::ConditionFailed { item } => {
-                    refused = true;
-                    let record = self.locks.refusal(item.as_ref(), &self.wanted[index].key).await?;
-                    self.note(index, record)?;
-                }
-                Cause::Conflict | Cause::Throttled | Cause::Other(_) => {}
+            if let Cause::ConditionFailed { item } = cause {
+                let record = self.locks.refusal(item.as_ref(), &self.wanted[index].key).await?;
+                self.note(index, record)?;
             }
         }
-        if refused {
-            return Ok(None);
-        }
-        let cause: BoxError = error.into();
-        Err(match cancelled.causes().next() {
-            _ if cancelled.is_conflict() => Error::Contended(Some(cause)),
-            Some((_, Cause::Throttled)) => Error::Throttled(cause),
-            _ => Error::Rejected(cause),
-        })
+        Ok(None)
     }
 
     fn bid_at<'b>(&'b self, index: usize, now: u64, expires: u64, nonce: &'b str) -> Bid<'b> {

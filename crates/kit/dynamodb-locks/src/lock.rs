@@ -58,7 +58,8 @@ impl Lease {
 pub enum Release {
     /// The lock was still this caller's, and is free now.
     Released,
-    /// The lock was not this caller's any more: its lease had ended, and another took it. Nothing was changed.
+    /// The lock was not this caller's any more: its lease had ended, and another took it. Nothing was changed. A release that
+    /// is repeated after another caller has taken the lock is answered like this too.
     Lost,
 }
 
@@ -187,9 +188,7 @@ impl Lock {
     /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
     /// ends with, or with [`release`](Self::release).
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        if self.lease().ends <= Instant::now() {
-            return Err(Error::Unreachable(OVERSLEPT.into()));
-        }
+        self.check_lease()?;
         tokio::select! {
             // Work that is done counts, also if the lock is lost at that very moment.
             biased;
@@ -202,8 +201,8 @@ impl Lock {
     ///
     /// If the work succeeded but the lock turns out to be lost, that is [`RunError::Lock`] with [`Error::Lost`]. A release that
     /// fails otherwise is only logged, for the lease ends by itself.
-    pub async fn run<T, E>(self, work: impl AsyncFnOnce(&Self) -> Result<T, E>) -> Result<T, RunError<E>> {
-        let result = self.hold(work(&self)).await.map_err(RunError::Lock)?;
+    pub async fn run<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, RunError<E>> {
+        let result = self.hold(work).await.map_err(RunError::Lock)?;
         let lost = match self.release().await {
             Ok(Release::Released) => false,
             Ok(Release::Lost) => true,
@@ -218,6 +217,11 @@ impl Lock {
             Ok(result) => Ok(result),
             Err(failure) => Err(RunError::Work(failure)),
         }
+    }
+
+    /// Nothing is begun under a lease that has ended.
+    pub(crate) fn check_lease(&self) -> Result<(), Error> {
+        if self.lease().ends <= Instant::now() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
     }
 
     /// Renews the lease until that fails for good.
@@ -246,6 +250,11 @@ impl Lock {
                 Ok(Ok(Renewed::Lost)) => {
                     self.locks.observe(Observation::Lost);
                     return Error::Lost;
+                }
+                // The caller's own transaction may be on its way with this lock in it.
+                Ok(Err(error @ Error::Contended(_))) => {
+                    failure = error.into();
+                    next = Some(Instant::now() + every / 16);
                 }
                 Ok(Err(error)) => {
                     self.unreachable(&error);

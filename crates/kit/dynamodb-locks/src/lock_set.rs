@@ -52,20 +52,25 @@ impl LockSet {
 
     /// [`Lock::hold`] with all the locks: if one of them is lost, `work` is dropped.
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        let Some((first, others)) = self.locks.split_first() else { return Ok(work.await) };
-        first
-            .hold(async {
-                if others.is_empty() {
-                    return Ok(work.await);
-                }
-                let others = select_all(others.iter().map(|lock| Box::pin(lock.keep())));
-                tokio::select! {
-                    biased;
-                    done = work => Ok(done),
-                    (lost, ..) = others => Err(lost),
-                }
-            })
-            .await?
+        if self.locks.is_empty() {
+            return Ok(work.await);
+        }
+        self.iter().try_for_each(Lock::check_lease)?;
+        let losses = select_all(self.iter().map(|lock| Box::pin(lock.keep())));
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            (lost, ..) = losses => Err(lost),
+        }
+    }
+}
+
+impl IntoIterator for LockSet {
+    type Item = Lock;
+    type IntoIter = std::vec::IntoIter<Lock>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.locks.into_iter()
     }
 }
 

@@ -6,14 +6,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure};
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem};
 use uuid::Uuid;
 
+use crate::cancellation::{Cancellation, Cause};
 use crate::holder::Sighting;
 use crate::protocol::{Mode, Subject, Write};
 use crate::record::{Item, Record};
 use crate::request::{LockRequest, LockSetRequest};
-use crate::{Attributes, Error, Holder, Key, LocksBuilder, Observation, RetryPolicy, Takeover};
+use crate::{Attributes, Error, Holder, Key, LocksBuilder, Observation, RetryPolicy, Takeover, retry_on_conflict};
+
+/// A request that meets another one's transaction on the same item is sent again after a moment.
+const CONFLICTS: RetryPolicy =
+    RetryPolicy { attempts: 5, first_pause: Duration::from_millis(10), max_pause: Duration::from_millis(100) };
 
 /// Locks in one DynamoDB table. Clones are cheap and share everything.
 #[derive(Clone)]
@@ -133,6 +138,11 @@ impl Locks {
 
     /// Sends one write. A refusal is no error, and shows the item; `None`: there is no item.
     pub(crate) async fn send(&self, write: Write, key: &Key) -> Result<Sent, Error> {
+        // The SDK's futures have several kilobytes, which callers should not have to carry.
+        retry_on_conflict(CONFLICTS, is_conflict, || Box::pin(self.send_once(write.clone(), key))).await
+    }
+
+    async fn send_once(&self, write: Write, key: &Key) -> Result<Sent, Error> {
         let Write { table, key: item_key, update, condition, names, values } = write;
         let request = self
             .settings
@@ -160,6 +170,28 @@ impl Locks {
         }
     }
 
+    /// Sends several writes as one transaction. A refusal is no error, and shows the items; those of a `None` there are not in
+    /// the way, or do not exist.
+    pub(crate) async fn send_all(&self, writes: Vec<TransactWriteItem>) -> Result<Option<Cancellation>, Error> {
+        retry_on_conflict(CONFLICTS, is_conflict, || Box::pin(self.send_all_once(writes.clone()))).await
+    }
+
+    async fn send_all_once(&self, writes: Vec<TransactWriteItem>) -> Result<Option<Cancellation>, Error> {
+        let request = self.settings.client.transact_write_items().set_transact_items(Some(writes));
+        let Err(error) = request.send().await else { return Ok(None) };
+        let Some(cancelled) = Cancellation::of(&error) else { return Err(error.into()) };
+        let has = |wanted: fn(&Cause) -> bool| cancelled.causes().any(|(_, cause)| wanted(cause));
+        if has(|cause| matches!(cause, Cause::ConditionFailed { .. })) {
+            Ok(Some(cancelled))
+        } else if cancelled.is_conflict() {
+            Err(Error::Contended(Some(error.into())))
+        } else if has(|cause| *cause == Cause::Throttled) {
+            Err(Error::Throttled(error.into()))
+        } else {
+            Err(Error::Rejected(error.into()))
+        }
+    }
+
     /// The record that a refusal shows. Where the server does not show it, it is read.
     pub(crate) async fn refusal(&self, shown: Option<&Item>, key: &Key) -> Result<Option<Record>, Error> {
         match shown {
@@ -171,7 +203,7 @@ impl Locks {
     async fn read(&self, key: &Key) -> Result<Option<Record>, Error> {
         let Settings { client, table, attributes, .. } = &*self.settings;
         let request = client.get_item().table_name(table).set_key(Some(key.to_item(attributes)));
-        let found = request.consistent_read(true).send().await?;
+        let found = Box::pin(request.consistent_read(true).send()).await?;
         found.item.as_ref().map(|item| self.parse(item)).transpose()
     }
 }
@@ -182,6 +214,10 @@ pub(crate) enum Sent {
     Written(Record),
     /// Its condition does not hold. This is what is there; `None`: no item.
     Refused(Option<Record>),
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(error, Error::Contended(_))
 }
 
 /// A time before the epoch is a clock that was never set; it counts as the epoch.

@@ -50,20 +50,23 @@ pub(crate) fn jittered(length: Duration) -> Duration {
 /// use dynamodb_locks::{RetryPolicy, retry_on_conflict};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let mut stored = 6; // The version in the database; another writer is ahead of us at first.
-/// let written = retry_on_conflict(RetryPolicy::default(), |error| *error == "conflict", async || {
-///     let read = stored;
-///     stored = 7;
-///     if read == stored { Ok(read + 1) } else { Err("conflict") }
+/// let mut others = vec!["another writer was faster"];
+/// let written = retry_on_conflict(RetryPolicy::default(), |error| *error == "conflict", || {
+///     let overtaken = others.pop().is_some();
+///     async move { if overtaken { Err("conflict") } else { Ok("written") } }
 /// });
-/// assert_eq!(written.await, Ok(8));
+/// assert_eq!(written.await, Ok("written"));
 /// # }
 /// ```
-pub async fn retry_on_conflict<T, E>(
+pub async fn retry_on_conflict<T, E, A>(
     policy: RetryPolicy,
     is_conflict: impl Fn(&E) -> bool,
-    mut attempt: impl AsyncFnMut() -> Result<T, E>,
-) -> Result<T, E> {
+    mut attempt: impl FnMut() -> A,
+) -> Result<T, E>
+where
+    // Not `AsyncFnMut`: futures of async closures often cannot be shown to be `Send`.
+    A: Future<Output = Result<T, E>>,
+{
     let mut tries = 0;
     loop {
         tries += 1;

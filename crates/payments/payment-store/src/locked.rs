@@ -1,5 +1,6 @@
 //! The pessimistic way: the same commands under the intent's lock.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use dynamodb_locks::{Acquired, Lock, retry_on_conflict};
@@ -54,16 +55,16 @@ impl LockedIntent {
         decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        let committed = std::cell::Cell::new(false);
+        let committed = AtomicBool::new(false);
         let decide = |seen: Seen<'_, Found>| {
             let decision = decide(seen);
-            committed.set(matches!(decision, Decision::Change(_)));
+            committed.store(matches!(decision, Decision::Change(_)), Ordering::Relaxed);
             decision
         };
         let release = self.lock.release_with();
         let answered = self.store.change_under(self.id, request, Some(&release), admit, decide, answer).await;
         match &answered {
-            Ok(Answered::Now(_)) if committed.get() => {}
+            Ok(Answered::Now(_)) if committed.load(Ordering::Relaxed) => {}
             _ => self.release().await,
         }
         answered

@@ -125,7 +125,7 @@ pub(crate) async fn transaction(
     let put = Put::builder().table_name(ITEMS).item("pk", s("data")).item("value", s(value)).build();
     let put = TransactWriteItem::builder().put(put.expect("a put")).build();
     let request = client.transact_write_items().set_transact_items(Some(guards)).transact_items(put);
-    request.send().await.map(drop)
+    Box::pin(request.send()).await.map(drop)
 }
 
 async fn create_items(client: &Client, table: &str, sorted: bool) {

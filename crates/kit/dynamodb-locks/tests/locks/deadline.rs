@@ -1,0 +1,80 @@
+//! A lease never outlives the Lambda's deadline.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use dynamodb_locks::{Acquired, Error};
+use embedded_dynamodb::{Disturbance, Wire};
+
+use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, granted, held, millis};
+
+const LEFT: Duration = Duration::from_secs(3);
+
+#[tokio::test]
+async fn a_lease_ends_at_the_deadline_also_after_a_heartbeat() {
+    let world = World::start().await;
+    let locks = world.locks().until(world.clock.now() + LEFT);
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let reader = granted(locks.shared("read").acquire().await);
+    world.clock.advance(LEFT / 2);
+    lock.heartbeat().await.expect("renewed");
+    reader.heartbeat().await.expect("renewed");
+    let record = world.record("key").await.expect("a record");
+    assert_eq!(record["expiresAt"], millis(START + LEFT));
+    assert_eq!(record["leaseMs"], millis(LEFT / 2));
+    assert_eq!(world.record("read").await.expect("a record")["readersUntil"], millis(START + LEFT));
+
+    world.clock.set(START + LEFT + SKEW);
+    let _holder = held(world.locks().exclusive("key").acquire().await);
+    world.clock.advance(A_MILLISECOND);
+    let _lock = granted(world.locks().exclusive("key").acquire().await);
+}
+
+#[tokio::test]
+async fn a_deadline_beyond_the_lease_changes_nothing() {
+    let world = World::start().await;
+    let lock = granted(world.locks().until(world.clock.now() + LEASE * 2).exclusive("key").acquire().await);
+    assert_eq!(world.record("key").await.expect("a record")["expiresAt"], millis(START + LEASE));
+    drop(lock);
+}
+
+#[tokio::test]
+async fn after_the_deadline_nothing_is_asked_for() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let locks = world.locks_over(&wire);
+    let lock = granted(locks.until(world.clock.now() + LEFT).exclusive("other").acquire().await);
+    world.clock.advance(LEFT);
+    let late = locks.until(world.clock.now()).exclusive("key").wait_for(LEASE).acquire().await;
+    assert!(matches!(late, Err(Error::DeadlinePassed)), "{late:?}");
+    let late = lock.heartbeat().await;
+    assert!(matches!(late, Err(Error::DeadlinePassed)), "{late:?}");
+    assert_eq!(wire.requests().len(), 1, "only the first");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_lock_beyond_the_deadline() {
+    let world = World::start().await;
+    let locks = world.builder(world.engine.client()).clock(SystemTime::now).build();
+    let _lock = granted(locks.exclusive("key").acquire().await);
+    let locks = locks.until(SystemTime::now() + Duration::from_millis(200));
+    let asked = Instant::now();
+    let answer = locks.exclusive("key").wait_for(Duration::from_mins(5)).acquire().await;
+    assert!(matches!(answer, Ok(Acquired::Held(_)) | Err(Error::DeadlinePassed)), "{answer:?}");
+    assert!(asked.elapsed() < Duration::from_mins(1), "{:?}", asked.elapsed());
+}
+
+#[tokio::test]
+async fn work_is_cancelled_at_the_deadline() {
+    let world = World::start().await;
+    let wire = Wire::disturbed(|request| match request.number {
+        1 => Disturbance::None,
+        _ => Disturbance::FailBefore,
+    });
+    let locks = world.builder(world.engine.client_over(&wire)).clock(SystemTime::now).build();
+    let locks = locks.until(SystemTime::now() + Duration::from_millis(300));
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let cancelled = lock.hold(std::future::pending::<()>()).await;
+    assert!(matches!(cancelled, Err(Error::DeadlinePassed)), "{cancelled:?}");
+    assert_eq!(lock.remaining(), Duration::ZERO);
+    assert_eq!(wire.requests().len(), 1, "no heartbeat could extend the lease");
+}

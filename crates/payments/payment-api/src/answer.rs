@@ -1,0 +1,90 @@
+//! The answer to a command, as it is recorded and sent: a repetition gets the same bytes.
+
+use api_gateway::{JSON, PROBLEM_JSON, Response};
+use order_events::{ConsistencyToken, EventType};
+use payment_intents::StateName;
+use payment_store::Found;
+use serde::{Deserialize, Serialize};
+
+use crate::intent::ShownIntent;
+use crate::problem::ProblemKind;
+
+/// What of a response is recorded. A member may be added, but none may change its meaning while records with the old one live.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
+    status: u16,
+    body: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consistency_token: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn created(found: &Found) -> Self {
+        let location = format!("/payment-intents/{}", found.intent.id());
+        Self { location: Some(location), ..Self::of(201, found) }
+    }
+
+    pub(crate) fn changed(found: &Found) -> Self {
+        Self::of(200, found)
+    }
+
+    /// 202 while the charge is not decided; with the token of the event that the intent published last.
+    pub(crate) fn charged(found: &Found) -> Self {
+        let (status, event_type) = match found.intent.state().name() {
+            StateName::Created => (200, None),
+            StateName::ChargeRequested => (202, Some(EventType::PaymentIntentChargeRequested)),
+            StateName::Charged => (200, Some(EventType::PaymentIntentCharged)),
+            StateName::ChargeFailed => (200, Some(EventType::PaymentIntentChargeFailed)),
+        };
+        let token = event_type.zip(found.last_event_id).map(|(event_type, event_id)| {
+            let order_id = found.intent.order_id().clone();
+            ConsistencyToken { event_type, event_id, order_id }.to_string()
+        });
+        Self { consistency_token: token, ..Self::of(status, found) }
+    }
+
+    /// A refusal of the domain.
+    pub(crate) fn refused(kind: ProblemKind, request_id: &str) -> Self {
+        let document = kind.document(request_id, Vec::new());
+        Self { status: document.status, body: json(&document), etag: None, location: None, consistency_token: None }
+    }
+
+    fn of(status: u16, found: &Found) -> Self {
+        let body = json(&ShownIntent::from(&found.intent));
+        Self { status, body, etag: Some(etag(found)), location: None, consistency_token: None }
+    }
+
+    pub(crate) fn read(recorded: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(recorded)
+    }
+
+    pub(crate) fn to_record(&self) -> String {
+        json(self)
+    }
+
+    pub(crate) fn respond(self) -> Response {
+        let content_type = if self.status >= 400 { PROBLEM_JSON } else { JSON };
+        let response = Response::json(self.status, content_type, self.body).with("cache-control", "no-store");
+        let optional =
+            [("etag", self.etag), ("location", self.location), ("consistency-token", self.consistency_token)];
+        optional.into_iter().fold(response, |response, (name, value)| match value {
+            Some(value) => response.with(name, value),
+            None => response,
+        })
+    }
+}
+
+/// A strong tag: one version has one representation.
+pub(crate) fn etag(found: &Found) -> String {
+    format!("\"{}\"", found.intent.version())
+}
+
+/// Only texts and numbers: there is nothing in it that could not be written.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,338 @@
+//! The routes.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use api_gateway::{HttpFunction, JSON, Mistaken, Parameters, Request, Response};
+use idempotency::{Fingerprint, IdempotencyKey, Scope};
+use lambda_boot::Clock;
+use order_events::Timestamp;
+use payment_gateway::{ChargeRequest, Gateway, Outcome};
+use payment_intents::{ChargeKey, NewIntent, PaymentIntent, PaymentIntentId};
+use payment_store::{Answered, Decision, Found, Locking, PaymentStore, RequestKey, Seen};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::answer::{self, Answer};
+use crate::body::{self, Create};
+use crate::caller::Caller;
+use crate::config::{Authorization, Config};
+use crate::intent::ShownIntent;
+use crate::openapi;
+use crate::problem::{Cause, Problem, ProblemKind};
+
+/// The API over the tables of one stack.
+pub struct Api {
+    store: PaymentStore,
+    mode: Mode,
+    authorization: Authorization,
+    function: HttpFunction,
+}
+
+/// Who carries a charge out. What the API does is the same in both; only when the client learns the result differs.
+#[derive(Debug, Clone)]
+pub enum Mode {
+    /// The charge handler, after the answer. Nothing is locked: versions tell who was first.
+    Saga,
+    /// The request itself, through this gateway and under the intent's lock.
+    Locked(Arc<dyn Gateway>),
+}
+
+/// How long a request waits for the lock of an intent that another one has.
+const LOCK_WAIT: Duration = Duration::from_secs(3);
+
+/// How long before the invocation's deadline the gateway is not waited for any more: to store what is known, and answer.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// The age from which on a charge is left to the reconciler: gateways forget keys after 24 hours, and would charge again.
+const MAX_CHARGE_AGE: Duration = Duration::from_hours(1);
+
+/// What a path names.
+enum Resource {
+    Intents,
+    Intent(String),
+    Charge(String),
+    OpenApi,
+    Health,
+}
+
+impl Resource {
+    fn of(request: &Request) -> Option<Self> {
+        match request.path() {
+            "/payment-intents" => Some(Self::Intents),
+            "/payments/openapi.json" => Some(Self::OpenApi),
+            "/payments/health" => Some(Self::Health),
+            path => {
+                let rest = path.strip_prefix("/payment-intents/").filter(|rest| !rest.is_empty())?;
+                match rest.split_once('/') {
+                    None => Some(Self::Intent(rest.to_owned())),
+                    Some((id, "charge")) if !id.is_empty() => Some(Self::Charge(id.to_owned())),
+                    Some(_) => None,
+                }
+            }
+        }
+    }
+
+    /// Whether the path can name a resource: an intent's id must be a valid one.
+    fn check(&self) -> Result<(), Problem> {
+        let (Self::Intent(id) | Self::Charge(id)) = self else { return Ok(()) };
+        let mut parameters = Parameters::default();
+        let id = read_id(&mut parameters, id);
+        Ok(parameters.finish(id).map(drop)?)
+    }
+
+    /// As in the `OpenAPI` document.
+    fn route(&self) -> &'static str {
+        match self {
+            Self::Intents => "/payment-intents",
+            Self::Intent(_) => "/payment-intents/{paymentIntentId}",
+            Self::Charge(_) => "/payment-intents/{paymentIntentId}/charge",
+            Self::OpenApi => "/payments/openapi.json",
+            Self::Health => "/payments/health",
+        }
+    }
+
+    fn allow(&self) -> &'static str {
+        match self {
+            Self::Intents | Self::Charge(_) => "POST, OPTIONS",
+            Self::Intent(_) => "GET, HEAD, PATCH, OPTIONS",
+            Self::OpenApi | Self::Health => "GET, HEAD, OPTIONS",
+        }
+    }
+}
+
+impl Api {
+    /// The API over a store.
+    #[must_use]
+    pub fn new(store: PaymentStore, mode: Mode, config: Config, clock: Clock) -> Self {
+        let Config { authorization, metrics_namespace, function_version, .. } = config;
+        let function = HttpFunction { name: "payment-api", metrics_namespace, version: function_version, clock };
+        Self { store, mode, authorization, function }
+    }
+
+    /// Answers a request. It never fails: a malformed request is answered too.
+    pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
+        let resource = Resource::of(&request);
+        let route = resource.as_ref().map_or("none", Resource::route);
+        // Boxed, or the future's type would be deeper than the compiler likes.
+        let answer = Box::pin(self.answer(&request, resource, deadline));
+        self.function.answer(&request, route, deadline, answer).await
+    }
+
+    async fn answer(
+        &self,
+        request: &Request,
+        resource: Option<Resource>,
+        deadline: SystemTime,
+    ) -> Result<Response, Problem> {
+        let resource = resource.ok_or(ProblemKind::RouteNotFound)?;
+        match (request.method(), &resource) {
+            ("OPTIONS", _) => {
+                resource.check()?;
+                Ok(Response::empty(204).with("allow", resource.allow()))
+            }
+            ("POST", Resource::Intents) => self.create(request).await,
+            ("GET" | "HEAD", Resource::Intent(id)) => self.find(request, id).await,
+            ("PATCH", Resource::Intent(id)) => self.change_amount(request, id, deadline).await,
+            ("POST", Resource::Charge(id)) => self.charge(request, id, deadline).await,
+            ("GET" | "HEAD", Resource::OpenApi) => {
+                let document = Response::json(200, JSON, openapi::SERVED.to_owned());
+                Ok(document.with("cache-control", "public, max-age=300"))
+            }
+            ("GET" | "HEAD", Resource::Health) => self.health(request).await,
+            _ => Err(ProblemKind::MethodNotAllowed(resource.allow()).into()),
+        }
+    }
+
+    async fn create(&self, request: &Request) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let key = IdempotencyKey::from_headers(request.header("idempotency-key"))?;
+        let mut parameters = Parameters::read(request.query_string(), &[]);
+        let body = Create::read(request, &mut parameters).and_then(|body| {
+            let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
+            let needed = "is required: it names who pays";
+            let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", needed))?;
+            Ok((body, consumer_id))
+        });
+        let (Create { order_id, amount, currency, .. }, consumer_id) = parameters.finish(body)?;
+        if !caller.may_act_for(&consumer_id) {
+            return Err(ProblemKind::Forbidden.into());
+        }
+        let command = json!({
+            "orderId": order_id.as_str(), "consumerId": consumer_id.as_str(),
+            "amount": amount.minor_units(), "currency": currency.as_str(),
+        });
+        let key = request_key(&caller, "POST /payment-intents", &key, &command)?;
+        let new = NewIntent { id: PaymentIntentId::random(), order_id, consumer_id, amount, currency };
+        let decide = |seen: Seen<'_, payment_store::Guard>| {
+            if seen.found.paid_by.is_some() {
+                return refuse(ProblemKind::OrderAlreadyPaid, request);
+            }
+            if seen.found.open_intent.is_some() {
+                return refuse(ProblemKind::OrderHasOpenIntent, request);
+            }
+            Decision::Change(Box::new(PaymentIntent::create(new.clone(), seen.now)))
+        };
+        let answer = |found: &Found| Answer::created(found).to_record();
+        self.respond(self.store.create(&new.order_id, &key, decide, answer).await?)
+    }
+
+    async fn find(&self, request: &Request, id: &str) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let mut parameters = Parameters::read(request.query_string(), &[]);
+        let id = read_id(&mut parameters, id);
+        let id = parameters.finish(id)?;
+        let found = admit(&caller, self.store.find(id).await?)?;
+        let response = Response::json(200, JSON, answer::json(&ShownIntent::from(&found.intent)));
+        Ok(response.cached_privately(&answer::etag(&found), request.header("if-none-match")))
+    }
+
+    async fn change_amount(&self, request: &Request, id: &str, deadline: SystemTime) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let key = IdempotencyKey::from_headers(request.header("idempotency-key"))?;
+        let mut parameters = Parameters::read(request.query_string(), &[]);
+        let id = read_id(&mut parameters, id);
+        let amount = body::read_amount(request, &mut parameters);
+        let (id, amount) = parameters.finish(both(id, amount))?;
+        let command = json!({"amount": amount.minor_units()});
+        let key = request_key(&caller, &format!("PATCH /payment-intents/{id}"), &key, &command)?;
+        let admit = |found| admit(&caller, found);
+        let decide = |seen: Seen<'_, Found>| {
+            if request.header("if-match").is_some_and(|tags| !matches(tags, &answer::etag(seen.found))) {
+                return Decision::Reply(ProblemKind::VersionMismatch);
+            }
+            match seen.found.intent.change_amount(amount, seen.now) {
+                Ok(change) => Decision::Change(Box::new(change)),
+                Err(wrong) => refuse(ProblemKind::WrongState(wrong.state), request),
+            }
+        };
+        let answer = |found: &Found| Answer::changed(found).to_record();
+        let answered = match &self.mode {
+            Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
+            Mode::Locked(_) => match self.store.until(deadline).locked(id, LOCK_WAIT).await? {
+                Locking::Granted(locked) => locked.change(&key, admit, decide, answer).await?,
+                Locking::Held { until } => return Err(self.held(until)),
+            },
+        };
+        self.respond(answered)
+    }
+
+    async fn charge(&self, request: &Request, id: &str, deadline: SystemTime) -> Result<Response, Problem> {
+        let caller = Caller::identify(request, &self.authorization)?;
+        let key = IdempotencyKey::from_headers(request.header("idempotency-key"))?;
+        let mut parameters = Parameters::read(request.query_string(), &[]);
+        let id = read_id(&mut parameters, id);
+        let nothing = body::read_nothing(request, &mut parameters);
+        let (id, ()) = parameters.finish(both(id, nothing))?;
+        let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
+        let charge_key = ChargeKey::random();
+        let admit = |found| admit(&caller, found);
+        let answer = |found: &Found| Answer::charged(found).to_record();
+        let decide = |seen: Seen<'_, Found>| match seen.found.intent.request_charge(charge_key.clone(), seen.now) {
+            Ok(change) => Decision::Change(Box::new(change)),
+            // The same request has requested the charge, and did not come to its end.
+            Err(_) if seen.is_begun => Decision::Record(answer(seen.found)),
+            Err(wrong) => refuse(ProblemKind::WrongState(wrong.state), request),
+        };
+        let answered = match &self.mode {
+            Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
+            Mode::Locked(gateway) => match self.store.until(deadline).locked(id, LOCK_WAIT).await? {
+                Locking::Granted(locked) => {
+                    let until = self.function.before(deadline, CLOSING_TIME);
+                    let charge = async |intent: &PaymentIntent| self.ask(&**gateway, intent, until, request.id()).await;
+                    locked.charge(&key, admit, decide, charge, answer).await?
+                }
+                Locking::Held { until } => return Err(self.held(until)),
+            },
+        };
+        self.respond(answered)
+    }
+
+    /// Has the gateway charge; none if it does not say for certain, or must not be asked.
+    async fn ask(
+        &self,
+        gateway: &dyn Gateway,
+        intent: &PaymentIntent,
+        until: Instant,
+        request_id: &str,
+    ) -> Option<Outcome> {
+        let requested_at = intent.state().requested()?.at;
+        let age = Timestamp::from(self.function.clock.now()).as_millis() - requested_at.as_millis();
+        if u128::try_from(age).is_ok_and(|age| age > MAX_CHARGE_AGE.as_millis()) {
+            return None;
+        }
+        match gateway.charge(&ChargeRequest::of(intent)?, until).await {
+            Ok(outcome) => Some(outcome),
+            Err(unknown) => {
+                let (payment_intent_id, reason) = (intent.id().to_string(), unknown.code());
+                let error = lambda_boot::with_causes(&unknown);
+                tracing::warn!(request_id, payment_intent_id, reason, error, "the charge is not decided yet");
+                None
+            }
+        }
+    }
+
+    async fn health(&self, request: &Request) -> Result<Response, Problem> {
+        let mut parameters = Parameters::read(request.query_string(), &["deep"]);
+        let deep = parameters.one("deep", |text| match text {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err("must be 0 or 1"),
+        });
+        if parameters.finish(deep)? == Some(true) {
+            self.store.ping().await?;
+        }
+        Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
+    }
+
+    fn respond(&self, answered: Answered<ProblemKind>) -> Result<Response, Problem> {
+        let read = |recorded: &str| Answer::read(recorded).map(Answer::respond).map_err(Cause::from);
+        match answered {
+            Answered::Now(recorded) => Ok(read(&recorded)?),
+            Answered::Before(recorded) => Ok(read(&recorded)?.with("idempotent-replayed", "true")),
+            Answered::Unrecorded(kind) => Err(kind.into()),
+            Answered::InProgress { until } => {
+                Err(Problem::retry_after(ProblemKind::KeyInProgress, self.time_until(until)))
+            }
+            Answered::KeyReused => Err(ProblemKind::KeyReused.into()),
+        }
+    }
+
+    /// Another request, or the charge handler, has the intent's lock.
+    fn held(&self, until: Option<SystemTime>) -> Problem {
+        Problem::retry_after(ProblemKind::Conflict, self.time_until(until))
+    }
+
+    fn time_until(&self, until: Option<SystemTime>) -> Duration {
+        until.and_then(|until| until.duration_since(self.function.clock.now()).ok()).unwrap_or_default()
+    }
+}
+
+/// Intents of other consumers are reported as not found.
+fn admit(caller: &Caller, found: Option<Found>) -> Result<Found, ProblemKind> {
+    found.filter(|found| caller.may_act_for(found.intent.consumer_id())).ok_or(ProblemKind::IntentNotFound)
+}
+
+/// A refusal of the domain: it is recorded, so that a repetition gets the same answer.
+fn refuse(kind: ProblemKind, request: &Request) -> Decision<ProblemKind> {
+    Decision::Record(Answer::refused(kind, request.id()).to_record())
+}
+
+fn request_key(caller: &Caller, route: &str, key: &IdempotencyKey, command: &Value) -> Result<RequestKey, Problem> {
+    let fingerprint = Fingerprint::of_value(command).map_err(payment_store::Error::from)?;
+    Ok(RequestKey { key: Scope { caller: &caller.name, route }.key(key), fingerprint })
+}
+
+/// The intent's id in the path.
+fn read_id(parameters: &mut Parameters, text: &str) -> Result<PaymentIntentId, Mistaken> {
+    PaymentIntentId::parse(text).map_err(|error| parameters.mistake_in("path", "paymentIntentId", error))
+}
+
+/// `If-Match` compares strongly: a weak tag matches nothing (RFC 9110, 13.1.1).
+fn matches(if_match: &str, etag: &str) -> bool {
+    if_match.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag)
+}
+
+fn both<T, U>(first: Result<T, Mistaken>, second: Result<U, Mistaken>) -> Result<(T, U), Mistaken> {
+    Ok((first?, second?))
+}

@@ -1,0 +1,109 @@
+//! The bodies of commands. All members are checked, so that the client sees every mistake in one answer.
+
+use std::fmt::Display;
+
+use api_gateway::{Mistaken, Parameters, Request};
+use order_events::{ConsumerId, OrderId};
+use payment_intents::{Amount, Currency, Invalid};
+use serde_json::{Map, Value};
+
+/// The body of `POST /payment-intents`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Create {
+    pub(crate) order_id: OrderId,
+    pub(crate) amount: Amount,
+    pub(crate) currency: Currency,
+    pub(crate) consumer_id: Option<ConsumerId>,
+}
+
+/// Reads an object whose members are `known`; those read from it are `read`.
+fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Result<Map<String, Value>, Mistaken> {
+    let Some(body) = request.body() else { return Err(parameters.mistake_in(BODY, BODY, "is not UTF-8")) };
+    let members = match serde_json::from_str(&body) {
+        Ok(Value::Object(members)) => members,
+        Ok(_) => return Err(parameters.mistake_in(BODY, BODY, "must be a JSON object")),
+        Err(_) => return Err(parameters.mistake_in(BODY, BODY, "is not JSON")),
+    };
+    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+        parameters.mistake_in(BODY, name, format!("unknown member; expected one of {}", known.join(", ")));
+    }
+    Ok(members)
+}
+
+const BODY: &str = "body";
+
+impl Create {
+    /// Every member is read, and its mistakes are noted, before this returns.
+    pub(crate) fn read(request: &Request, parameters: &mut Parameters) -> Result<Self, Mistaken> {
+        let body = object(request, parameters, &["orderId", "amount", "currency", "consumerId"])?;
+        let order_id = required(&body, parameters, "orderId", |value| {
+            id(value)
+                .ok_or_else(|| NO_ID.to_owned())
+                .and_then(|id| OrderId::parse(id).map_err(|error| error.to_string()))
+        });
+        let amount = required(&body, parameters, "amount", amount);
+        let currency = required(&body, parameters, "currency", |value| {
+            value.as_str().ok_or(Invalid::Currency).and_then(Currency::parse)
+        });
+        let consumer_id = optional(&body, parameters, "consumerId", |value| {
+            let id = id(value).ok_or_else(|| NO_ID.to_owned())?;
+            ConsumerId::parse(id).map_err(|error| error.to_string())
+        });
+        Ok(Self { order_id: order_id?, amount: amount?, currency: currency?, consumer_id: consumer_id? })
+    }
+}
+
+/// The body of `PATCH /payment-intents/{paymentIntentId}`: the new amount.
+pub(crate) fn read_amount(request: &Request, parameters: &mut Parameters) -> Result<Amount, Mistaken> {
+    let body = object(request, parameters, &["amount"])?;
+    required(&body, parameters, "amount", amount)
+}
+
+/// The body of a charge: none, or an object without members.
+pub(crate) fn read_nothing(request: &Request, parameters: &mut Parameters) -> Result<(), Mistaken> {
+    match request.body().as_deref().map(str::trim) {
+        Some("") => Ok(()),
+        Some(text) if serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|body| body.is_empty()) => Ok(()),
+        _ => Err(parameters.mistake_in(BODY, BODY, "must be empty: what is charged is what is stored")),
+    }
+}
+
+fn required<T, E: Display>(
+    body: &Map<String, Value>,
+    parameters: &mut Parameters,
+    name: &str,
+    parse: impl FnOnce(&Value) -> Result<T, E>,
+) -> Result<T, Mistaken> {
+    optional(body, parameters, name, parse)?.ok_or_else(|| parameters.mistake_in(BODY, name, "is required"))
+}
+
+fn optional<T, E: Display>(
+    body: &Map<String, Value>,
+    parameters: &mut Parameters,
+    name: &str,
+    parse: impl FnOnce(&Value) -> Result<T, E>,
+) -> Result<Option<T>, Mistaken> {
+    body.get(name).map(parse).transpose().map_err(|error| parameters.mistake_in(BODY, name, error))
+}
+
+const NO_ID: &str = "must be a text or a whole number";
+
+/// FTGO's own ids are whole numbers.
+fn id(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// In JSON, 6063.0 is a whole number too.
+fn amount(value: &Value) -> Result<Amount, Invalid> {
+    let whole = value.as_i64().or_else(|| {
+        let number = value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=1e15).contains(number))?;
+        // Whole, and below 2^53: it fits.
+        #[allow(clippy::cast_possible_truncation)]
+        Some(number as i64)
+    });
+    whole.ok_or(Invalid::Amount).and_then(Amount::parse)
+}

@@ -1,0 +1,269 @@
+//! One key, one effect, one answer.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use embedded_dynamodb::{Disturbance, Wire};
+use futures_util::future::join_all;
+use payment_api::Mode;
+use serde_json::json;
+
+use crate::world::{Ask, Behaviour, Reply, TestApi, World, change, charge, create, tables};
+
+/// Sends one request 50 times at once.
+async fn fifty_times(api: &TestApi, ask: &Ask) -> Vec<Reply> {
+    join_all((0..50).map(|_| api.send(ask.clone()))).await
+}
+
+#[track_caller]
+fn check_one_effect(replies: &[Reply], status: u16) {
+    let bodies: Vec<_> = replies.iter().map(|reply| (reply.status(), &reply.0.body, reply.header("etag"))).collect();
+    assert!(bodies.iter().all(|body| *body == bodies[0] && body.0 == status), "{bodies:?}");
+    assert_eq!(replies.iter().filter(|reply| !reply.is_replayed()).count(), 1, "one did it, the others heard of it");
+}
+
+#[tokio::test]
+async fn one_key_50_times_at_once_has_one_effect_and_one_answer() {
+    let world = World::create().await;
+    let api = world.saga();
+    let created = fifty_times(&api, &create("99", 100).key("k")).await;
+    check_one_effect(&created, 201);
+    let id = created[0].id();
+    check_one_effect(&fifty_times(&api, &change(&id, 200).key("k")).await, 200);
+    check_one_effect(&fifty_times(&api, &charge(&id).key("k")).await, 202);
+    assert_eq!((world.intents().await.len(), world.events().await.len()), (1, 1));
+    assert_eq!(api.find(&id).await.member("version"), 3);
+}
+
+#[tokio::test]
+async fn one_key_50_times_at_once_is_one_charge_under_the_lock() {
+    let world = World::create().await;
+    let api = world.locked();
+    let id = api.created("99", 100).await;
+    let charged = fifty_times(&api, &charge(&id).key("k")).await;
+    // One that waited for the lock in vain is told to come again.
+    let (answered, busy): (Vec<_>, Vec<_>) = charged.into_iter().partition(|reply| reply.status() == 200);
+    check_one_effect(&answered, 200);
+    for reply in busy {
+        reply.expect_problem(409, "conflict");
+        assert!(reply.header("retry-after").is_some());
+    }
+    assert_eq!((world.gateway.calls(), world.events().await.len()), (1, 2));
+    assert_eq!(world.held_locks().await, 0);
+}
+
+#[tokio::test]
+async fn another_command_under_the_same_key_is_refused() {
+    for (_world, api) in World::both().await {
+        let id = api.created("99", 100).await;
+        assert_eq!(api.send(change(&id, 200).key("k")).await.status(), 200);
+        api.send(change(&id, 300).key("k")).await.expect_problem(422, "idempotency-key-reused");
+        assert_eq!(api.find(&id).await.member("amount"), 200);
+        api.send(create("100", 100).key("create-99")).await.expect_problem(422, "idempotency-key-reused");
+        // The first answer is still there.
+        assert!(api.send(change(&id, 200).key("k")).await.is_replayed());
+    }
+}
+
+#[tokio::test]
+async fn the_same_command_written_otherwise_is_the_same() {
+    let world = World::create().await;
+    let api = world.saga();
+    let one = r#"{"orderId":"99","amount":100,"currency":"USD","consumerId":"7"}"#;
+    let same = [
+        r#"{ "consumerId": "7", "currency": "USD", "amount": 100, "orderId": "99" }"#,
+        r#"{"orderId":99,"amount":100.0,"currency":"USD","consumerId":7}"#,
+    ];
+    let post = |body| api.send(Ask::new("POST", "/payment-intents").key("k").text(body));
+    let first = post(one).await;
+    assert_eq!(first.status(), 201);
+    for body in same {
+        let again = post(body).await;
+        assert!(again.is_replayed() && again.0.body == first.0.body, "{again:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_key_of_two_callers_or_on_two_routes_is_two_keys() {
+    let world = World::create().await;
+    let api = world.guarded();
+    let post = |caller: &str, order_id: &str| {
+        let body = json!({"orderId": order_id, "amount": 100, "currency": "USD"});
+        let ask = Ask::new("POST", "/payment-intents").key("k").body(&body).by(&json!({"sub": caller}));
+        api.send(ask)
+    };
+    let (ann, bob) = (post("ann", "1").await, post("bob", "2").await);
+    assert_eq!((ann.status(), bob.status()), (201, 201));
+    assert_ne!(ann.id(), bob.id());
+    let charged = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "ann"}))).await;
+    assert_eq!(charged.status(), 202, "{charged:?}");
+    // Bob cannot learn Ann's answer with her key.
+    let stolen = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "bob"}))).await;
+    stolen.expect_problem(404, "payment-intent-not-found");
+}
+
+#[tokio::test]
+async fn who_may_no_longer_see_an_intent_is_not_shown_a_recorded_answer() {
+    let world = World::create().await;
+    let api = world.guarded();
+    let service = json!({"sub": "desk", "scope": "payments:write-any"});
+    let body = json!({"orderId": "1", "amount": 100, "currency": "USD", "consumerId": "ann"});
+    let created = api.send(Ask::new("POST", "/payment-intents").key("k").body(&body).by(&service)).await;
+    let charge = charge(&created.id()).key("k");
+    assert_eq!(api.send(charge.clone().by(&service)).await.status(), 202);
+    api.send(charge.by(&json!({"sub": "desk"}))).await.expect_problem(404, "payment-intent-not-found");
+}
+
+#[tokio::test]
+async fn an_answer_lost_after_the_commit_is_replayed_after_a_state_change_too() {
+    for (world, api) in World::both().await {
+        let id = api.created("99", 100).await;
+        // The last transaction of the charge.
+        let last = if api.is_locked { 4 } else { 2 };
+        let wire = Wire::disturbed(
+            move |request| {
+                if request.number == last { Disturbance::LoseAnswer } else { Disturbance::None }
+            },
+        );
+        let mode = if api.is_locked { world.locked_mode() } else { Mode::Saga };
+        let lost = world.over(&wire, mode).send(charge(&id).key("k")).await;
+        lost.expect_problem(503, "unavailable");
+        api.settle_pending(&id).await;
+        assert_eq!(api.state(&id).await, "CHARGED");
+
+        let replayed = api.send(charge(&id).key("k")).await;
+        assert!(replayed.is_replayed(), "{replayed:?}");
+        let expected = if api.is_locked { (200, "CHARGED") } else { (202, "CHARGE_REQUESTED") };
+        assert_eq!((replayed.status(), replayed.member("state").as_str().unwrap()), expected);
+        assert_eq!(world.gateway.calls(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_sdks_own_repetition_of_a_lost_answer_is_the_same_transaction() {
+    let world = World::create().await;
+    let id = world.saga().created("99", 100).await;
+    let wire = Wire::disturbed(|request| match request.number {
+        2 => Disturbance::LoseAnswer,
+        _ => Disturbance::None,
+    });
+    let config = world.engine.config().http_client(wire.clone());
+    let client = aws_sdk_dynamodb::Client::from_conf(config.retry_config(RetryConfig::standard()).build());
+    let charged = world.with_client(client).send(charge(&id).key("k")).await;
+    assert_eq!((charged.status(), charged.is_replayed()), (202, false), "{charged:?}");
+    assert_eq!(wire.count("TransactWriteItems"), 2);
+    assert_eq!(world.events().await.len(), 1);
+}
+
+#[tokio::test]
+async fn keys_that_are_missing_or_malformed_are_refused() {
+    let world = World::create().await;
+    for api in [world.saga(), world.locked()] {
+        api.send(create("99", 100)).await.expect_problem(400, "idempotency-key-missing");
+        let long = "x".repeat(256);
+        for key in [
+            "",
+            "\"\"",
+            "  ",
+            "\"a\", \"b\"",
+            "a,b",
+            "\"open",
+            "schlüssel",
+            "\"a\tb\"",
+            "a b",
+            "\"a\\b\"",
+            "\"a\";p=1x\"",
+            &long,
+        ] {
+            let refused = api.send(create("99", 100).header("idempotency-key", key)).await;
+            refused.expect_problem(400, "idempotency-key-invalid");
+        }
+    }
+    assert!(world.scan(&tables().idempotency).await.is_empty() && world.intents().await.is_empty());
+    let longest = "x".repeat(255);
+    assert_eq!(world.saga().send(create("99", 100).key(&longest)).await.status(), 201);
+}
+
+#[tokio::test]
+async fn a_bare_key_is_the_same_as_a_quoted_one() {
+    let world = World::create().await;
+    let api = world.saga();
+    assert_eq!(api.send(create("99", 100).key("4711")).await.status(), 201);
+    assert!(api.send(create("99", 100).header("idempotency-key", "4711")).await.is_replayed());
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_domain_is_recorded() {
+    for (world, api) in World::both().await {
+        let id = api.created("99", 100).await;
+        let refused = api.send(create("99", 50).key("second")).await;
+        refused.expect_problem(409, "order-has-open-intent");
+        world.gateway.now(Behaviour::Decline);
+        api.charge_and_settle(&id, "k").await;
+        // The order is free again, but the question was answered.
+        let again = api.send(create("99", 50).key("second")).await;
+        assert!(again.is_replayed() && again.0.body == refused.0.body, "{again:?}");
+        assert_eq!(api.send(create("99", 50).key("third")).await.status(), 201);
+
+        let refused = api.send(charge(&id).key("again")).await;
+        refused.expect_problem(409, "wrong-state");
+        let again = api.send(charge(&id).key("again")).await;
+        assert!(again.is_replayed() && again.0.body == refused.0.body, "{again:?}");
+    }
+}
+
+#[tokio::test]
+async fn other_refusals_are_not_recorded() {
+    for (_world, api) in World::both().await {
+        let id = api.created("99", 100).await;
+        let stale = change(&id, 200).key("k").header("if-match", "\"9\"");
+        api.send(stale).await.expect_problem(412, "version-mismatch");
+        api.send(change(&id, 0).key("k")).await.expect_problem(400, "invalid-request");
+        let changed = api.send(change(&id, 200).key("k")).await;
+        assert_eq!((changed.status(), changed.is_replayed()), (200, false));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_24_hours() {
+    let world = World::create().await;
+    let api = world.saga();
+    let id = api.created("99", 100).await;
+    api.send(change(&id, 200).key("k")).await;
+    world.pass(Duration::from_hours(24));
+    assert!(api.send(change(&id, 200).key("k")).await.is_replayed());
+    world.pass(Duration::from_secs(2));
+    let changed = api.send(change(&id, 200).key("k")).await;
+    assert_eq!((changed.is_replayed(), changed.member("version")), (false, json!(3)));
+}
+
+/// The engine has no conflicts of its own.
+const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
+    "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"},{"Code":"None"}]}"#;
+
+#[tokio::test]
+async fn another_transaction_in_the_way_is_retried_with_a_fresh_read() {
+    let world = World::create().await;
+    let id = world.saga().created("99", 100).await;
+    let wire = Wire::disturbed(|request| match (request.operation.as_str(), request.number) {
+        ("TransactWriteItems", 2) => Disturbance::Answer(400, CONFLICT),
+        _ => Disturbance::None,
+    });
+    let charged = world.over(&wire, Mode::Saga).send(charge(&id).key("k")).await;
+    assert_eq!(charged.status(), 202);
+    assert_eq!((wire.count("BatchGetItem"), wire.count("TransactWriteItems")), (2, 2));
+}
+
+#[tokio::test]
+async fn transactions_in_the_way_for_too_long_are_a_conflict_which_is_not_recorded() {
+    let world = World::create().await;
+    let id = world.saga().created("99", 100).await;
+    let wire = Wire::disturbed(|request| match request.operation.as_str() {
+        "TransactWriteItems" => Disturbance::Answer(400, CONFLICT),
+        _ => Disturbance::None,
+    });
+    let refused = world.over(&wire, Mode::Saga).send(charge(&id).key("k")).await;
+    refused.expect_problem(409, "conflict");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(world.saga().send(charge(&id).key("k")).await.status(), 202);
+}

@@ -1,0 +1,16 @@
+//! The API on a real engine: every row of the contract, in both modes.
+#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+mod authorization;
+mod crashes;
+mod document;
+mod fuzz;
+mod idempotency;
+mod interleavings;
+mod locked;
+mod model;
+mod race;
+mod requests;
+mod routes;
+mod use_cases;
+mod world;
