@@ -22,9 +22,8 @@ use tokio::net::TcpListener;
 /// How long an invocation may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a slow charge takes at the gateway, and how long its client waits.
-const SLOW: Duration = Duration::from_millis(250);
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a slow charge takes at the gateway.
+pub(crate) const SLOW: Duration = Duration::from_millis(500);
 
 const SECRET: &str = "s3cret";
 
@@ -74,7 +73,12 @@ impl World {
 
     /// A client of the stand-in gateway that asks once: repeating is then up to the queue.
     pub(crate) fn http_gateway(&self) -> Arc<dyn Gateway> {
-        let patience = Patience { attempt_timeout: PATIENCE, attempts: 1, ..Patience::default() };
+        self.http_gateway_within(Duration::from_secs(20))
+    }
+
+    /// The same, with this time for one request.
+    pub(crate) fn http_gateway_within(&self, attempt_timeout: Duration) -> Arc<dyn Gateway> {
+        let patience = Patience { attempt_timeout, attempts: 1, ..Patience::default() };
         let secret = Secret::fixed(SECRET).unwrap();
         Arc::new(HttpGateway::new(&self.gateway.url(), TlsContext::default(), secret, patience).unwrap())
     }

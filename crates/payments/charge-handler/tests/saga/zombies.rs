@@ -83,9 +83,12 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
     let function = world.function_over(&world.engine.client_over(&wire), gateway);
     let beats = async {
         gate.arrival().await;
-        while wire.count("UpdateItem") < 2 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let beat = async {
+            while wire.count("UpdateItem") < 2 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), beat).await.unwrap();
         gate.open();
     };
     let (answer, ()) = tokio::join!(function.invoke(&bodies), beats);
