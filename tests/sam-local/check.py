@@ -58,7 +58,7 @@ REQUESTS = [
 ]
 
 # A payment, in the order in which it happens. What is read comes before the charge, which the running system may settle any time.
-STORY = ["create", "get", "change-amount", "request-charge", "charge", "relay", "sweep", "reconcile"]
+STORY = ["create", "get", "change-amount", "request-charge", "charge", "relay", "relay-poison-row", "sweep", "reconcile"]
 
 # The headers that servers and gateways add.
 SERVERS_OWN = {"apigw-requestid", "connection", "content-length", "date", "server"}

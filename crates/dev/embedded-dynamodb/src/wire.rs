@@ -184,7 +184,8 @@ async fn read(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
     Ok(bytes.to_vec())
 }
 
-/// An error answer is a JSON object; `Item` is its one member that holds the old item.
+/// An error answer is a JSON object; `Item` is its member that holds the old item, or a member of each of a transaction's
+/// `CancellationReasons`.
 fn without_item(body: &[u8]) -> Vec<u8> {
     let Ok(serde_json::Value::Object(mut answer)) = serde_json::from_slice(body) else {
         return body.to_vec();
@@ -192,6 +193,10 @@ fn without_item(body: &[u8]) -> Vec<u8> {
     let is_error = answer.contains_key("__type");
     if is_error {
         answer.remove("Item");
+        let reasons = answer.get_mut("CancellationReasons").and_then(|reasons| reasons.as_array_mut());
+        for reason in reasons.into_iter().flatten().filter_map(|reason| reason.as_object_mut()) {
+            reason.remove("Item");
+        }
     }
     serde_json::Value::Object(answer).to_string().into_bytes()
 }

@@ -1,0 +1,190 @@
+//! From the table to the publisher, for what the stream has missed.
+
+use std::time::Duration;
+
+use embedded_dynamodb::{Disturbance, Wire};
+use outbox::{End, EventRow};
+
+use crate::world::{Fault, OLDER_THAN, START, World, batch, metric};
+
+#[tokio::test]
+async fn what_the_stream_has_lost_is_published_after_some_minutes() {
+    let world = World::start().await;
+    let ids = world.commit_some(5).await;
+    let records = world.records().await;
+    let relayed = world.relay().handle(&batch(&[&records[..2], &records[3..]].concat()), world.later()).await;
+    assert_eq!(relayed.published, 4);
+    world.clock.advance(OLDER_THAN + Duration::from_millis(1));
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!((swept.published, swept.rows), (1, 1));
+    assert!(matches!(swept.end, End::Done));
+    assert_eq!(metric(&swept.metrics(), "SweptRows"), 1);
+    assert_eq!(world.recorder.event_ids().pop().as_ref(), Some(&ids[2]));
+    assert!(world.recorder.counts().values().all(|count| *count == 1));
+    assert!(world.left().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_row_is_left_to_the_relay_until_it_is_old_enough() {
+    for (age, swept) in [
+        (Duration::ZERO, 0),
+        (Duration::from_millis(5 * 60 * 1_000 - 1), 0),
+        (OLDER_THAN, 1),
+        (OLDER_THAN + Duration::from_millis(1), 1),
+    ] {
+        let world = World::start().await;
+        world.commit_some(1).await;
+        world.clock.advance(age);
+        let outcome = world.sweeper().sweep(world.later()).await;
+        assert_eq!(outcome.published, swept, "{age:?}");
+        assert_eq!(outcome.rows, 1, "it is counted at any age");
+        assert_eq!(outcome.oldest.is_some(), swept == 1, "{age:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_behind_the_writers_publishes_nothing_too_early() {
+    let world = World::start().await;
+    let row = EventRow { at: world.clock.now() + Duration::from_hours(1), ..world.row("1", 1) };
+    world.commit(&[row]).await;
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!((swept.published, swept.rows, swept.oldest), (0, 1, None));
+}
+
+#[tokio::test]
+async fn the_oldest_of_a_page_is_published_first() {
+    let world = World::start().await;
+    let seconds = [7, 3, 9, 1, 8, 2, 6, 0, 5, 4, 12, 11, 10];
+    let rows: Vec<_> = seconds
+        .iter()
+        .map(|second| EventRow {
+            at: world.clock.now() + Duration::from_secs(*second),
+            ..world.row(&second.to_string(), 1)
+        })
+        .collect();
+    world.commit(&rows).await;
+    world.clock.advance(OLDER_THAN * 2);
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!(swept.published, 13);
+    let expected: Vec<_> = (0..13).map(|second| format!("{second}-1")).collect();
+    assert_eq!(world.recorder.event_ids(), expected);
+    assert_eq!(swept.oldest, Some(OLDER_THAN * 2));
+}
+
+#[tokio::test]
+async fn events_of_one_moment_are_published_by_version() {
+    let world = World::start().await;
+    let rows: Vec<_> = [3, 1, 2].map(|version| world.row("1", version)).into();
+    world.commit(&rows).await;
+    world.clock.advance(OLDER_THAN * 2);
+    assert_eq!(world.sweeper().sweep(world.later()).await.published, 3);
+    assert_eq!(world.recorder.event_ids(), ["1-1", "1-2", "1-3"]);
+}
+
+/// Streams keep their records for 24 hours. Nobody read them for 25, and none of the table's rows has expired meanwhile.
+#[tokio::test]
+async fn an_outage_longer_than_the_streams_24_hours_loses_nothing() {
+    let world = World::start().await;
+    let ids = world.commit_some(130).await;
+    world.clock.advance(Duration::from_hours(25));
+    let time_to_live = world.engine.client().describe_time_to_live().table_name(crate::world::TABLE).send().await;
+    let time_to_live = time_to_live.expect("an answer").time_to_live_description.expect("a description");
+    assert_eq!(time_to_live.attribute_name(), None, "no row ever expires");
+    let wire = Wire::watched();
+    let swept = world.sweeper_over(&wire).page_size(50).sweep(world.later()).await;
+    assert_eq!((swept.published, swept.rows), (130, 130));
+    assert_eq!(metric(&swept.metrics(), "BacklogAge"), 25 * 3_600);
+    assert_eq!(metric(&swept.metrics(), "BacklogRows"), 130);
+    assert_eq!(wire.count("Scan"), 3);
+    assert_eq!(world.recorder.counts().into_keys().collect::<Vec<_>>(), ids);
+    assert!(world.left().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_sweep_of_an_empty_table_is_one_request() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let swept = world.sweeper_over(&wire).sweep(world.later()).await;
+    assert_eq!((swept.rows, swept.published, wire.requests().len(), world.recorder.calls()), (0, 0, 1, 0));
+    assert!(swept.metrics().iter().all(|metric| metric.value == 0));
+}
+
+#[tokio::test]
+async fn near_the_deadline_it_ends_and_the_next_run_goes_on() {
+    let world = World::start().await;
+    world.commit_some(90).await;
+    world.clock.advance(OLDER_THAN * 2);
+    let sweeper = world.sweeper();
+    for (published, left) in [(40, 50), (40, 10), (10, 0)] {
+        let swept = sweeper.sweep(world.clock.now() + Duration::from_secs(9)).await;
+        assert_eq!(swept.published, published);
+        assert_eq!(matches!(swept.end, End::Deadline), left > 0, "{:?}", swept.end);
+        assert_eq!(world.left().await.len(), left);
+    }
+}
+
+#[tokio::test]
+async fn it_does_not_read_on_while_the_publisher_takes_nothing() {
+    let world = World::start().await;
+    world.commit_some(90).await;
+    world.clock.advance(OLDER_THAN * 2);
+    world.recorder.disturb(|| Fault::FailBefore);
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!((swept.published, swept.failed), (0, 40));
+    assert!(matches!(swept.end, End::PublisherFails), "{:?}", swept.end);
+    assert_eq!(metric(&swept.metrics(), "PublishFailures"), 40);
+    assert_eq!(world.left().await.len(), 90);
+}
+
+#[tokio::test]
+async fn a_row_that_fails_stops_no_other() {
+    let world = World::start().await;
+    let ids = world.commit_some(90).await;
+    world.clock.advance(OLDER_THAN * 2);
+    world.recorder.fail(&ids[1]);
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!((swept.published, swept.failed), (89, 1));
+    assert!(matches!(swept.end, End::Done));
+    world.recorder.recover();
+    assert_eq!(world.sweeper().sweep(world.later()).await.published, 1);
+    assert!(world.left().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_table_that_cannot_be_read_is_an_error_with_what_was_done_before() {
+    let world = World::start().await;
+    world.commit_some(20).await;
+    world.clock.advance(OLDER_THAN * 2);
+    let wire = Wire::disturbed(|request| match request.operation.as_str() {
+        "Scan" if request.number > 1 => Disturbance::Throttle,
+        _ => Disturbance::None,
+    });
+    let swept = world.sweeper_over(&wire).page_size(10).sweep(world.later()).await;
+    assert_eq!(swept.published, 10);
+    let End::Unreadable(error) = &swept.end else { panic!("{:?}", swept.end) };
+    assert_eq!((error.code(), error.is_retryable(), error.is_poison()), ("outbox_throttled", true, false));
+    assert_eq!(world.sweeper().sweep(world.later()).await.published, 10);
+}
+
+/// Both publish it: consumers know an event again by its id.
+#[tokio::test]
+async fn a_row_that_relay_and_sweeper_publish_at_once_is_published_twice_and_deleted() {
+    let world = World::start().await;
+    world.commit_some(10).await;
+    let stream = world.stream().await;
+    world.clock.advance(OLDER_THAN * 2);
+    let (relay, sweeper) = (world.relay(), world.sweeper());
+    let (relayed, swept) = tokio::join!(relay.handle(&stream, world.later()), sweeper.sweep(world.later()));
+    assert_eq!(relayed.published, 10);
+    assert_eq!((relayed.undeleted, swept.undeleted), (0, 0));
+    assert!(world.recorder.counts().values().all(|count| *count <= 2));
+    assert!(world.left().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_row_of_before_1970_is_old_enough() {
+    let world = World::start().await;
+    let row = EventRow { at: world.clock.now() - START * 2, ..world.row("1", 1) };
+    world.commit(&[row]).await;
+    assert_eq!(world.sweeper().sweep(world.later()).await.published, 1);
+}
