@@ -8,7 +8,7 @@ use dynamodb_locks::{Error, Key, Release, Takeover};
 use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::future::join_all;
 
-use crate::world::{LEASE, LOCKS, START, World, all_granted, granted, held, n, one_held, s};
+use crate::world::{LEASE, LOCKS, START, World, all_granted, granted, held, in_time, n, one_held, s};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -175,7 +175,7 @@ async fn holding_a_set_renews_all_its_locks_and_ends_when_one_is_lost() {
         let _b = granted(hasty.exclusive("b").acquire().await);
         std::future::pending::<()>().await;
     });
-    let lost = lost.await;
+    let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
     assert_eq!(set.release().await.expect("an answer"), Release::Lost);
     let _a = granted(others.exclusive("a").acquire().await);
