@@ -154,7 +154,7 @@ async fn a_body_that_panics_or_is_dropped_keeps_no_lock_alive() {
 #[tokio::test]
 async fn a_stuck_task_keeps_no_lock_alive() {
     let world = World::start().await;
-    let short = Duration::from_millis(100);
+    let short = Duration::from_millis(500);
     let locks = on_real_time(world.builder(world.engine.client())).lease(short).build();
     let lock = granted(locks.exclusive("key").acquire().await);
     let cancelled = Arc::new(AtomicBool::new(false));
@@ -219,9 +219,9 @@ async fn a_failed_release_does_not_hide_the_works_result() {
 #[tokio::test]
 async fn nothing_is_begun_under_a_lease_that_has_ended() {
     let world = World::start().await;
-    let locks = on_real_time(world.builder(world.engine.client())).lease(Duration::from_millis(20)).build();
+    let locks = on_real_time(world.builder(world.engine.client())).lease(Duration::from_millis(500)).build();
     let lock = granted(locks.exclusive("key").acquire().await);
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
     let begun = AtomicBool::new(false);
     let lost = lock.hold(async { begun.store(true, Ordering::SeqCst) }).await;
     assert!(matches!(lost, Err(Error::Unreachable(_))), "{lost:?}");
