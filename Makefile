@@ -62,7 +62,7 @@ generated: ## Make anew what is made from code and templates: expressions' snaps
 	git status --short
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on 9324
+run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911
 	cargo build $(SYSTEM)
 	target/debug/local
 

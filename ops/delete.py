@@ -11,7 +11,7 @@ import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from stage import chosen_stages, confirmed, parameters, stack_called
-from terminal import count, say, stop, typed
+from terminal import count, say, series, stop, typed
 
 # The stack of sam's own bucket, which it puts packages into.
 SAM_STACK = "aws-sam-cli-managed-default"
@@ -25,7 +25,7 @@ def main():
         unnamed = [stage.stack_name for stage, stack in stacks if stack and not confirmed(stage.stack_name)]
         if os.environ.get("YES") and unnamed:
             stop(
-                f"nothing is deleted: YES does not name {' and '.join(unnamed)}; choose one with STACK=…, or name all that are chosen"
+                f"nothing is deleted: YES does not name {series(unnamed)}; choose one with STACK=…, or name all that are chosen"
             )
         for stage, stack in stacks:
             names = stage.service.table_names(stage.prefix(stack))
@@ -51,11 +51,11 @@ def delete(stage, stack, names):
     ours = {name: table for name, table in found.items() if table and table["owner"] == stage.stack_name}
     is_production = parameters(stack).get("Stage") == "production"
     if not is_production and (protected := [name for name, table in ours.items() if table["protected"]]):
-        stop(f"the tables {' and '.join(protected)} are protected from deletion: deploy with DeletionProtection=false first")
+        stop(f"the tables {series(protected)} are protected from deletion: deploy with DeletionProtection=false first")
     say(f"This deletes the stack {stage.stack_name} in {stage.region}, {stack['StackStatus']}:")
     say(f"  functions, API, alarms, logs, and queues with {in_queues(stage, stack)}")
     if ours:
-        say(f"  tables: {' and '.join(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
+        say(f"  tables: {series(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
     for topic in stage.resources("AWS::SNS::Topic"):
         name = topic.rpartition(":")[2]
         say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")

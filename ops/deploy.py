@@ -22,7 +22,7 @@ import boto3
 import checks
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from stage import ORDER_HISTORY, PAYMENTS, ROOT, SAM, Stage, chosen_stages, confirmed, outputs, parameters
-from terminal import say, stop
+from terminal import say, series, stop
 
 # What a change does to a resource, and how that is summed up. What may lose something comes first, and before it what is new to us.
 KINDS = {
@@ -86,7 +86,7 @@ def needs(stage, missing, command, is_one_of_several):
     """What a stack lacks, and how to give it."""
     given_so = " ".join(f"{name}=…" for name in missing)
     how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
-    text = f"{stage.stack_name} needs {' and '.join(missing)}: {how}"
+    text = f"{stage.stack_name} needs {series(missing)}: {how}"
     if "DomainEventsTopicArn" in missing:
         text += f"\nThe order history's stack has a topic: make {command} STAGE={stage.name} STACK=all deploys both"
     if stage.service is PAYMENTS and is_one_of_several:

@@ -39,3 +39,9 @@ def typed(question):
 def count(number, noun):
     """`1 message`, `2 messages`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def series(names):
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -150,43 +150,55 @@ impl Fleet {
     }
 }
 
-/// The bare loop: see `bench/floor`.
+/// A program that does what a line on its standard input says, and prints a line when it is done.
 #[derive(Debug)]
-pub struct Floor {
+pub struct Program {
     process: Child,
     tasks: ChildStdin,
     reports: Lines<BufReader<ChildStdout>>,
 }
 
+impl Program {
+    /// Starts it. It ends when this value is dropped.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+        let tasks = process.stdin.take().ok_or("the program has no standard input")?;
+        let stdout = process.stdout.take().ok_or("the program has no standard output")?;
+        Ok(Self { process, tasks, reports: BufReader::new(stdout).lines() })
+    }
+
+    /// Tells it what to do, and waits until it is done.
+    pub async fn tell(&mut self, line: &str) -> Result<()> {
+        self.tasks.write_all(format!("{line}\n").as_bytes()).await?;
+        self.reports.next_line().await?.ok_or("the program has ended")?;
+        Ok(())
+    }
+
+    /// Its process.
+    pub fn process_id(&self) -> Result<u32> {
+        Ok(self.process.id().ok_or("the program has ended")?)
+    }
+}
+
+/// The bare loop: see `bench/floor`.
+#[derive(Debug)]
+pub struct Floor(Program);
+
 impl Floor {
     /// Starts it, to have so many requests under way at once.
     pub fn start(binaries: &Path, at_once: usize, connection: &Connection) -> Result<Self> {
-        let mut process = Command::new(binaries.join("floor"))
-            .arg(at_once.to_string())
-            .envs(connection.environment())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let tasks = process.stdin.take().ok_or("the bare loop has no standard input")?;
-        let stdout = process.stdout.take().ok_or("the bare loop has no standard output")?;
-        Ok(Self { process, tasks, reports: BufReader::new(stdout).lines() })
+        let mut command = Command::new(binaries.join("floor"));
+        Program::start(command.arg(at_once.to_string()).envs(connection.environment())).map(Self)
     }
 
     /// Sends the updates of these batches. Reading and rendering them is not counted.
     pub async fn handle(&mut self, batches: &[(EventType, Value)]) -> Result<Effort> {
         let records = batches.iter().flat_map(|(_, batch)| batch["Records"].as_array().into_iter().flatten());
         let messages: Vec<&Value> = records.map(|record| &record["body"]).collect();
-        self.tell(&serde_json::to_string(&messages)?).await?;
-        let watch = Watch::start(vec![self.process.id().ok_or("the bare loop has ended")?])?;
-        self.tell("go").await?;
+        self.0.tell(&serde_json::to_string(&messages)?).await?;
+        let watch = Watch::start(vec![self.0.process_id()?])?;
+        self.0.tell("go").await?;
         watch.stop(messages.len())
-    }
-
-    async fn tell(&mut self, line: &str) -> Result<()> {
-        self.tasks.write_all(format!("{line}\n").as_bytes()).await?;
-        self.reports.next_line().await?.ok_or("the bare loop has ended")?;
-        Ok(())
     }
 }
 

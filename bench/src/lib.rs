@@ -7,6 +7,7 @@ pub mod dynamodb;
 pub mod fleet;
 pub mod growth;
 pub mod limits;
+pub mod locks;
 pub mod logs;
 pub mod messages;
 pub mod peers;

@@ -7,6 +7,7 @@ use order_events::EventType;
 use crate::contender::{BUNDLED_NODE, FLOOR_OF_TEN, NODE, OURS, PYTHON};
 use crate::costs::Prices;
 use crate::growth::Growth;
+use crate::locks::{IN_PLACE, PYTHON_LOCKS, TRANSACTION};
 use crate::results::Results;
 
 /// A promise and what became of it.
@@ -50,6 +51,7 @@ pub fn limits(results: &Results, prices: &Prices) -> Vec<Limit> {
     limits.extend(costs(results, prices));
     limits.extend(cold_start(results));
     limits.extend(pages(results));
+    limits.extend(locks(results));
     limits
 }
 
@@ -149,6 +151,20 @@ fn pages(results: &Results) -> Vec<Limit> {
         let units = most.each.read.sum() / least.each.read.sum();
         limits.push(limit(format!("CPU of {page}, 100,000 orders against {smallest}"), NOISE, times, " ×"));
         limits.push(limit(format!("read units of {page}, 100,000 orders against {smallest}"), 1.0, units, " ×"));
+    }
+    limits
+}
+
+/// Alone only: with others there, how often one asks depends on who is on a core at the moment.
+fn locks(results: &Results) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    for name in [TRANSACTION, IN_PLACE] {
+        let Some(ours) = results.locking(name) else { continue };
+        let requests = ours.alone.per_grant.all_requests();
+        limits.push(limit(format!("requests for a lock and the commit under it, {name}"), 2.0, requests, ""));
+        let Some(theirs) = results.locking(PYTHON_LOCKS) else { continue };
+        let times = ours.alone.stub.cpu_micros.times(&theirs.alone.stub.cpu_micros).median;
+        limits.push(limit(format!("CPU of it against {PYTHON_LOCKS}, on the stub"), 1.0 / 5.0, times, " ×"));
     }
     limits
 }

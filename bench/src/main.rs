@@ -12,7 +12,7 @@ use bench::limits::{Limit, limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, query, report, sight};
+use bench::{Result, cold_start, locks, query, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -24,6 +24,7 @@ async fn main() -> ExitCode {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
         Some("report") => tell_again(),
         Some("sight") => look().await,
+        Some("locks") => lock().await,
         _ => run().await,
     };
     match done {
@@ -51,12 +52,23 @@ fn tell_again() -> Result<bool> {
 
 /// Only measures from send to sight, with the functions of the directory that is named, or of the release build; writes nothing.
 async fn look() -> Result<bool> {
-    let binaries = std::env::args_os().nth(2).map_or_else(|| root().join("target/release"), PathBuf::from);
-    let found = sight::look(&binaries, &mut Messages::starting_at(now()?)?, rounds()?).await?;
+    let found = sight::look(&binaries(), &mut Messages::starting_at(now()?)?, rounds()?).await?;
     for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
         println!("{how}: p50 {:.1} ms, p99 {:.1} ms", times.percentile(50), times.percentile(99));
     }
     Ok(true)
+}
+
+/// Only measures locks, with the loop of the directory that is named, or of the release build; writes nothing.
+async fn lock() -> Result<bool> {
+    let found = locks::lock_all(&binaries(), &mut DynamoDb::start().await?, rounds()?).await?;
+    println!("{}", serde_json::to_string_pretty(&found)?);
+    Ok(true)
+}
+
+/// The directory that the command line names, or that of the release build.
+fn binaries() -> PathBuf {
+    std::env::args_os().nth(2).map_or_else(|| root().join("target/release"), PathBuf::from)
 }
 
 fn rounds() -> Result<usize> {
@@ -105,11 +117,13 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let order_id = query::order_of(&consumer, 500);
     let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
+    let locks = locks::lock_all(binaries, &mut dynamodb, rounds).await?;
+
     // The rest wants nothing of what the others left.
     let sight = sight::look(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, small_pages, batch };
-    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth, sight })
+    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth, sight, locks })
 }

@@ -10,23 +10,57 @@ use crate::contender::{BUNDLED_NODE, Contender, NODE, PYTHON};
 
 /// The peer in Python, unless Python is missing.
 pub fn python() -> Result<Option<Contender>> {
-    let Some(version) = version_of("python3") else {
+    let Some(Python { version, interpreter }) = Python::set_up()? else {
         eprintln!("Python is left out: there is no python3 here");
         return Ok(None);
     };
     let (sources, home) = (sources("python"), home("python"));
-    let python = home.join("venv/bin/python");
-    set_up(&sources, &home, "requirements.txt", || {
-        run(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(&home))?;
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
-        run(Command::new(&python).args(install).current_dir(&home))
-    })?;
     fs::copy(sources.join("handler.py"), home.join("handler.py"))?;
     // AWS's own runtime client; the function's directory is the first on the path, as in Lambda.
     let program = "import sys\nfrom awslambdaric.__main__ import main\nmain(['', 'handler.handler'])\n";
-    let bootstrap = script(&home.join("bootstrap"), &python, program)?;
-    let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"))?);
+    let bootstrap = script(&home.join("bootstrap"), &interpreter, program)?;
+    let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"), &POWERTOOLS)?);
     Ok(Some(Contender { name: PYTHON, made_of, bootstrap, batches: 6, warm_up: 6 }))
+}
+
+/// A loop that takes locks, in Python.
+#[derive(Debug, Clone)]
+pub struct LockPeer {
+    /// What it is made of, with versions.
+    pub made_of: String,
+    /// What runs it.
+    pub interpreter: PathBuf,
+    /// What is run.
+    pub script: PathBuf,
+}
+
+/// The peer of our locks, unless Python is missing.
+pub fn python_locks() -> Result<Option<LockPeer>> {
+    let Some(Python { version, interpreter }) = Python::set_up()? else { return Ok(None) };
+    let sources = sources("python");
+    let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"), &LOCKS)?);
+    Ok(Some(LockPeer { made_of, interpreter, script: sources.join("locks.py") }))
+}
+
+/// Python with the libraries of `requirements.txt`.
+struct Python {
+    version: String,
+    interpreter: PathBuf,
+}
+
+impl Python {
+    /// Installs what is missing; `None` if there is no Python.
+    fn set_up() -> Result<Option<Self>> {
+        let Some(version) = version_of("python3") else { return Ok(None) };
+        let (sources, home) = (sources("python"), home("python"));
+        let interpreter = home.join("venv/bin/python");
+        set_up(&sources, &home, "requirements.txt", || {
+            run(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(&home))?;
+            let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
+            run(Command::new(&interpreter).args(install).current_dir(&home))
+        })?;
+        Ok(Some(Self { version, interpreter }))
+    }
 }
 
 /// The peer in Node, unless Node is missing.
@@ -45,7 +79,7 @@ pub fn node() -> Result<Option<Contender>> {
     let node = which("node").ok_or("node is not on the path")?;
     // Node takes a file without an extension for the package's kind: a module.
     let bootstrap = script(&home.join("bootstrap"), &node, "import './runtime.mjs';\n")?;
-    let made_of = format!("Node {version}, {}", pinned(&sources.join("package.json"))?);
+    let made_of = format!("Node {version}, {}", pinned(&sources.join("package.json"), &POWERTOOLS)?);
     Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12, warm_up: 120 }))
 }
 
@@ -96,13 +130,15 @@ fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The libraries that count.
-const TOLD: [&str; 4] = ["aws-lambda-powertools", "awslambdaric", "boto3", "client-dynamodb"];
+/// The libraries that count for the projection of events.
+const POWERTOOLS: [&str; 4] = ["aws-lambda-powertools", "awslambdaric", "boto3", "client-dynamodb"];
+/// The libraries that count for locks.
+const LOCKS: [&str; 2] = ["boto3", "python-dynamodb-lock"];
 
-/// Those libraries with their versions, as the list of dependencies has them.
-fn pinned(list: &Path) -> Result<String> {
+/// These libraries with their versions, as the list of dependencies has them.
+fn pinned(list: &Path, libraries: &[&str]) -> Result<String> {
     let list = fs::read_to_string(list)?;
-    let told = list.lines().filter(|line| TOLD.iter().any(|library| line.contains(library)));
+    let told = list.lines().filter(|line| libraries.iter().any(|library| line.contains(library)));
     let plain = told.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], ""));
     Ok(plain.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(", "))
 }

@@ -12,6 +12,7 @@ use crate::contender::{BUNDLED_NODE, NODE, OURS};
 use crate::costs::{Bill, Prices, Tracing};
 use crate::growth::Point;
 use crate::limits::{Limit, in_megabytes, limits};
+use crate::locks::{Alone, CONTENDERS, WORK_MILLIS};
 use crate::projection::{BATCH, Pace, PerEvent, Projection};
 use crate::results::Results;
 use crate::sight::Sight;
@@ -36,9 +37,11 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
         cold_starts(results),
         growth(results),
         sight(&results.sight),
+        locks(results),
         costs(results, &prices),
         promises(&limits(results, &prices)),
     ];
+    let sections: Vec<_> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     Ok(fs::write(directory.join("README.md"), sections.join("\n"))?)
 }
 
@@ -197,17 +200,20 @@ fn lambdas(results: &Results) -> impl Iterator<Item = &Projection> {
 }
 
 fn dynamodb(each: &PerEvent) -> String {
-    let by_operation: Vec<_> =
-        each.requests.iter().map(|(operation, requests)| format!("{} {operation}", number(*requests))).collect();
     [
         number(each.all_requests()),
-        by_operation.join(", "),
+        by_operation(each),
         number(each.written.orders),
         number(each.written.records),
         number(each.written.index),
         number(each.read.sum()),
     ]
     .join(" | ")
+}
+
+fn by_operation(each: &PerEvent) -> String {
+    let requests = each.requests.iter().map(|(operation, requests)| format!("{} {operation}", number(*requests)));
+    requests.collect::<Vec<_>>().join(", ")
 }
 
 fn queries(results: &Results) -> String {
@@ -340,6 +346,70 @@ network add their own latency, and a batching window adds up to its length.
         row("`GET /orders/{id}` again and again, 1 ms after each answer, without a token", polled),
         row("one `GET /orders/{id}` with a `Consistency-Token` and `Prefer: wait=5`", waited),
     )
+}
+
+fn locks(results: &Results) -> String {
+    let Some(ours) = results.locks.first() else { return String::new() };
+    let mut made_of = String::new();
+    for locking in &results.locks {
+        let _ = writeln!(made_of, "- **{}**: {}", locking.name, locking.made_of);
+    }
+    let mut section = format!(
+        "## Locks
+A lock is taken, one item is written, and the lock is released. `dynamodb-locks` does it in three ways, the peer in one:
+
+{made_of}
+A transaction has a price: DynamoDB takes two write units where a write alone takes one. In return it is refused if the lock was lost
+meanwhile. The peer reads the lock before it writes it, and its writes are accepted whether it still has the lock or not.
+
+**Alone**, again and again.
+
+| | CPU, stub (µs) | times as much | CPU, engine (µs) | requests | of which | write units | read units |
+|---|---|---|---|---|---|---|---|
+"
+    );
+    for locking in &results.locks {
+        let Alone { stub, engine, per_grant } = &locking.alone;
+        let _ = writeln!(
+            section,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            locking.name,
+            spread(stub.cpu_micros.spread()),
+            spread(stub.cpu_micros.times(&ours.alone.stub.cpu_micros)),
+            spread(engine.cpu_micros.spread()),
+            number(per_grant.all_requests()),
+            by_operation(per_grant),
+            number(per_grant.written.sum()),
+            number(per_grant.read.sum()),
+        );
+    }
+    let _ = write!(
+        section,
+        "
+**{CONTENDERS} contenders**, a process each, want the same lock at the same moment, work for {WORK_MILLIS} ms under it and commit, on the engine. \
+Both libraries are set to ask again about 20 ms after a refusal, ours with jitter. Per grant, of all processes together. A write that is refused \
+counts as a write unit, as DynamoDB has it: we ask by writing, which is one request if the lock is free; the peer asks by reading.
+
+| | CPU (µs) | times as much | clock (ms) | times as much | requests | write units | read units |
+|---|---|---|---|---|---|---|---|
+"
+    );
+    for locking in &results.locks {
+        let (contended, base) = (&locking.contended, &ours.contended);
+        let _ = writeln!(
+            section,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            locking.name,
+            spread(contended.pace.cpu_micros.spread()),
+            spread(contended.pace.cpu_micros.times(&base.pace.cpu_micros)),
+            spread(contended.wall_millis().spread()),
+            spread(contended.wall_millis().times(&base.wall_millis())),
+            spread(contended.requests.spread()),
+            spread(contended.written.spread()),
+            spread(contended.read.spread()),
+        );
+    }
+    section
 }
 
 fn costs(results: &Results, prices: &Prices) -> String {

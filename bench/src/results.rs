@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::cold_start::ColdStart;
 use crate::growth::Growth;
+use crate::locks::Locking;
 use crate::projection::Projection;
 use crate::query::Answered;
 use crate::sight::Sight;
@@ -30,6 +31,9 @@ pub struct Results {
     pub growth: Growth,
     /// From send to sight.
     pub sight: Sight,
+    /// Locks. A run before they were measured has none.
+    #[serde(default)]
+    pub locks: Vec<Locking>,
 }
 
 impl Results {
@@ -37,6 +41,12 @@ impl Results {
     #[must_use]
     pub fn projection(&self, name: &str) -> Option<&Projection> {
         self.projections.iter().find(|projection| projection.name == name)
+    }
+
+    /// A contender's locks, if it took part.
+    #[must_use]
+    pub fn locking(&self, name: &str) -> Option<&Locking> {
+        self.locks.iter().find(|locking| locking.name == name)
     }
 
     /// A contender's cold start, if it took part.

@@ -13,6 +13,9 @@ from stage import ORDER_HISTORY, Local
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# What the local system says where it is.
+PLACES = {"DYNAMODB_PORT": "DynamoDB", "SQS_PORT": "SQS", "SNS_PORT": "SNS", "GATEWAY_PORT": "the payment gateway"}
+
 
 def make(*arguments, stdin="", **environment):
     """Runs `make` with these, and returns what it printed, as bytes, and its exit code."""
@@ -29,13 +32,15 @@ def make(*arguments, stdin="", **environment):
 
 
 class LocalSystem:
-    def __init__(self, port, data):
-        self.environment = {"SQS_PORT": port, "DATA_DIR": data, "STAGE": "local"}
+    def __init__(self, ports, data):
+        self.environment = ports | {"DATA_DIR": data, "STAGE": "local"}
         with unittest.mock.patch.dict(os.environ, self.environment):
             self.sqs = Local(ORDER_HISTORY).sqs()
 
     def url(self, queue):
-        return self.sqs.get_queue_url(QueueName=f"ftgo-order-history-{queue}")["QueueUrl"]
+        """The URL of a queue of the order history, or of the one with this whole name."""
+        name = queue if queue.startswith("ftgo-") else f"ftgo-order-history-{queue}"
+        return self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
 
     def send(self, queue, body, **attributes):
         texts = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
@@ -60,7 +65,7 @@ class LocalSystem:
 @contextlib.contextmanager
 def local_system():
     with tempfile.TemporaryDirectory() as data:
-        ports = dict.fromkeys(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"], "0")
+        ports = dict.fromkeys(["HTTP_PORT", *PLACES], "0")
         # A message that fails is in the dead-letter queue after five seconds.
         environment = os.environ | ports | {"DATA_DIR": data, "DEMO": "0", "VISIBILITY_TIMEOUT": "1"}
         with Path(data, "stderr").open("w") as errors:
@@ -68,8 +73,9 @@ def local_system():
             system = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
             for line in system.stdout:
-                if found := re.search(r"SQS at http://127\.0\.0\.1:(\d+)", line):
-                    yield LocalSystem(found[1], data)
+                found = {name: re.search(rf"{place} at http://127\.0\.0\.1:(\d+)", line) for name, place in PLACES.items()}
+                if all(found.values()):
+                    yield LocalSystem({name: match[1] for name, match in found.items()}, data)
                     break
             else:
                 raise AssertionError(f"the local system did not start: {Path(data, 'stderr').read_text()}")

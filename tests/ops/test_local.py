@@ -4,12 +4,14 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import unittest
 from pathlib import Path
 from unittest import mock
 
+import invoke
 import operate
 import queues
 from local_system import ROOT, local_system
@@ -146,6 +148,79 @@ class OnTheLocalSystem(unittest.TestCase):
         with unlisted, contextlib.redirect_stdout(shown):
             self.assertFalse(operate.moved(sqs, "ftgo-order-history-TicketCreated-dlq", "ftgo-order-history-TicketCreated", {}))
         self.assertIn("ftgo-order-history-TicketCreated-dlq: SQS does not list the move", shown.getvalue())
+
+    def test_status_shows_both_services_or_the_one_that_is_chosen(self):
+        both = self.run_make("status")
+        payments = self.run_make("status", "STACK=payments")
+        for function in ["charge", "relay"]:
+            for shown in [both, payments]:
+                self.assertRegex(shown, rf"(?m)^{function} +\d+ +\d+ ")
+        self.assertIn("OrderCreated", both)
+        self.assertNotIn("OrderCreated", payments)
+        self.assertNotIn("relay", self.run_make("status", "STACK=order-history"))
+
+    def test_a_charge_that_failed_is_shown_with_its_reason_and_redriven(self):
+        queue = "ftgo-payments-charge-dlq"
+        message = self.system.send("ftgo-payments-charge", "{")
+        self.system.until(lambda: self.system.size(queue) == 1)
+        shown = self.run_make("dlq", "FN=charge")
+        self.assertIn(f"{queue}: 1 message, 0 in flight\n", shown)
+        self.assertIn(message, shown)
+        self.assertRegex(shown, r"\nwhy      malformed\w*: ")
+        self.assertIn(f"1 message moved from {queue} to ftgo-payments-charge\n", self.run_make("redrive", "FN=charge"))
+        self.system.until(lambda: self.system.size(queue) == 1)
+        # A moved message has an id of its own.
+        [moved] = re.findall(r"(?m)^message  (\S+)$", self.run_make("dlq", "FN=charge"))
+        self.run_make("drop", "FN=charge", f"MESSAGE={moved}")
+        self.assertEqual(self.system.size(queue), 0)
+
+    def test_what_the_relay_could_not_publish_is_shown_and_not_redriven(self):
+        info = {"batchSize": 2, "approximateArrivalOfFirstRecord": "2026-03-01T12:00:00Z"}
+        context = {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 6}
+        message = self.system.send(
+            "ftgo-payments-relay-failed", json.dumps({"requestContext": context, "DDBStreamBatchInfo": info})
+        )
+        shown = self.run_make("dlq", "FN=relay")
+        self.assertIn("ftgo-payments-relay-failed: 1 message, 0 in flight\n", shown)
+        self.assertIn("2 rows of the outbox", shown)
+        self.assertIn("the sweeper publishes them", shown)
+        self.assertIn("nothing to move", self.run_make("redrive", "FN=relay"))
+        self.assertEqual(self.system.size("ftgo-payments-relay-failed"), 1)
+        self.run_make("drop", "FN=relay", f"MESSAGE={message}")
+        self.assertEqual(self.system.size("ftgo-payments-relay-failed"), 0)
+
+    def invoke(self, function, sample, intent=invoke.SAMPLE_INTENT):
+        """What `make invoke` does where there is no Docker engine."""
+        event = invoke.about_intent(
+            ROOT / f"events/payments/{sample}.json", intent, Path(self.system.environment["DATA_DIR"], "event.json")
+        )
+        command = [ROOT / "target/debug/local", "invoke", function, event]
+        # As it is deployed: the sample's claims count.
+        environment = os.environ | self.system.environment | {"AUTHORIZATION": "jwt"}
+        ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        return json.loads(ran.stdout) if ran.returncode == 0 else ran.stderr
+
+    def test_the_samples_of_payments_are_the_story_of_one_payment(self):
+        created = self.invoke("payment-api", "create")
+        self.assertEqual(created["statusCode"], 201, created)
+        intent = json.loads(created["body"])["paymentIntentId"]
+        for sample, status in [("get", 200), ("change-amount", 200), ("request-charge", 202)]:
+            answer = self.invoke("payment-api", sample, intent)
+            self.assertEqual((sample, answer["statusCode"]), (sample, status), answer)
+        # The running system may have done the same by now, which makes no difference.
+        for function, sample in [("charge", "charge"), ("relay", "relay"), ("relay", "relay-poison-row")]:
+            self.assertEqual(self.invoke(function, sample, intent), {"batchItemFailures": []})
+        for function in ["sweep", "reconcile"]:
+            self.assertIsNone(self.invoke(function, function))
+
+        def is_charged():
+            shown = self.invoke("payment-api", "get", intent)
+            return json.loads(shown["body"])["state"] == "CHARGED"
+
+        self.system.until(is_charged)
+        for sample in ["failure-no-idempotency-key", "failure-amount-is-no-number"]:
+            self.assertEqual(self.invoke("payment-api", sample)["statusCode"], 400)
+        self.assertIn("malformed_body", self.invoke("charge", "failure-charge-malformed-body"))
 
     def test_a_rate_that_is_none_is_refused(self):
         for rate in ["0", "501", "x", "-1", "²"]:

@@ -6,12 +6,18 @@ import unicodedata
 import unittest
 from pathlib import Path
 
-from terminal import escaped
+from terminal import escaped, series
 
 OPS = Path(__file__).resolve().parents[2] / "ops"
 
 # These have nothing to say but to the machine that starts them, and belong to another program.
 OTHERS = ["terminal.py", "invoke.py"]
+
+
+class Series(unittest.TestCase):
+    def test_is_read_as_it_is_spoken(self):
+        for names, expected in [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]:
+            self.assertEqual(series(names), expected)
 
 
 class Escaped(unittest.TestCase):

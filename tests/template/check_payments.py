@@ -79,6 +79,8 @@ class Payments(Promises, unittest.TestCase):
         ("Tracing=Active", ALL),
         ("Architecture=x86_64", ALL),
         ("ChargeMode=locked", ["PaymentApi"]),
+        ("ReconcileAfterSeconds=60", ["Reconcile"]),
+        ("SweepAfterSeconds=60", ["Sweep"]),
         ("ConsumerIdClaim=id", ["PaymentApi"]),
         ("ApiReservedConcurrency=50", ["PaymentApi"]),
         ("GatewayUrl=https://another.example", ["PaymentApi", "Charge", "Reconcile"]),
@@ -201,9 +203,9 @@ class Payments(Promises, unittest.TestCase):
         told = {
             "PaymentApi": tables | gateway | {"AUTHORIZATION": "jwt", "CONSUMER_ID_CLAIM": "sub", "CHARGE_MODE": "saga"},
             "Charge": tables | gateway,
-            "Reconcile": tables | gateway,
+            "Reconcile": tables | gateway | {"RECONCILE_AFTER_SECONDS": "300"},
             "Relay": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC},
-            "Sweep": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC},
+            "Sweep": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC, "SWEEP_AFTER_SECONDS": "300"},
         }
         for name, variables in told.items():
             with self.subTest(name):
@@ -251,6 +253,12 @@ class Payments(Promises, unittest.TestCase):
         for queue in ["ChargeDlq", "RelayFailed"]:
             watched = [a for a in alarms.values() if {"Name": "QueueName", "Value": f"<{queue}.QueueName>"} in a["Dimensions"]]
             self.assertEqual(["ApproximateNumberOfMessagesVisible"], [alarm["MetricName"] for alarm in watched])
+
+    def test_the_alarm_on_the_backlog_leaves_the_sweeper_its_time(self):
+        alarm = self.production.of_type("AWS::CloudWatch::Alarm")["OutboxBacklog"]
+        oldest = self.template.source["Parameters"]["SweepAfterSeconds"]["MaxValue"]
+        # It starts every five minutes at least.
+        self.assertGreaterEqual(alarm["Threshold"], oldest + 300)
 
     def test_answers_may_be_slower_where_they_wait_for_the_gateway(self):
         for mode, threshold in [("saga", 3000), ("locked", 10000)]:

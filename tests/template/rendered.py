@@ -73,6 +73,7 @@ def payments(stack):
                 "startingPosition": mapping["StartingPosition"],
                 "batchSize": mapping["BatchSize"],
                 "filters": [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]],
+                "reportBatchItemFailures": "ReportBatchItemFailures" in mapping["FunctionResponseTypes"],
                 "bisectBatchOnFunctionError": mapping["BisectBatchOnFunctionError"],
                 "maximumRetryAttempts": mapping["MaximumRetryAttempts"],
                 "maximumRecordAgeInSeconds": mapping["MaximumRecordAgeInSeconds"],

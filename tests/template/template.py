@@ -91,6 +91,8 @@ PAYMENTS = Template(
         "ApiReservedConcurrency": "50",
         "ReconcileSchedule": "rate(1 minute)",
         "SweepSchedule": "rate(5 minutes)",
+        "ReconcileAfterSeconds": "600",
+        "SweepAfterSeconds": "60",
     },
 )
 

@@ -1,4 +1,5 @@
-//! The folder that a system keeps its data in: the tables, the functions' logs, and whether the demo is still to be published.
+//! The folder that a system keeps its data in: the tables, what was charged, how far streams were read, the functions' logs, and whether
+//! the demo is still to be published.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -68,6 +69,16 @@ impl DataDir {
 
     fn tables(&self) -> PathBuf {
         self.path.join("dynamodb.sqlite")
+    }
+
+    /// Where the payment gateway keeps what it charged.
+    pub(crate) fn charges(&self) -> PathBuf {
+        self.path.join("ftgo-payments-gateway.jsonl")
+    }
+
+    /// Where it is kept how far a function has read a stream.
+    pub(crate) fn position(&self, function: &str) -> PathBuf {
+        self.path.join(format!("{function}.position"))
     }
 
     /// Where the logs are.

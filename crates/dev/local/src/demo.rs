@@ -1,12 +1,18 @@
-//! A few consumers and their orders, made a moment ago.
+//! A few consumers and their orders, made a moment ago, and paid for now.
 
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use order_events::payload::{
     Address, DeliveryLocationUpdated, DeliveryScheduled, LineItem, Nothing, OrderCreated, OrderDetails, OrderRevised,
-    OrderRevision, PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged, RevisedLineItem,
-    TicketAccepted,
+    OrderRevision, RevisedLineItem, TicketAccepted,
 };
 use order_events::{Event, EventType, Invalid, Payload, Timestamp};
-use serde_json::json;
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::stack::Authorization;
 
 /// The consumer whom the printed commands ask for.
 pub(crate) const CONSUMER: &str = "1511300065921";
@@ -14,12 +20,91 @@ pub(crate) const CONSUMER: &str = "1511300065921";
 /// An order under way; the examples of the API's document ask for it.
 pub(crate) const ORDER: &str = "99";
 
-/// The events of the demo, in no particular order: the view does not care.
+/// A payment that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payment {
+    pub(crate) order_id: &'static str,
+    pub(crate) consumer_id: &'static str,
+    /// In minor units.
+    pub(crate) amount: i64,
+    pub(crate) currency: &'static str,
+}
+
+/// The payments of the demo. The gateway declines amounts that end with 02.
+const PAYMENTS: [Payment; 2] = [
+    Payment { order_id: ORDER, consumer_id: CONSUMER, amount: 2_818, currency: "USD" },
+    Payment { order_id: "100", consumer_id: CONSUMER, amount: 702, currency: "USD" },
+];
+
+/// What the printed commands pay for.
+pub(crate) const UNPAID: Payment = Payment { order_id: "101", consumer_id: "42", amount: 995, currency: "USD" };
+
+/// How often it is looked whether a payment is in the view.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Makes the payments of the demo of a moment through the HTTP API at `http`, and waits until the orders show what came of
+/// them. If it is done again, the keys of the requests are the same, and nobody pays twice.
+pub(crate) async fn pay(http: &str, authorization: Authorization, now: Timestamp) -> Result<(), String> {
+    let client = Client::new();
+    let [first, second] = PAYMENTS.map(|payment| payment.make(&client, http, authorization, now));
+    tokio::try_join!(first, second)?;
+    Ok(())
+}
+
+impl Payment {
+    async fn make(
+        self,
+        client: &Client,
+        http: &str,
+        authorization: Authorization,
+        now: Timestamp,
+    ) -> Result<(), String> {
+        let Self { order_id, consumer_id, amount, currency } = self;
+        let key = |command: &str| format!("demo-{}-{command}-{order_id}", now.as_millis());
+        let mut intent = json!({"orderId": order_id, "amount": amount, "currency": currency});
+        if authorization == Authorization::Off {
+            intent["consumerId"] = json!(consumer_id);
+        }
+        let ask = |request: RequestBuilder| exchange(request, authorization, consumer_id);
+        let create = client.post(format!("{http}/payment-intents")).header("idempotency-key", key("create"));
+        let created = ask(create.header("content-type", "application/json").body(intent.to_string())).await?;
+        let intent = created["paymentIntentId"].as_str().ok_or_else(|| format!("no payment intent: {created}"))?;
+        let charge = client.post(format!("{http}/payment-intents/{intent}/charge"));
+        ask(charge.header("idempotency-key", key("charge"))).await?;
+        loop {
+            let order = ask(client.get(format!("{http}/orders/{order_id}"))).await?;
+            if matches!(order["payment"]["status"].as_str(), Some("CHARGED" | "CHARGE_FAILED")) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// One request in a consumer's name.
+async fn exchange(request: RequestBuilder, authorization: Authorization, consumer: &str) -> Result<Value, String> {
+    let request = match authorization {
+        Authorization::Off => request,
+        // Nobody checks its signature.
+        Authorization::Unverified => {
+            let claims = BASE64_URL_SAFE_NO_PAD.encode(json!({"sub": consumer}).to_string());
+            request.bearer_auth(format!("{}.{claims}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#)))
+        }
+    };
+    let answer = request.send().await.map_err(|error| error.to_string())?;
+    let status = answer.status();
+    let text = answer.text().await.map_err(|error| error.to_string())?;
+    if !status.is_success() {
+        return Err(format!("{status}: {text}"));
+    }
+    serde_json::from_str(&text).map_err(|error| format!("the answer is not JSON ({error}): {text}"))
+}
+
+/// The events of the demo but for the payments', in no particular order: the view does not care.
 pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
     let mut events = Vec::new();
     let mut first = Telling { order_id: ORDER, minutes_ago: 40, now, events: &mut events };
     first.created(CONSUMER, "Ajanta", &[("Chicken Vindaloo", "12.34", 2), ("Garlic Naan", "3.50", 1)], "28.18")?;
-    first.paid(2_818)?;
     first.tell(ORDER, Payload::OrderAuthorized(Nothing {}))?;
     first.tell(ORDER, Payload::TicketCreated(Nothing {}))?;
     let ready_by = first.minutes_from_now(5)?;
@@ -29,8 +114,7 @@ pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
     first.delivery()?;
 
     let mut second = Telling { order_id: "100", minutes_ago: 24 * 60, now, events: &mut events };
-    second.created(CONSUMER, "Zur Goldenen Krone", &[("Crème brûlée", "6.50", 1)], "6.50")?;
-    second.refused(650)?;
+    second.created(CONSUMER, "Zur Goldenen Krone", &[("Crème brûlée", "7.02", 1)], "7.02")?;
     second.tell("100", Payload::OrderRejected(Nothing {}))?;
 
     let mut third = Telling { order_id: "101", minutes_ago: 3, now, events: &mut events };
@@ -89,27 +173,6 @@ impl Telling<'_> {
         let restaurant_name = restaurant_name.to_owned();
         let created = OrderCreated { order_details, delivery_address: Some(address), restaurant_name };
         self.tell(self.order_id, Payload::OrderCreated(created))
-    }
-
-    fn paid(&mut self, amount: i64) -> Result<(), Invalid> {
-        let (order_id, currency) = (self.order_id.parse()?, "USD".to_owned());
-        let requested = PaymentIntentChargeRequested { order_id, amount, currency };
-        self.tell("pi-1", Payload::PaymentIntentChargeRequested(requested))?;
-        let (order_id, currency, charge_id) = (self.order_id.parse()?, "USD".to_owned(), "ch-1".to_owned());
-        let charged = PaymentIntentCharged { order_id, amount, currency, charge_id };
-        self.tell("pi-1", Payload::PaymentIntentCharged(charged))
-    }
-
-    fn refused(&mut self, amount: i64) -> Result<(), Invalid> {
-        let failed = PaymentIntentChargeFailed {
-            order_id: self.order_id.parse()?,
-            amount,
-            currency: "USD".to_owned(),
-            charge_id: None,
-            error_code: "card_declined".to_owned(),
-            error_message: Some("Your card was declined.".to_owned()),
-        };
-        self.tell("pi-2", Payload::PaymentIntentChargeFailed(failed))
     }
 
     fn revised(&mut self, quantity: u32, new_order_total: &str) -> Result<(), Invalid> {

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, TcpStream};
 use lambda_host::lambda::{Answer, Function};
 use order_events::EventType;
 use serde_json::Value;
+use tokio::net::TcpListener;
 
 use crate::data_dir::DataDir;
-use crate::stack::{Config, StartError, create_tables};
-use crate::template::{self, Projection, Template};
+use crate::stack::{Config, Places, StartError, cannot, create_tables, loopback, start_gateway};
+use crate::template::{self, Payments, Projection, Template};
 
 /// What came of an invocation.
 #[derive(Debug)]
@@ -23,9 +24,15 @@ pub struct Invoked {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such function.
-    #[error("there is no function {name}: name an event type ({}), or query-api", event_types())]
+    #[error("there is no function {name}: name one of {}", names())]
     NoFunction {
         /// As it was called.
+        name: String,
+    },
+    /// It publishes, and nobody would hear it.
+    #[error("{name} needs a running system: what it publishes would be lost. Start one with make run")]
+    NoTopic {
+        /// The function.
         name: String,
     },
     /// What it needs is not there.
@@ -33,24 +40,49 @@ pub enum Error {
     Start(#[from] StartError),
 }
 
-/// Invokes a function, which is called by its event type or `query-api`, with an event.
+/// The functions that are not called by an event type, and what `payments.json` calls those of Payments.
+const QUERY_API: &str = "query-api";
+const OF_PAYMENTS: [(&str, &str); 5] = [
+    ("payment-api", Payments::API),
+    ("charge", "charge"),
+    ("reconcile", "reconcile"),
+    ("relay", Payments::RELAY),
+    ("sweep", Payments::SWEEP),
+];
+
+/// Invokes a function, which is called by its event type, `query-api`, `payment-api`, `charge`, `reconcile`, `relay` or `sweep`, with
+/// an event.
 ///
-/// It sees the tables of a system that runs, else the ones that the last one left.
+/// It sees the tables and the payment gateway of a system that runs, else the ones that the last one left.
 pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked, Error> {
     let function = find(name)?;
-    let running = TcpStream::connect((Ipv4Addr::LOCALHOST, config.dynamodb_port)).is_ok();
-    let data = if running { None } else { Some(DataDir::open(&config.data_dir)?) };
-    let engine = data.as_ref().map(|data| data.open_engine(0)).transpose()?;
-    let dynamodb = match &engine {
-        Some(engine) => {
-            create_tables(engine).await?;
-            engine.endpoint()
-        }
-        None => format!("http://127.0.0.1:{}", config.dynamodb_port),
-    };
-    let settings = config.function(&function, &dynamodb)?;
-    let not_invoked = |source| StartError::Io { what: format!("invoke {name}"), source };
-    let function = Function::start(settings).await.map_err(not_invoked)?;
+    let is_running = TcpStream::connect((Ipv4Addr::LOCALHOST, config.dynamodb_port)).is_ok();
+    if is_running {
+        let at = |port: u16| format!("http://127.0.0.1:{port}");
+        let (dynamodb, sns, gateway) = (at(config.dynamodb_port), at(config.sns_port), at(config.gateway_port));
+        return run(config, name, &function, &Places { dynamodb, sns, gateway }, event).await;
+    }
+    if function.environment.contains_key("TOPIC_ARN") {
+        return Err(Error::NoTopic { name: name.to_owned() });
+    }
+    let data = DataDir::open(&config.data_dir)?;
+    let engine = data.open_engine(0)?;
+    create_tables(&engine).await?;
+    let port = TcpListener::bind(loopback(0)).await.map_err(|source| cannot("open a port", source))?;
+    let gateway = start_gateway(port, &data)?;
+    let places = Places { dynamodb: engine.endpoint(), sns: String::new(), gateway: gateway.url() };
+    run(config, name, &function, &places, event).await
+}
+
+async fn run(
+    config: &Config,
+    name: &str,
+    function: &template::Function,
+    places: &Places,
+    event: Value,
+) -> Result<Invoked, Error> {
+    let settings = config.function(function, places)?;
+    let function = Function::start(settings).await.map_err(|source| cannot(&format!("invoke {name}"), source))?;
     let answer = function.invoke(event).await;
     // A process that cannot be stopped has ended, and has said what it had to say.
     let log = function.stop().await.unwrap_or_default();
@@ -58,14 +90,19 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
 }
 
 fn find(name: &str) -> Result<template::Function, Error> {
-    if name == "query-api" {
+    if name == QUERY_API {
         return Ok(Template::read().map_err(StartError::from)?.http.query_api);
+    }
+    if let Some((_, in_template)) = OF_PAYMENTS.iter().find(|(known, _)| *known == name) {
+        let payments = Payments::read().map_err(StartError::from)?;
+        return Ok(payments.function(in_template).map_err(StartError::from)?.clone());
     }
     let event_type = EventType::ALL.iter().find(|event_type| event_type.name() == name);
     let event_type = event_type.ok_or_else(|| Error::NoFunction { name: name.to_owned() })?;
     Ok(Projection::of(*event_type).map_err(StartError::from)?.handler)
 }
 
-fn event_types() -> String {
-    EventType::ALL.iter().map(|event_type| event_type.name()).collect::<Vec<_>>().join(", ")
+fn names() -> String {
+    let names = EventType::ALL.iter().map(|event_type| event_type.name()).chain([QUERY_API]);
+    names.chain(OF_PAYMENTS.map(|(name, _)| name)).collect::<Vec<_>>().join(", ")
 }

@@ -3,5 +3,6 @@
 mod data_dir;
 mod demo;
 pub mod invoke;
+mod payments;
 pub mod stack;
 pub mod template;

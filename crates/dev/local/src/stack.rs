@@ -6,24 +6,35 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use embedded_dynamodb::Engine;
+use lambda_boot::with_causes;
+use lambda_host::REGION;
+use lambda_host::gateway::{self, Integration};
 use lambda_host::lambda::Settings;
 use lambda_host::mapping::Mapping;
-use lambda_host::queues::{self, Queue, QueueError, Queues};
-use lambda_host::{REGION, gateway};
+use lambda_host::queues::{self, QueueError, Queues};
+use lambda_host::route::Route;
+use lambda_host::stream::StreamError;
+use lambda_host::topics::{Topic, TopicError, Topics};
 use order_events::{EventType, Timestamp};
+use serde_json::json;
+use stand_in_gateway::StandIn;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::data_dir::DataDir;
-use crate::demo;
-use crate::template::{Function, Projection, Template};
+use crate::template::{Function, Payments, Projection, Template};
+use crate::{demo, payments};
 
-/// How many requests the HTTP API serves at once. More than there are cores: a request that waits for its event does nothing else.
+/// How many requests each function behind HTTP serves at once. More than there are cores: a request that waits for its event does nothing else.
 const HTTP_CONCURRENCY: usize = 16;
 
 /// How many batches of one event type are handled at once. Lambda would handle more, but has more cores.
-const EVENT_CONCURRENCY: usize = 2;
+pub(crate) const EVENT_CONCURRENCY: usize = 2;
 
-/// How long the demo may take. It takes about a second; a message that had to come again takes longer.
+/// What the stand-in payment gateway wants to hear.
+const GATEWAY_SECRET: &str = "local";
+
+/// How long the demo may take. It takes about two seconds; a message that had to come again takes longer.
 const DEMO_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Where things are.
@@ -35,10 +46,16 @@ pub struct Config {
     pub dynamodb_port: u16,
     /// The SQS API's port.
     pub sqs_port: u16,
+    /// The SNS API's port.
+    pub sns_port: u16,
+    /// The stand-in payment gateway's port.
+    pub gateway_port: u16,
     /// When a message that failed comes again. It is shorter than in production, where nobody sits and waits for it.
     pub visibility_timeout: Duration,
     /// What the functions log at least, if not what the template says.
     pub log_level: Option<String>,
+    /// How a charge is made (`saga` or `locked`), if not as the template says.
+    pub charge_mode: Option<String>,
     /// Where the data is kept.
     pub data_dir: PathBuf,
     /// Where the binaries are.
@@ -78,6 +95,9 @@ pub enum StartError {
     /// A variable is not what it should be.
     #[error("environment variable AUTHORIZATION must be off (also if it is not set) or jwt")]
     NoAuthorization,
+    /// A variable is not what it should be.
+    #[error("environment variable CHARGE_MODE must be saga or locked, or not be set")]
+    NoChargeMode,
     /// The folder for the data cannot be used.
     #[error("cannot keep data in {}: set DATA_DIR to a folder that can be written", path.display())]
     DataDir {
@@ -119,7 +139,13 @@ pub enum StartError {
     /// A queue could not be created.
     #[error("cannot set up the queues")]
     Queues(#[from] QueueError),
-    /// The demo was not projected.
+    /// The topic could not be set up.
+    #[error("cannot set up the topic")]
+    Topic(#[from] TopicError),
+    /// A stream could not be read.
+    #[error("cannot read a table's stream")]
+    Stream(#[from] StreamError),
+    /// The demo was not projected, or not paid for.
     #[error("the demo was not projected: {0}")]
     Demo(String),
 }
@@ -139,15 +165,22 @@ impl Authorization {
 }
 
 impl Config {
-    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `VISIBILITY_TIMEOUT`, `LOG_LEVEL`, `DATA_DIR`,
-    /// `DEMO`, `AUTHORIZATION`.
+    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `SNS_PORT`, `GATEWAY_PORT`, `VISIBILITY_TIMEOUT`,
+    /// `LOG_LEVEL`, `CHARGE_MODE`, `DATA_DIR`, `DEMO`, `AUTHORIZATION`.
     pub fn from_env(binaries: PathBuf) -> Result<Self, StartError> {
         Ok(Self {
             http_port: port("HTTP_PORT", 3_000)?,
             dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
             sqs_port: port("SQS_PORT", 9_324)?,
+            sns_port: port("SNS_PORT", 9_911)?,
+            gateway_port: port("GATEWAY_PORT", 3_002)?,
             visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
             log_level: std::env::var("LOG_LEVEL").ok().filter(|level| !level.is_empty()),
+            charge_mode: match std::env::var("CHARGE_MODE").as_deref() {
+                Err(_) | Ok("") => None,
+                Ok(mode @ ("saga" | "locked")) => Some(mode.to_owned()),
+                Ok(_) => return Err(StartError::NoChargeMode),
+            },
             data_dir: std::env::var_os("DATA_DIR")
                 .filter(|folder| !folder.is_empty())
                 .map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
@@ -183,10 +216,15 @@ fn seconds(variable: &'static str, default: u64) -> Result<Duration, StartError>
 #[derive(Debug)]
 pub struct Stack {
     sources: Vec<Source>,
-    queues: Queues,
-    sqs: Port,
-    engine: Engine,
-    http: Port,
+    _payments: payments::Running,
+    servers: JoinSet<Result<(), StartError>>,
+    _gateway: StandIn,
+    topic: Topic,
+    places: Places,
+    /// The APIs' addresses.
+    http: String,
+    sqs: String,
+    _engine: Engine,
     config: Config,
     /// After the engine, which is then closed before the folder is free.
     data: DataDir,
@@ -196,8 +234,15 @@ pub struct Stack {
 #[derive(Debug)]
 struct Source {
     event_type: EventType,
-    queue: Queue,
     mapping: Mapping,
+}
+
+/// Where the functions find what they need.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    pub(crate) dynamodb: String,
+    pub(crate) sns: String,
+    pub(crate) gateway: String,
 }
 
 /// A port that is open, and where it is.
@@ -208,22 +253,52 @@ struct Port {
 }
 
 impl Stack {
-    /// Starts the engine, sets up tables and queues, and publishes the demo for an empty store.
+    /// Starts the engine and all APIs, sets up tables, queues, topic and functions, and fills an empty store with the demo.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let data = DataDir::open(&config.data_dir)?;
         let http = Port::open(config.http_port, "HTTP_PORT").await?;
         let sqs = Port::open(config.sqs_port, "SQS_PORT").await?;
+        let sns = Port::open(config.sns_port, "SNS_PORT").await?;
+        let gateway = Port::open(config.gateway_port, "GATEWAY_PORT").await?;
         if config.demo && !data.has_tables() && data.planned_demo().is_none() {
             data.plan_demo(Timestamp::from(SystemTime::now()))?;
         }
         let engine = data.open_engine(config.dynamodb_port)?;
         create_tables(&engine).await?;
+        let gateway = start_gateway(gateway.listener, &data)?;
+        let places = Places { dynamodb: engine.endpoint(), sns: sns.url(), gateway: gateway.url() };
+
         let queues = Queues::new(sqs.address);
-        let mut stack = Self { sources: Vec::new(), queues, sqs, engine, http, config, data };
+        let topics = Topics::new(sns.address, &queues);
+        let payments = Payments::read()?;
+        let topic = topics.create(payments.topic()?)?;
+        let setup = Setup { config: &config, data: &data, places: &places };
+        let mut sources = Vec::new();
         for &event_type in EventType::ALL {
-            let source = stack.create_source(event_type).await?;
-            stack.sources.push(source);
+            sources.push(setup.source(event_type, &queues, &topic).await?);
         }
+        let running = payments::start(&setup, &payments, &engine, &queues, &topic).await?;
+
+        let mut servers = JoinSet::new();
+        let (http_url, sqs_url) = (http.url(), sqs.url());
+        let integrations = vec![setup.query_api()?, payments::api(&setup, &payments)?];
+        let serving = gateway::serve_all(http.listener, integrations, gateway::unverified_claims);
+        servers.spawn(async move { serving.await.map_err(|source| cannot("serve HTTP", source)) });
+        servers.spawn(async move { queues.serve(sqs.listener).await.map_err(|source| cannot("serve SQS", source)) });
+        servers.spawn(async move { topics.serve(sns.listener).await.map_err(|source| cannot("serve SNS", source)) });
+        let mut stack = Self {
+            sources,
+            _payments: running,
+            servers,
+            _gateway: gateway,
+            topic,
+            places,
+            http: http_url,
+            sqs: sqs_url,
+            _engine: engine,
+            config,
+            data,
+        };
         if stack.config.demo
             && let Some(now) = stack.data.planned_demo()
         {
@@ -233,87 +308,131 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Serves the HTTP API and the SQS API until this future is dropped.
-    pub async fn serve(self) -> Result<(), StartError> {
-        let template = Template::read()?;
-        let mut query_api = self.config.function(&template.http.query_api, &self.engine.endpoint())?;
-        query_api.log_file = Some(self.data.new_log(&query_api.name)?);
-        query_api.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
-        let routes = template.http.routes;
-        let authorizer = gateway::unverified_claims;
-        let http = gateway::serve(self.http.listener, query_api, HTTP_CONCURRENCY, routes, authorizer);
-        let sqs = self.queues.serve(self.sqs.listener);
-        tokio::select! {
-            served = http => served.map_err(|source| StartError::Io { what: "serve HTTP".to_owned(), source }),
-            served = sqs => served.map_err(|source| StartError::Io { what: "serve SQS".to_owned(), source }),
-        }
+    /// Serves all APIs until this future is dropped.
+    pub async fn serve(mut self) -> Result<(), StartError> {
+        let ended = self.servers.join_next().await;
+        ended.and_then(Result::ok).unwrap_or(Ok(()))
     }
 
     /// Where the HTTP API is.
     #[must_use]
     pub fn http_url(&self) -> String {
-        self.http.url()
+        self.http.clone()
     }
 
     /// What else is where, in one line.
     #[must_use]
     pub fn places(&self) -> String {
-        let (dynamodb, sqs, logs) = (self.engine.endpoint(), self.sqs.url(), self.data.logs());
-        format!("DynamoDB at {dynamodb}, SQS at {sqs}, the functions' logs in {}", logs.display())
+        let Places { dynamodb, sns, gateway } = &self.places;
+        let (sqs, logs) = (&self.sqs, self.data.logs());
+        format!(
+            "DynamoDB at {dynamodb}, SQS at {sqs}, SNS at {sns}, the payment gateway at {gateway}, the functions' logs in {}",
+            logs.display()
+        )
     }
 
-    /// What to try first: an order, an event for it, a consumer's history.
+    /// What to try first: an order, an event for it, a consumer's history, a payment.
     #[must_use]
     pub fn commands_to_try(&self) -> String {
         let (order, consumer) = (demo::ORDER, demo::CONSUMER);
         let (event_type, message) = demo::next_message(Timestamp::from(SystemTime::now()));
-        let (http, sqs) = (self.http.url(), self.sqs.url());
-        let queue = self.sources.iter().find(|source| source.event_type == event_type);
-        let queue_url = queue.map(|source| source.queue.url()).unwrap_or_default();
+        let (http, sns, topic) = (&self.http, &self.places.sns, self.topic.arn());
+        let demo::Payment { order_id, consumer_id, amount, currency } = demo::UNPAID;
+        let intent = json!({"orderId": order_id, "consumerId": consumer_id, "amount": amount, "currency": currency});
+        let attributes = json!({"event-type": {"DataType": "String", "StringValue": event_type.name()}});
         format!(
             "  curl {http}/orders/{order}\n  \
-               aws sqs send-message --no-sign-request --region {REGION} --endpoint-url {sqs} \\\n    \
-                 --queue-url {queue_url} \\\n    \
-                 --message-body '{message}'\n  \
-               curl '{http}/orders?consumerId={consumer}'"
+               aws sns publish --no-sign-request --region {REGION} --endpoint-url {sns} \\\n    \
+                 --topic-arn {topic} \\\n    \
+                 --message-attributes '{attributes}' \\\n    \
+                 --message '{message}'\n  \
+               curl '{http}/orders?consumerId={consumer}'\n\
+             and pay for an order:\n  \
+               id=$(curl -s {http}/payment-intents -H 'Idempotency-Key: order-{order_id}' -H 'Content-Type: application/json' \\\n    \
+                 -d '{intent}' | sed 's/.*\"paymentIntentId\":\"\\([^\"]*\\)\".*/\\1/')\n  \
+               token=$(curl -si -X POST {http}/payment-intents/$id/charge -H 'Idempotency-Key: charge-{order_id}' \\\n    \
+                 | tr -d '\\r' | sed -n 's/^[Cc]onsistency-[Tt]oken: //p')\n  \
+               curl {http}/orders/{order_id} -H \"Consistency-Token: $token\" -H 'Prefer: wait=5'\n  \
+               curl {gateway}/charges",
+            gateway = self.places.gateway,
         )
     }
 
-    async fn create_source(&self, event_type: EventType) -> Result<Source, StartError> {
-        let Projection { queue, dead_letter_queue, handler, batch_size } = Projection::of(event_type)?;
-        self.queues.create(&dead_letter_queue).await?;
-        let visibility_timeout = self.config.visibility_timeout;
-        let queue = queues::Settings { visibility_timeout: visibility_timeout.as_secs(), ..queue };
-        let queue = self.queues.create(&queue).await?;
-        let mut function = self.config.function(&handler, &self.engine.endpoint())?;
-        function.log_file = Some(self.data.new_log(&function.name)?);
-        // A function that was killed has claimed its events for as long as it might have run. When they come again, that
-        // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
-        function.timeout = function.timeout.min(visibility_timeout / 2);
-        let mapping = Mapping::start(queue.clone(), function, batch_size, EVENT_CONCURRENCY);
-        Ok(Source { event_type, queue, mapping })
+    /// Publishes the demo of a moment and pays for its orders, and waits until all of it is in the view.
+    async fn publish_demo(&mut self, now: Timestamp) -> Result<(), StartError> {
+        let demo = async {
+            let events = demo::events(now).map_err(|error| error.to_string())?;
+            for event in &events {
+                let message = event.to_message().map_err(|error| error.to_string())?;
+                let attributes = [("event-type", event.event_type().name())];
+                self.topic.publish(message, &attributes).await.map_err(|error| with_causes(&error))?;
+            }
+            for source in &self.sources {
+                let of_type = events.iter().filter(|event| event.event_type() == source.event_type);
+                source.mapping.done(of_type.count() as u64).await;
+            }
+            demo::pay(&self.http, self.config.authorization, now).await
+        };
+        let in_time = tokio::select! {
+            in_time = tokio::time::timeout(DEMO_TIMEOUT, demo) => in_time,
+            // What does not run cannot show a demo.
+            Some(Ok(Err(error))) = self.servers.join_next() => return Err(error),
+        };
+        in_time
+            .unwrap_or_else(|_| Err(format!("it took longer than {DEMO_TIMEOUT:?}; start again to finish it")))
+            .map_err(StartError::Demo)
+    }
+}
+
+/// The stand-in gateway, with what it charged before.
+pub(crate) fn start_gateway(listener: TcpListener, data: &DataDir) -> Result<StandIn, StartError> {
+    let secret = Some(GATEWAY_SECRET.to_owned());
+    let settings = stand_in_gateway::Settings { secret, file: Some(data.charges()), ..Default::default() };
+    StandIn::start(listener, settings).map_err(|source| cannot("start the payment gateway", source))
+}
+
+/// What a function is set up with.
+pub(crate) struct Setup<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) data: &'a DataDir,
+    pub(crate) places: &'a Places,
+}
+
+impl Setup<'_> {
+    /// A function, with a new log.
+    pub(crate) fn function(&self, function: &Function) -> Result<Settings, StartError> {
+        let mut settings = self.config.function(function, self.places)?;
+        settings.log_file = Some(self.data.new_log(&settings.name)?);
+        Ok(settings)
     }
 
-    /// Publishes the demo of a moment, and waits until all of it is in the view.
-    async fn publish_demo(&self, now: Timestamp) -> Result<(), StartError> {
-        let failed = |error: &dyn ToString| StartError::Demo(error.to_string());
-        let events = demo::events(now).map_err(|error| failed(&error))?;
-        let mut published = Vec::new();
-        for source in &self.sources {
-            let mut messages = 0;
-            for event in events.iter().filter(|event| event.event_type() == source.event_type) {
-                source.queue.send(event.to_message().map_err(|error| failed(&error))?).await?;
-                messages += 1;
-            }
-            published.push((source, messages));
-        }
-        let projected = async {
-            for (source, messages) in published {
-                source.mapping.done(messages).await;
-            }
-        };
-        let in_time = tokio::time::timeout(DEMO_TIMEOUT, projected).await;
-        in_time.map_err(|_| failed(&format!("it took longer than {DEMO_TIMEOUT:?}; start again to finish it")))
+    /// A queue whose messages come again sooner than in production.
+    pub(crate) fn queue(&self, queue: queues::Settings) -> queues::Settings {
+        queues::Settings { visibility_timeout: self.config.visibility_timeout.as_secs(), ..queue }
+    }
+
+    async fn source(&self, event_type: EventType, queues: &Queues, topic: &Topic) -> Result<Source, StartError> {
+        let Projection { queue, dead_letter_queue, subscription, handler, batch_size } = Projection::of(event_type)?;
+        queues.create(&dead_letter_queue).await?;
+        let queue = queues.create(&self.queue(queue)).await?;
+        topic.subscribe(&subscription)?;
+        let mut function = self.function(&handler)?;
+        // A function that was killed has claimed its events for as long as it might have run. When they come again, that
+        // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
+        function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
+        let mapping = Mapping::start(queue, function, batch_size, EVENT_CONCURRENCY);
+        Ok(Source { event_type, mapping })
+    }
+
+    fn query_api(&self) -> Result<Integration, StartError> {
+        let http = Template::read()?.http;
+        self.integration(&http.query_api, http.routes)
+    }
+
+    pub(crate) fn integration(&self, function: &Function, routes: Vec<Route>) -> Result<Integration, StartError> {
+        let mut function = self.function(function)?;
+        function.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
+        Ok(Integration { function, concurrency: HTTP_CONCURRENCY, routes })
     }
 }
 
@@ -321,6 +440,9 @@ impl Stack {
 pub(crate) async fn create_tables(engine: &Engine) -> Result<(), StartError> {
     let tables = Template::read()?.tables()?;
     let client = engine.client();
+    payment_store::create_tables(&client, &Payments::read()?.tables()?)
+        .await
+        .map_err(|error| StartError::Tables(error.into()))?;
     order_store::table::create_if_missing(&client, &tables.order_history_table)
         .await
         .map_err(|error| StartError::Tables(error.into()))?;
@@ -331,25 +453,35 @@ pub(crate) async fn create_tables(engine: &Engine) -> Result<(), StartError> {
 }
 
 impl Config {
-    /// A function as the template has it, with a DynamoDB that is at `dynamodb`.
-    pub(crate) fn function(&self, function: &Function, dynamodb: &str) -> Result<Settings, StartError> {
+    /// A function as its template has it, with what it needs at these places.
+    pub(crate) fn function(&self, function: &Function, places: &Places) -> Result<Settings, StartError> {
         let binary = self.binaries.join(function.binary());
         // Its processes start with the first events; that it is there is found out now.
-        std::fs::metadata(&binary)
-            .map_err(|source| StartError::Io { what: format!("find {}", binary.display()), source })?;
+        std::fs::metadata(&binary).map_err(|source| cannot(&format!("find {}", binary.display()), source))?;
+        let mut environment = function.environment.clone();
+        // Its secret is in no Secrets Manager here.
+        if environment.remove("GATEWAY_SECRET_ARN").is_some() {
+            environment.insert("GATEWAY_URL".to_owned(), places.gateway.clone());
+            environment.insert("GATEWAY_SECRET".to_owned(), GATEWAY_SECRET.to_owned());
+        }
         let ours = [
-            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+            ("AWS_ENDPOINT_URL_DYNAMODB", places.dynamodb.as_str()),
+            ("AWS_ENDPOINT_URL_SNS", &places.sns),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", "local"),
             ("AWS_SECRET_ACCESS_KEY", "local"),
         ];
-        let log_level = self.log_level.as_deref().map(|level| ("LOG_LEVEL", level));
-        let ours = ours.into_iter().chain(log_level).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        environment.extend(ours.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        for (name, value) in [("LOG_LEVEL", &self.log_level), ("CHARGE_MODE", &self.charge_mode)] {
+            if let (Some(of_template), Some(value)) = (environment.get_mut(name), value) {
+                of_template.clone_from(value);
+            }
+        }
         Ok(Settings {
             name: function.name.clone(),
             handler: function.handler.clone(),
             binary,
-            environment: function.environment.clone().into_iter().chain(ours).collect(),
+            environment: environment.into_iter().collect(),
             timeout: function.timeout(),
             memory_size: function.memory_size,
             log_file: None,
@@ -363,13 +495,17 @@ impl Port {
         let opened = opened.and_then(|listener| Ok(Self { address: listener.local_addr()?, listener }));
         opened.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => StartError::PortTaken { port, variable },
-            _ => StartError::Io { what: format!("open port {port}"), source },
+            _ => cannot(&format!("open port {port}"), source),
         })
     }
 
     fn url(&self) -> String {
         format!("http://{}", self.address)
     }
+}
+
+pub(crate) fn cannot(what: &str, source: io::Error) -> StartError {
+    StartError::Io { what: what.to_owned(), source }
 }
 
 pub(crate) fn loopback(port: u16) -> SocketAddr {

@@ -7,11 +7,13 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
+const PORTS: [&str; 5] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "GATEWAY_PORT"];
+
 #[test]
 fn a_taken_port_is_said_with_what_to_set() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    for variable in ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT"] {
+    for variable in PORTS {
         let expected = format!("error: port {port} is taken: stop what uses it, or set {variable} to another\n");
         check(variable, &port.to_string(), &expected);
     }
@@ -24,6 +26,11 @@ fn a_setting_that_is_no_number_is_said() {
         let expected = "error: environment variable VISIBILITY_TIMEOUT must be a number of seconds, from 1 to 43200\n";
         check("VISIBILITY_TIMEOUT", seconds, expected);
     }
+}
+
+#[test]
+fn a_way_to_charge_that_there_is_not_is_said() {
+    check("CHARGE_MODE", "twice", "error: environment variable CHARGE_MODE must be saga or locked, or not be set\n");
 }
 
 #[test]
@@ -59,11 +66,33 @@ fn check(variable: &str, value: &str, expected: &str) {
     assert_eq!(said, expected);
 }
 
+#[test]
+fn without_a_running_system_nothing_is_published_into_nowhere() {
+    let folder = Folder::new("no-topic");
+    for function in ["relay", "sweep"] {
+        let said = said_to(
+            &["invoke", function, concat!(env!("CARGO_MANIFEST_DIR"), "/payments.json")],
+            &[("DATA_DIR", folder.0.as_os_str())],
+        );
+        let expected = format!(
+            "error: {function} needs a running system: what it publishes would be lost. Start one with make run\n"
+        );
+        assert_eq!(said, expected);
+    }
+}
+
 /// What a system says that does not start.
 #[track_caller]
 fn said(settings: &[(&str, &OsStr)]) -> String {
+    said_to(&[], settings)
+}
+
+#[track_caller]
+fn said_to(arguments: &[&str], settings: &[(&str, &OsStr)]) -> String {
     let ended = Command::new(env!("CARGO_BIN_EXE_local"))
-        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "DEMO"].map(|variable| (variable, "0")))
+        .args(arguments)
+        .envs(PORTS.map(|variable| (variable, "0")))
+        .env("DEMO", "0")
         .envs(settings.iter().copied())
         .output()
         .unwrap();

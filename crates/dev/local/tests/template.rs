@@ -1,19 +1,21 @@
-//! What `template.yaml` says and what the code does are the same. `make generated` renders the template to JSON.
+//! What `template.yaml` and `payments.yaml` say and what the code does are the same. `make generated` renders the templates to JSON.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use embedded_dynamodb::Engine;
-use local::template::{Projection, Template};
+use local::template::{Payments, Projection, Template};
 use order_events::EventType;
 use order_store::table::INDEX;
 use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
 use serde_json::{Value, json};
 
-fn rendered() -> Value {
-    serde_json::from_str(include_str!("../template.json")).unwrap()
+fn tables(rendered: &str) -> Vec<Value> {
+    let rendered: Value = serde_json::from_str(rendered).unwrap();
+    rendered["tables"].as_array().unwrap().clone()
 }
 
 fn table(name: &str) -> Value {
-    rendered()["tables"].as_array().unwrap().iter().find(|table| table["TableName"] == name).unwrap().clone()
+    let tables = tables(include_str!("../template.json"));
+    tables.into_iter().find(|table| table["TableName"] == name).unwrap()
 }
 
 /// A table as the engine has it, in the members that the template has too.
@@ -37,14 +39,15 @@ async fn described(engine: &Engine, name: &str) -> Value {
         .iter()
         .map(|index| {
             let projection = index.projection().unwrap();
-            json!({
+            let mut described = json!({
                 "IndexName": index.index_name().unwrap(),
                 "KeySchema": key_schema(index.key_schema()),
-                "Projection": {
-                    "ProjectionType": projection.projection_type().unwrap().as_str(),
-                    "NonKeyAttributes": projection.non_key_attributes(),
-                },
-            })
+                "Projection": {"ProjectionType": projection.projection_type().unwrap().as_str()},
+            });
+            if !projection.non_key_attributes().is_empty() {
+                described["Projection"]["NonKeyAttributes"] = json!(projection.non_key_attributes());
+            }
+            described
         })
         .collect();
     let billing_mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode()).unwrap().as_str();
@@ -56,6 +59,9 @@ async fn described(engine: &Engine, name: &str) -> Value {
     });
     if !indexes.is_empty() {
         described["GlobalSecondaryIndexes"] = indexes.into();
+    }
+    if let Some(stream) = table.stream_specification() {
+        described["StreamSpecification"] = json!({"StreamViewType": stream.stream_view_type().unwrap().as_str()});
     }
     let ttl = engine.client().describe_time_to_live().table_name(name).send().await.unwrap();
     if let Some(attribute) = ttl.time_to_live_description().and_then(|ttl| ttl.attribute_name()) {
@@ -77,12 +83,48 @@ async fn the_tables_are_those_that_the_code_creates() {
     assert_eq!(described(&engine, IDEMPOTENCY_TABLE).await, table(IDEMPOTENCY_TABLE));
 }
 
+#[tokio::test]
+async fn the_tables_of_payments_are_those_that_the_code_creates() {
+    let engine = Engine::start();
+    payment_store::create_tables(&engine.client(), &Payments::read().unwrap().tables().unwrap()).await.unwrap();
+    let tables = tables(include_str!("../payments.json"));
+    assert_eq!(tables.len(), 4);
+    for table in tables {
+        let name = table["TableName"].as_str().unwrap();
+        assert_eq!(described(&engine, name).await, table, "{name}");
+    }
+}
+
+#[test]
+fn what_payments_connects_is_there() {
+    let payments = Payments::read().unwrap();
+    let queues: Vec<_> = payments.queues.iter().map(|queue| queue.name.as_str()).collect();
+    for subscription in &payments.subscriptions {
+        assert!(queues.contains(&subscription.queue.as_str()), "{subscription:?}");
+    }
+    for mapping in &payments.queue_mappings {
+        assert!(queues.contains(&mapping.queue.as_str()), "{mapping:?}");
+        payments.function(&mapping.function).unwrap();
+    }
+    for mapping in &payments.stream_mappings {
+        assert!(queues.contains(&mapping.on_failure_queue.as_str()), "{mapping:?}");
+        assert!(mapping.settings.report_batch_item_failures, "the relay's answer says what failed");
+        payments.function(&mapping.function).unwrap();
+    }
+    for schedule in &payments.schedules {
+        payments.function(&schedule.function).unwrap();
+    }
+    assert_eq!(payments.topic().unwrap(), "domain-events");
+    assert_eq!(payments.function(Payments::API).unwrap().binary(), "payment-api");
+}
+
 #[test]
 fn every_event_type_has_a_queue_and_a_handler_of_its_name() {
     for &event_type in EventType::ALL {
         let projection = Projection::of(event_type).unwrap();
         assert_eq!(projection.handler.handler, event_type.name());
         assert_eq!(projection.queue.name, format!("{ORDER_HISTORY_TABLE}-{event_type}"));
+        assert_eq!(projection.subscription.queue, projection.queue.name);
         assert_eq!(projection.queue.redrive.unwrap().dead_letter_queue, projection.dead_letter_queue.name);
         assert_eq!(projection.handler.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);
         assert_eq!(projection.handler.environment["IDEMPOTENCY_TABLE"], IDEMPOTENCY_TABLE);

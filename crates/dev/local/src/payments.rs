@@ -1,0 +1,85 @@
+//! The Payments service on one machine, as `payments.yaml` has it.
+
+use std::collections::HashMap;
+
+use embedded_dynamodb::Engine;
+use lambda_host::gateway::Integration;
+use lambda_host::mapping::Mapping;
+use lambda_host::queues::Queues;
+use lambda_host::schedule::{Rate, Schedule};
+use lambda_host::stream::StreamMapping;
+use lambda_host::topics::Topic;
+
+use crate::stack::{EVENT_CONCURRENCY, Setup, StartError};
+use crate::template::{Payments, unknown};
+
+/// How much sooner a schedule is due than in production: a minute lasts two seconds, for nobody sits and waits for minutes.
+const SOONER: u32 = 30;
+
+/// From which age on what was left open is picked up, in seconds, where production waits for minutes.
+const LEFT_OPEN: &str = "10";
+
+/// What invokes the functions. All of it ends with this value.
+#[derive(Debug, Default)]
+#[allow(dead_code)] // They are kept, not read.
+pub(crate) struct Running {
+    queues: Vec<Mapping>,
+    streams: Vec<StreamMapping>,
+    schedules: Vec<Schedule>,
+}
+
+/// Sets up the queues and starts what invokes the functions.
+pub(crate) async fn start(
+    setup: &Setup<'_>,
+    payments: &Payments,
+    engine: &Engine,
+    queues: &Queues,
+    topic: &Topic,
+) -> Result<Running, StartError> {
+    let mut created = HashMap::new();
+    // Those for dead letters first: the others name them.
+    let (work, other): (Vec<_>, Vec<_>) = payments.queues.iter().cloned().partition(|queue| queue.redrive.is_some());
+    for queue in other.into_iter().chain(work.into_iter().map(|queue| setup.queue(queue))) {
+        created.insert(queue.name.clone(), queues.create(&queue).await?);
+    }
+    let queue = |name: &str| {
+        let queue = created.get(name).cloned();
+        queue.ok_or_else(|| unknown("queue", name))
+    };
+    for subscription in &payments.subscriptions {
+        topic.subscribe(subscription)?;
+    }
+    let mut running = Running::default();
+    for mapping in &payments.queue_mappings {
+        // With the whole of its time, even if the message comes again meanwhile: a lock keeps two from charging at once.
+        let function = setup.function(payments.function(&mapping.function)?)?;
+        let mapping = Mapping::start(queue(&mapping.queue)?, function, mapping.batch_size, EVENT_CONCURRENCY);
+        running.queues.push(mapping);
+    }
+    for mapping in &payments.stream_mappings {
+        let function = setup.function(payments.function(&mapping.function)?)?;
+        let position = Some(setup.data.position(&function.name));
+        let stream = engine.stream(&mapping.table).map_err(lambda_host::stream::StreamError::from)?;
+        let on_failure = Some(queue(&mapping.on_failure_queue)?);
+        let mapping = StreamMapping::start(stream, function, mapping.settings.clone(), on_failure, position)?;
+        running.streams.push(mapping);
+    }
+    for schedule in &payments.schedules {
+        let mut function = setup.function(payments.function(&schedule.function)?)?;
+        for variable in ["RECONCILE_AFTER_SECONDS", "SWEEP_AFTER_SECONDS"] {
+            function.environment.push((variable.to_owned(), LEFT_OPEN.to_owned()));
+        }
+        let name = function.name.clone();
+        running.schedules.push(Schedule::start(&name, function, shortened(schedule.expression)));
+    }
+    Ok(running)
+}
+
+/// The function behind HTTP.
+pub(crate) fn api(setup: &Setup<'_>, payments: &Payments) -> Result<Integration, StartError> {
+    setup.integration(payments.function(Payments::API)?, payments.routes.clone())
+}
+
+fn shortened(Rate(period): Rate) -> Rate {
+    Rate(period / SOONER)
+}
