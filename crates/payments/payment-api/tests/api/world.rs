@@ -85,7 +85,11 @@ impl World {
 
     /// The saga's way with this client.
     pub(crate) fn with_client(&self, client: Client) -> TestApi {
-        self.api(client, Mode::Saga, Authorization::Off)
+        self.with_client_and_mode(client, Mode::Saga)
+    }
+
+    pub(crate) fn with_client_and_mode(&self, client: Client, mode: Mode) -> TestApi {
+        self.api(client, mode, Authorization::Off)
     }
 
     /// As it is in production.
