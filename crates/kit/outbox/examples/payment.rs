@@ -59,7 +59,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Commits a version of the payment with its event, if the version before is the one that is there.
-async fn commit(client: &Client, version: u64, last: Option<&str>, now: SystemTime) -> Result<EventRow, Box<dyn Error>> {
+async fn commit(
+    client: &Client,
+    version: u64,
+    last: Option<&str>,
+    now: SystemTime,
+) -> Result<EventRow, Box<dyn Error>> {
     let event = EventRow {
         aggregate_type: "Payment".to_owned(),
         aggregate_id: "4711".to_owned(),
