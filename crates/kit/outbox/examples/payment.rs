@@ -18,7 +18,9 @@ struct Printer;
 
 impl Publisher for Printer {
     async fn publish(&self, rows: &[EventRow]) -> Vec<Result<(), outbox::Error>> {
-        rows.iter().for_each(|row| println!("  published {} {}", row.event_id, row.message));
+        for row in rows {
+            println!("  published {} {}", row.event_id, row.message);
+        }
         rows.iter().map(|_| Ok(())).collect()
     }
 }

@@ -139,6 +139,9 @@ async fn a_zombie_that_lost_its_lock_writes_nothing() {
     api.settle_pending(&id).await;
     let settled = api.find(&id).await;
     assert_eq!(settled.member("state"), "CHARGE_FAILED");
-    drop(sent);
+    // The zombie wakes up, with the gateway's answer in its hands.
+    world.gateway.resume.notify_one();
+    sent.await.expect_problem(503, "unavailable");
     assert_eq!((api.find(&id).await, world.events().await.len()), (settled, 2));
+    assert_eq!(world.held_locks().await, 1, "its successor's lock is left alone");
 }

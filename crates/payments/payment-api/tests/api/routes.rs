@@ -53,7 +53,7 @@ async fn the_stage_is_no_part_of_the_path() {
 async fn every_mistake_of_a_body_is_in_one_answer() {
     let world = World::create().await;
     let api = world.saga();
-    let body = json!({"orderId": "", "amount": "12", "currency": "usd", "consumerId": true, "tip": 5});
+    let body = json!({"orderId": 99, "amount": "12", "currency": "usd", "consumerId": true, "tip": 5});
     let refused = api.send(create("99", 1).body(&body).key("k")).await;
     refused.expect_problem(400, "invalid-request");
     let errors: Vec<Value> = serde_json::from_value(refused.member("errors")).unwrap();

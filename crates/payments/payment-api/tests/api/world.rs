@@ -15,6 +15,7 @@ use payment_intents::{ChargeId, Decline};
 use payment_store::{Found, PaymentStore, Settled, Tables, create_tables};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub(crate) struct World {
@@ -140,6 +141,8 @@ pub(crate) struct CountingGateway {
     pub(crate) requests: Mutex<Vec<ChargeRequest>>,
     charges: Mutex<HashMap<String, Outcome>>,
     pub(crate) behaviour: Mutex<Behaviour>,
+    /// Ends a stall.
+    pub(crate) resume: Notify,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,7 +152,7 @@ pub(crate) enum Behaviour {
     Decline,
     /// Charges, but the answer is lost.
     LoseAnswer,
-    /// Never answers.
+    /// Does not answer until it is told to resume.
     Stall,
 }
 
@@ -186,7 +189,7 @@ impl Gateway for CountingGateway {
             self.requests.lock().unwrap().push(request.clone());
             let behaviour = *self.behaviour.lock().unwrap();
             if behaviour == Behaviour::Stall {
-                std::future::pending::<()>().await;
+                self.resume.notified().await;
             }
             // Others run while the gateway works.
             tokio::task::yield_now().await;

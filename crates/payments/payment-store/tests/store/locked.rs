@@ -20,6 +20,7 @@ fn answer(found: &Found) -> String {
     format!("\"{}\"", found.intent.state().name())
 }
 
+#[allow(clippy::needless_pass_by_value)] // The signature of a decision.
 fn request_charge(seen: Seen<'_, Found>) -> Decision<&'static str> {
     match seen.found.intent.request_charge(ChargeKey::random(), seen.now) {
         Ok(change) => Decision::Change(Box::new(change)),
