@@ -8,6 +8,7 @@ use crate::contender::{BUNDLED_NODE, FLOOR_OF_TEN, NODE, OURS, PYTHON};
 use crate::costs::Prices;
 use crate::growth::Growth;
 use crate::locks::{IN_PLACE, PYTHON_LOCKS, TRANSACTION};
+use crate::payments::Step;
 use crate::results::Results;
 
 /// A promise and what became of it.
@@ -52,6 +53,7 @@ pub fn limits(results: &Results, prices: &Prices) -> Vec<Limit> {
     limits.extend(cold_start(results));
     limits.extend(pages(results));
     limits.extend(locks(results));
+    limits.extend(payments(results));
     limits
 }
 
@@ -165,6 +167,18 @@ fn locks(results: &Results) -> Vec<Limit> {
         let Some(theirs) = results.locking(PYTHON_LOCKS) else { continue };
         let times = ours.alone.stub.cpu_micros.times(&theirs.alone.stub.cpu_micros).median;
         limits.push(limit(format!("CPU of it against {PYTHON_LOCKS}, on the stub"), 1.0 / 5.0, times, " ×"));
+    }
+    limits
+}
+
+fn payments(results: &Results) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    // One read and one transaction; the handler takes its lock, reads, and settles; the relay publishes ten and deletes ten at once.
+    for (step, most) in
+        [(Step::Create, 2.0), (Step::ChangeAmount, 2.0), (Step::Charge, 2.0), (Step::Settle, 3.0), (Step::Relay, 1.1)]
+    {
+        let Some(measured) = results.payment(step) else { continue };
+        limits.push(limit(format!("requests to {}", step.name()), most, measured.per_request.all_requests(), ""));
     }
     limits
 }

@@ -8,6 +8,7 @@ use crate::Result;
 use crate::cold_start::ColdStart;
 use crate::growth::Growth;
 use crate::locks::Locking;
+use crate::payments::Step;
 use crate::projection::Projection;
 use crate::query::Answered;
 use crate::sight::Sight;
@@ -34,6 +35,9 @@ pub struct Results {
     /// Locks. A run before they were measured has none.
     #[serde(default)]
     pub locks: Vec<Locking>,
+    /// The steps of a payment. A run before they were measured has none.
+    #[serde(default)]
+    pub payments: Vec<Answered>,
 }
 
 impl Results {
@@ -47,6 +51,12 @@ impl Results {
     #[must_use]
     pub fn locking(&self, name: &str) -> Option<&Locking> {
         self.locks.iter().find(|locking| locking.name == name)
+    }
+
+    /// A step of a payment, if it was measured.
+    #[must_use]
+    pub fn payment(&self, step: Step) -> Option<&Answered> {
+        self.payments.iter().find(|answered| answered.question == step.name())
     }
 
     /// A contender's cold start, if it took part.
