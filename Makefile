@@ -18,9 +18,9 @@ test: ## Run every test (the first build takes some minutes, the tests about fiv
 	exit $${failed:-0}
 
 .PHONY: storm
-storm: ## 20,000 events through the local system, shuffled, some twice or malformed, while functions are killed
+storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments, through the local system while functions are killed
 	cargo build $(SYSTEM)
-	STORM_ORDERS=1500 cargo test --workspace --test local storm -- --nocapture
+	STORM_ORDERS=1500 STORM_INTENTS=2000 cargo test --workspace --test local storm -- --nocapture --test-threads=1
 
 .PHONY: check
 check: lint deny template ops contract test e2e sam-local ## All that CI checks
@@ -62,7 +62,7 @@ generated: ## Make anew what is made from code and templates: expressions' snaps
 	git status --short
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, DynamoDB on 8000, SQS on 9324
+run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911
 	cargo build $(SYSTEM)
 	target/debug/local
 

@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+import boto3
 import docker
 import invoke
-from stage import ROOT
+from stage import PAYMENTS, ROOT
 
 
 @contextlib.contextmanager
@@ -49,6 +52,33 @@ class PullOptions(unittest.TestCase):
             self.assertIsNone(invoke.pull_options(client))
         self.assertIn("cannot be pulled: ", said.getvalue())
         self.assertIn("timed out", said.getvalue())
+
+
+class OfPayments(unittest.TestCase):
+    def test_sam_runs_it_with_its_own_section_of_samconfig_and_all_endpoints(self):
+        endpoints = {name: f"http://host:{n}" for n, name in enumerate([*invoke.PORTS, "SECRETS_MANAGER_PORT"])}
+        arguments = [str(a) for a in invoke.sam_local(PAYMENTS, "invoke", "f", endpoints=endpoints, options=[])]
+        self.assertEqual(arguments[arguments.index("--config-env") + 1], "payments")
+        given = dict(a.split("=", 1) for a in arguments[arguments.index("--parameter-overrides") + 1 :])
+        self.assertLessEqual(set(endpoints.values()), set(given.values()))
+        self.assertEqual(set(), set(given) - set(PAYMENTS.parameters))
+        self.assertRegex(given["GatewayUrl"], r"^http://host")
+
+    def test_the_stand_in_of_secrets_manager_has_the_gateways_secret(self):
+        with invoke.secrets_manager() as port:
+            keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+            client = boto3.client("secretsmanager", endpoint_url=f"http://127.0.0.1:{port}", **keys)
+            self.assertEqual(client.get_secret_value(SecretId=invoke.SECRET_ARN)["SecretString"], "local")
+
+    def test_a_sample_is_about_another_intent_if_told(self):
+        samples = sorted((ROOT / "events/payments").glob("*.json"))
+        about = [path for path in samples if invoke.SAMPLE_INTENT in path.read_text()]
+        self.assertGreaterEqual(len(about), 6)
+        with tempfile.TemporaryDirectory() as folder:
+            for path in about:
+                file = invoke.about_intent(path, "00000000-0000-4000-8000-000000000000", Path(folder, "event.json"))
+                self.assertNotIn(invoke.SAMPLE_INTENT, file.read_text())
+                json.loads(file.read_text())
 
 
 class SamLocal(unittest.TestCase):

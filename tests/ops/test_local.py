@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -168,7 +169,9 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertRegex(shown, r"\nwhy      malformed\w*: ")
         self.assertIn(f"1 message moved from {queue} to ftgo-payments-charge\n", self.run_make("redrive", "FN=charge"))
         self.system.until(lambda: self.system.size(queue) == 1)
-        self.run_make("drop", "FN=charge", f"MESSAGE={message}")
+        # A moved message has an id of its own.
+        [moved] = re.findall(r"(?m)^message  (\S+)$", self.run_make("dlq", "FN=charge"))
+        self.run_make("drop", "FN=charge", f"MESSAGE={moved}")
         self.assertEqual(self.system.size(queue), 0)
 
     def test_what_the_relay_could_not_publish_is_shown_and_not_redriven(self):
@@ -195,8 +198,7 @@ class OnTheLocalSystem(unittest.TestCase):
         # As it is deployed: the sample's claims count.
         environment = os.environ | self.system.environment | {"AUTHORIZATION": "jwt"}
         ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        return json.loads(ran.stdout)
+        return json.loads(ran.stdout) if ran.returncode == 0 else ran.stderr
 
     def test_the_samples_of_payments_are_the_story_of_one_payment(self):
         created = self.invoke("payment-api", "create")
@@ -209,7 +211,7 @@ class OnTheLocalSystem(unittest.TestCase):
         for function, sample in [("charge", "charge"), ("relay", "relay"), ("relay", "relay-poison-row")]:
             self.assertEqual(self.invoke(function, sample, intent), {"batchItemFailures": []})
         for function in ["sweep", "reconcile"]:
-            self.invoke(function, function)
+            self.assertIsNone(self.invoke(function, function))
 
         def is_charged():
             shown = self.invoke("payment-api", "get", intent)
@@ -218,8 +220,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.system.until(is_charged)
         for sample in ["failure-no-idempotency-key", "failure-amount-is-no-number"]:
             self.assertEqual(self.invoke("payment-api", sample)["statusCode"], 400)
-        failed = self.invoke("charge", "failure-charge-malformed-body")["batchItemFailures"]
-        self.assertEqual(len(failed), 1)
+        self.assertIn("malformed_body", self.invoke("charge", "failure-charge-malformed-body"))
 
     def test_a_rate_that_is_none_is_refused(self):
         for rate in ["0", "501", "x", "-1", "²"]:

@@ -90,7 +90,8 @@ pub fn command(data: &Path) -> Command {
     command
 }
 
-async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
+/// Starts a system by this command on these data.
+pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     fs::create_dir_all(&data.0).unwrap();
     let process = command
         .stdout(Stdio::piped())

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use end_to_end::local::{DataDir, Local, command, kill, start, start_on, start_with_demo_on};
+use end_to_end::local::{DataDir, Local, command, kill, start, start_on, start_with, start_with_demo_on};
 use end_to_end::order::{Order, consumer};
 use end_to_end::payment_storm::{PaymentStorm, run_payment_storm};
+use end_to_end::payments::{Command, new_order};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
 use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
@@ -31,6 +32,59 @@ async fn what_was_stored_is_there_after_a_restart() {
     let data = system.stop().await;
     let system = start_on(data, 4).await;
     assert_eq!(system.get_as(&system.reader_token(), &path).await.body, expected);
+}
+
+#[tokio::test]
+async fn a_payment_and_its_charge_are_there_after_a_restart() {
+    let system = start().await;
+    let (order, token) = new_order(&system).await;
+    let intent = system.command(&token, &Command::create(&order.id, 2_818)).await.intent_id();
+    let charge = Command::charge(&intent);
+    let requested = system.command(&token, &charge).await;
+    let paid = system.await_state(&token, &intent, "CHARGED").await;
+    let charges = system.charges_of(&order.id).await;
+
+    let system = start_on(system.stop().await, 4).await;
+    assert_eq!(system.payment_intent(&token, &intent).await.unwrap().body, paid.body);
+    assert_eq!(system.charges_of(&order.id).await, charges);
+    let again = system.command(&token, &charge).await;
+    assert_eq!((again.body, again.headers.contains_key("idempotent-replayed")), (requested.body, true));
+}
+
+/// The queues are in memory: what the charge handler was about to do, only the payment intent still knows.
+#[tokio::test]
+async fn a_charge_whose_message_was_lost_in_a_crash_is_finished_by_the_reconciler() {
+    let system = start().await;
+    let (order, token) = new_order(&system).await;
+    // The gateway answers this one too late.
+    let intent = system.command(&token, &Command::create(&order.id, 2_809)).await.intent_id();
+    system.command(&token, &Command::charge(&intent)).await;
+    eventually("the message to be published", async || (system.outbox_rows().await == 0).then_some(())).await;
+    assert_eq!(system.charges_of(&order.id).await.len(), 0);
+
+    let system = start_on(system.crash().await, 4).await;
+    assert_eq!(system.charges_waiting().await, 0, "the message is lost");
+    let paid = system.await_state(&token, &intent, "CHARGED").await;
+    let charges = system.charges_of(&order.id).await;
+    assert_eq!((charges.len(), &charges[0]["chargeId"]), (1, &paid.body["chargeId"]));
+    let shown = async || {
+        let order = system.get_as(&token, &format!("/orders/{}", order.id)).await.body;
+        (order["payment"]["status"] == "CHARGED").then_some(())
+    };
+    eventually("the history to show it", shown).await;
+}
+
+#[tokio::test]
+async fn a_charge_in_locked_mode_is_answered_with_its_result() {
+    let data = DataDir::new();
+    let mut locked = command(data.path());
+    locked.env("DEMO", "0").env("CHARGE_MODE", "locked");
+    let system = start_with(locked, data).await;
+    let (order, token) = new_order(&system).await;
+    let intent = system.command(&token, &Command::create(&order.id, 2_818)).await.intent_id();
+    let charged = system.command(&token, &Command::charge(&intent)).await;
+    assert_eq!((charged.status.as_u16(), &charged.body["state"]), (200, &Value::from("CHARGED")), "{charged:?}");
+    assert_eq!(system.charges_of(&order.id).await.len(), 1);
 }
 
 #[tokio::test]
@@ -166,17 +220,31 @@ async fn it_is_time(is_time: impl Fn() -> bool) {
     timeout(PATIENCE, time).await.expect("it is time");
 }
 
-/// All that the API shows of the demo.
+/// All that the API shows of the demo, but for what each payment has of its own: ids, and when it was made.
 async fn demo(system: &System<Local>) -> Vec<Answer> {
     let lists = ["1511300065921", "42"].map(|consumer| list(&[("consumerId", consumer)]));
     let orders = ["99", "100", "101"].map(|order| format!("/orders/{order}"));
     let mut shown = Vec::new();
     for path in lists.iter().chain(&orders) {
-        let answer = system.get_as(&system.reader_token(), path).await;
+        let mut answer = system.get_as(&system.reader_token(), path).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        without_ids_of_payments(&mut answer.body);
         shown.push(answer);
     }
     shown
+}
+
+fn without_ids_of_payments(shown: &mut Value) {
+    if let Some(orders) = shown["orders"].as_array_mut() {
+        orders.iter_mut().for_each(without_ids_of_payments);
+        return;
+    }
+    if let Some(payment) = shown.get_mut("payment").and_then(Value::as_object_mut) {
+        payment.retain(|name, _| !["paymentIntentId", "chargeId"].contains(&name.as_str()));
+    }
+    if let Some(timeline) = shown.get_mut("timeline").and_then(Value::as_array_mut) {
+        timeline.retain(|entry| !entry["type"].as_str().unwrap().starts_with("PaymentIntent"));
+    }
 }
 
 /// How many events have been projected, by the functions' logs.

@@ -9,7 +9,7 @@ use order_events::payload::{
     OrderRevision, RevisedLineItem, TicketAccepted,
 };
 use order_events::{Event, EventType, Invalid, Payload, Timestamp};
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use crate::stack::Authorization;
@@ -67,12 +67,16 @@ impl Payment {
         }
         let ask = |request: RequestBuilder| exchange(request, authorization, consumer_id);
         let create = client.post(format!("{http}/payment-intents")).header("idempotency-key", key("create"));
-        let created = ask(create.header("content-type", "application/json").body(intent.to_string())).await?;
+        let create = create.header("content-type", "application/json").body(intent.to_string());
+        let Some(created) = ask(create).await? else {
+            // Somebody pays for this order already, perhaps by `make invoke`.
+            return Ok(());
+        };
         let intent = created["paymentIntentId"].as_str().ok_or_else(|| format!("no payment intent: {created}"))?;
         let charge = client.post(format!("{http}/payment-intents/{intent}/charge"));
         ask(charge.header("idempotency-key", key("charge"))).await?;
         loop {
-            let order = ask(client.get(format!("{http}/orders/{order_id}"))).await?;
+            let order = ask(client.get(format!("{http}/orders/{order_id}"))).await?.unwrap_or_default();
             if matches!(order["payment"]["status"].as_str(), Some("CHARGED" | "CHARGE_FAILED")) {
                 return Ok(());
             }
@@ -81,8 +85,12 @@ impl Payment {
     }
 }
 
-/// One request in a consumer's name.
-async fn exchange(request: RequestBuilder, authorization: Authorization, consumer: &str) -> Result<Value, String> {
+/// One request in a consumer's name. No answer is one that the state of things does not allow (409).
+async fn exchange(
+    request: RequestBuilder,
+    authorization: Authorization,
+    consumer: &str,
+) -> Result<Option<Value>, String> {
     let request = match authorization {
         Authorization::Off => request,
         // Nobody checks its signature.
@@ -94,10 +102,13 @@ async fn exchange(request: RequestBuilder, authorization: Authorization, consume
     let answer = request.send().await.map_err(|error| error.to_string())?;
     let status = answer.status();
     let text = answer.text().await.map_err(|error| error.to_string())?;
+    if status == StatusCode::CONFLICT {
+        return Ok(None);
+    }
     if !status.is_success() {
         return Err(format!("{status}: {text}"));
     }
-    serde_json::from_str(&text).map_err(|error| format!("the answer is not JSON ({error}): {text}"))
+    serde_json::from_str(&text).map(Some).map_err(|error| format!("the answer is not JSON ({error}): {text}"))
 }
 
 /// The events of the demo but for the payments', in no particular order: the view does not care.

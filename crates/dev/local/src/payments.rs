@@ -51,7 +51,8 @@ pub(crate) async fn start(
     }
     let mut running = Running::default();
     for mapping in &payments.queue_mappings {
-        let function = setup.message_handler(payments.function(&mapping.function)?)?;
+        // With the whole of its time, even if the message comes again meanwhile: a lock keeps two from charging at once.
+        let function = setup.function(payments.function(&mapping.function)?)?;
         let mapping = Mapping::start(queue(&mapping.queue)?, function, mapping.batch_size, EVENT_CONCURRENCY);
         running.queues.push(mapping);
     }

@@ -406,16 +406,6 @@ impl Setup<'_> {
         Ok(settings)
     }
 
-    /// A function that messages invoke.
-    ///
-    /// A function that was killed has claimed its messages for as long as it might have run. When they come again, that
-    /// time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
-    pub(crate) fn message_handler(&self, function: &Function) -> Result<Settings, StartError> {
-        let mut settings = self.function(function)?;
-        settings.timeout = settings.timeout.min(self.config.visibility_timeout / 2);
-        Ok(settings)
-    }
-
     /// A queue whose messages come again sooner than in production.
     pub(crate) fn queue(&self, queue: queues::Settings) -> queues::Settings {
         queues::Settings { visibility_timeout: self.config.visibility_timeout.as_secs(), ..queue }
@@ -426,7 +416,11 @@ impl Setup<'_> {
         queues.create(&dead_letter_queue).await?;
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
-        let mapping = Mapping::start(queue, self.message_handler(&handler)?, batch_size, EVENT_CONCURRENCY);
+        let mut function = self.function(&handler)?;
+        // A function that was killed has claimed its events for as long as it might have run. When they come again, that
+        // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
+        function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
+        let mapping = Mapping::start(queue, function, batch_size, EVENT_CONCURRENCY);
         Ok(Source { event_type, mapping })
     }
 

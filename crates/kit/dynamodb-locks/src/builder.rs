@@ -10,6 +10,8 @@ use crate::locks::{Placement, Settings};
 use crate::{Attributes, Locks, Observation, RetryPolicy, Takeover};
 
 const LEASE: Duration = Duration::from_secs(10);
+/// A thousand years are as good as no end, and can still be added to any time.
+const LONGEST_LEASE: Duration = Duration::from_hours(1000 * 365 * 24);
 const MAX_SKEW: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -73,7 +75,7 @@ impl LocksBuilder {
     /// For how long a lock is held without a heartbeat, so also for how long the lock of a holder that died blocks others.
     /// [`hold`](crate::Lock::hold) sends a heartbeat every third of it. 10 seconds by default.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.settings.lease = lease;
+        self.settings.lease = lease.min(LONGEST_LEASE);
         self
     }
 

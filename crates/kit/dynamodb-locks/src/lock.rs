@@ -45,10 +45,7 @@ pub(crate) struct Lease {
 
 impl Lease {
     pub(crate) fn new(started: Instant, now: u64, expires: u64) -> Self {
-        let length = Duration::from_millis(expires.saturating_sub(now));
-        // 30 years, where a lease is so long that the sum would overflow.
-        let far = Duration::from_hours(30 * 365 * 24);
-        Self { started, ends: started + length.min(far), expires }
+        Self { started, ends: started + Duration::from_millis(expires.saturating_sub(now)), expires }
     }
 }
 

@@ -44,8 +44,8 @@ pub enum Error {
         /// How many claims of this call are not marked as completed.
         remaining: usize,
     },
-    /// The work's result has no JSON form.
-    #[error("the result cannot be stored as JSON: change its type")]
+    /// The work's result, or the value of which a fingerprint is wanted, has no JSON form.
+    #[error("the value has no JSON form: change its type")]
     NotSerialisable(#[source] serde_json::Error),
     /// The work's result does not fit the record, for which DynamoDB has
     /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items).

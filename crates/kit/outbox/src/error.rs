@@ -103,7 +103,7 @@ impl Error {
             Self::Rejected(_) => "outbox_rejected",
             Self::Undeleted { .. } => "rows_undeleted",
             Self::MalformedEventId => "event_id_malformed",
-            Self::MalformedRecord => "record_malformed",
+            Self::MalformedRecord => "stream_record_malformed",
             Self::ImageMissing => "image_missing",
             Self::MalformedRow { .. } => "row_malformed",
             Self::MessageTooLarge => "message_too_large",

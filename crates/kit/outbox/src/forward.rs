@@ -43,13 +43,16 @@ impl<P: Publisher> Forwarder<P> {
         let mut forwarded = Forwarded::default();
         let mut published = Vec::new();
         for (place, row) in rows.iter().enumerate() {
-            match answers.next() {
-                Some(Ok(())) => published.push(row),
-                Some(Err(error)) if error.is_poison() => {
+            let answer =
+                answers.next().unwrap_or_else(|| Err(Error::TopicUnavailable("no answer for this row".into())));
+            match answer {
+                Ok(()) => published.push(row),
+                Err(error) if error.is_poison() => {
                     log_poison(row, &error);
                     forwarded.poison += 1;
                 }
-                Some(Err(error)) => {
+                Err(error) => {
+                    // One line for all of them: they mostly have one cause.
                     if forwarded.failed == 0 {
                         let reason = error.code();
                         let error: &dyn std::error::Error = &error;
@@ -60,10 +63,6 @@ impl<P: Publisher> Forwarder<P> {
                             "events are not published, and are tried again"
                         );
                     }
-                    forwarded.failed += 1;
-                    forwarded.first_failed.get_or_insert(place);
-                }
-                None => {
                     forwarded.failed += 1;
                     forwarded.first_failed.get_or_insert(place);
                 }

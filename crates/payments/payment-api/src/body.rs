@@ -1,6 +1,7 @@
 //! The bodies of commands. All members are checked, so that the client sees every mistake in one answer.
 
 use std::fmt::Display;
+use std::str::FromStr;
 
 use api_gateway::{Mistaken, Parameters, Request};
 use order_events::{ConsumerId, OrderId};
@@ -16,7 +17,7 @@ pub(crate) struct Create {
     pub(crate) consumer_id: Option<ConsumerId>,
 }
 
-/// Reads an object whose members are `known`; those read from it are `read`.
+/// Reads an object. A member that is not in `known` is a mistake.
 fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Result<Map<String, Value>, Mistaken> {
     let Some(body) = request.body() else { return Err(parameters.mistake_in(BODY, BODY, "is not UTF-8")) };
     let members = match serde_json::from_str(&body) {
@@ -36,19 +37,12 @@ impl Create {
     /// Every member is read, and its mistakes are noted, before this returns.
     pub(crate) fn read(request: &Request, parameters: &mut Parameters) -> Result<Self, Mistaken> {
         let body = object(request, parameters, &["orderId", "amount", "currency", "consumerId"])?;
-        let order_id = required(&body, parameters, "orderId", |value| {
-            id(value)
-                .ok_or_else(|| NO_ID.to_owned())
-                .and_then(|id| OrderId::parse(id).map_err(|error| error.to_string()))
-        });
+        let order_id = required(&body, parameters, "orderId", id);
         let amount = required(&body, parameters, "amount", amount);
         let currency = required(&body, parameters, "currency", |value| {
             value.as_str().ok_or(Invalid::Currency).and_then(Currency::parse)
         });
-        let consumer_id = optional(&body, parameters, "consumerId", |value| {
-            let id = id(value).ok_or_else(|| NO_ID.to_owned())?;
-            ConsumerId::parse(id).map_err(|error| error.to_string())
-        });
+        let consumer_id = optional(&body, parameters, "consumerId", id);
         Ok(Self { order_id: order_id?, amount: amount?, currency: currency?, consumer_id: consumer_id? })
     }
 }
@@ -86,15 +80,8 @@ fn optional<T, E: Display>(
     body.get(name).map(parse).transpose().map_err(|error| parameters.mistake_in(BODY, name, error))
 }
 
-const NO_ID: &str = "must be a text or a whole number";
-
-/// FTGO's own ids are whole numbers.
-fn id(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
-    }
+fn id<T: FromStr<Err = order_events::Invalid>>(value: &Value) -> Result<T, String> {
+    value.as_str().ok_or("must be a text")?.parse().map_err(|error: order_events::Invalid| error.to_string())
 }
 
 /// In JSON, 6063.0 is a whole number too.

@@ -10,7 +10,7 @@ use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::world::{SKEW, World, granted, held};
+use crate::world::{SKEW, World, granted, held, in_time};
 
 /// A third of it, the time between two heartbeats, is long enough for a busy machine to keep.
 const SHORT: Duration = Duration::from_millis(1200);
@@ -48,7 +48,7 @@ async fn work_longer_than_a_lease_lives_by_heartbeats() {
         }
         "done"
     });
-    assert_eq!(done.await.expect("held to the end"), "done");
+    assert_eq!(in_time(done).await.expect("held to the end"), "done");
     assert!(began.elapsed() > SHORT, "{:?}", began.elapsed());
     world.commit(lock.release_with(), "done").await.expect("committed");
 }
@@ -61,7 +61,7 @@ async fn in_an_outage_the_lock_is_first_unreachable_and_then_lost_and_the_work_i
         let (builder, mut observations) = observed(on_real_time(world.builder(world.engine.client_over(&wire))));
         let lock = granted(builder.build().exclusive("key").acquire().await);
         let cancelled = Arc::new(AtomicBool::new(false));
-        let lost = lock.hold(cancelled_work(&cancelled)).await;
+        let lost = in_time(lock.hold(cancelled_work(&cancelled))).await;
         assert!(matches!(&lost, Err(error @ Error::Unreachable(_)) if error.is_retryable()), "{outage:?}: {lost:?}");
         assert!(cancelled.load(Ordering::SeqCst), "{outage:?}: the work was dropped");
         assert_eq!(lock.remaining(), Duration::ZERO, "{outage:?}: not before the lease had ended");
@@ -88,7 +88,7 @@ async fn an_outage_shorter_than_the_lease_is_survived() {
     });
     let (builder, mut observations) = observed(on_real_time(world.builder(world.engine.client_over(&wire))));
     let lock = granted(builder.build().exclusive("key").acquire().await);
-    lock.hold(next(&mut observations, Observation::Renewed)).await.expect("held");
+    in_time(lock.hold(next(&mut observations, Observation::Renewed))).await.expect("held");
     world.commit(lock.check(), "1").await.expect("committed");
 }
 
@@ -102,7 +102,7 @@ async fn a_lock_that_another_takes_over_cancels_the_work_and_is_told_apart_from_
         let _successor = granted(hasty.exclusive("key").acquire().await);
         cancelled_work(&cancelled).await;
     });
-    let lost = lost.await;
+    let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
     assert!(cancelled.load(Ordering::SeqCst));
 }
@@ -121,7 +121,7 @@ async fn work_that_commits_and_releases_inside_is_not_mistaken_for_a_loss() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     });
-    done.await.expect("not lost");
+    in_time(done).await.expect("not lost");
     assert_eq!(wire.requests().len(), 2, "and it is not asked for any more");
 }
 
@@ -154,7 +154,7 @@ async fn a_body_that_panics_or_is_dropped_keeps_no_lock_alive() {
 #[tokio::test]
 async fn a_stuck_task_keeps_no_lock_alive() {
     let world = World::start().await;
-    let short = Duration::from_millis(100);
+    let short = Duration::from_millis(500);
     let locks = on_real_time(world.builder(world.engine.client())).lease(short).build();
     let lock = granted(locks.exclusive("key").acquire().await);
     let cancelled = Arc::new(AtomicBool::new(false));
@@ -163,7 +163,7 @@ async fn a_stuck_task_keeps_no_lock_alive() {
         std::thread::sleep(short * 2);
         cancelled_work(&cancelled).await;
     });
-    let lost = lost.await;
+    let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Unreachable(_))), "{lost:?}");
     assert!(cancelled.load(Ordering::SeqCst));
     let _lock = granted(locks.exclusive("key").acquire().await);
@@ -219,9 +219,9 @@ async fn a_failed_release_does_not_hide_the_works_result() {
 #[tokio::test]
 async fn nothing_is_begun_under_a_lease_that_has_ended() {
     let world = World::start().await;
-    let locks = on_real_time(world.builder(world.engine.client())).lease(Duration::from_millis(20)).build();
+    let locks = on_real_time(world.builder(world.engine.client())).lease(Duration::from_millis(500)).build();
     let lock = granted(locks.exclusive("key").acquire().await);
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
     let begun = AtomicBool::new(false);
     let lost = lock.hold(async { begun.store(true, Ordering::SeqCst) }).await;
     assert!(matches!(lost, Err(Error::Unreachable(_))), "{lost:?}");

@@ -8,7 +8,7 @@ use dynamodb_locks::{Error, Key, Release, Takeover};
 use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::future::join_all;
 
-use crate::world::{LEASE, LOCKS, START, World, all_granted, granted, held, n, one_held, s};
+use crate::world::{LEASE, LOCKS, START, World, all_granted, granted, held, in_time, n, one_held, s};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -161,11 +161,11 @@ async fn a_lost_answer_to_a_set_is_found_by_the_sdks_retry_and_by_the_next_try()
 #[tokio::test]
 async fn holding_a_set_renews_all_its_locks_and_ends_when_one_is_lost() {
     let world = World::start().await;
-    let real = || world.builder(world.engine.client()).clock(SystemTime::now).lease(Duration::from_millis(900));
+    let real = || world.builder(world.engine.client()).clock(SystemTime::now).lease(Duration::from_millis(1500));
     let by_clock = Takeover::ByClock { max_skew: Duration::ZERO };
     let set = all_granted(real().build().all().exclusive("a").exclusive("b").acquire().await);
     let others = real().takeover(by_clock).build();
-    set.hold(tokio::time::sleep(Duration::from_millis(1500))).await.expect("held");
+    set.hold(tokio::time::sleep(Duration::from_millis(2500))).await.expect("held");
     for key in ["a", "b"] {
         let _holder = held(others.exclusive(key).acquire().await);
     }
@@ -175,7 +175,7 @@ async fn holding_a_set_renews_all_its_locks_and_ends_when_one_is_lost() {
         let _b = granted(hasty.exclusive("b").acquire().await);
         std::future::pending::<()>().await;
     });
-    let lost = lost.await;
+    let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
     assert_eq!(set.release().await.expect("an answer"), Release::Lost);
     let _a = granted(others.exclusive("a").acquire().await);

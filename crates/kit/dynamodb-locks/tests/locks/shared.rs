@@ -11,6 +11,8 @@ use futures_util::future::join_all;
 use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, granted, held, millis};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Short, but long enough for some tries on a busy machine.
+const WAIT: Duration = Duration::from_millis(500);
 
 #[tokio::test]
 async fn readers_hold_the_lock_together_and_a_writer_comes_after_the_last_of_them() {
@@ -95,10 +97,10 @@ async fn a_writer_that_gives_up_or_dies_keeps_readers_out_for_its_wait_or_a_leas
     let world = World::start().await;
     let locks = world.locks();
     let reader = granted(locks.shared("key").acquire().await);
-    let _holder = held(locks.exclusive("key").wait_for(A_MILLISECOND * 20).acquire().await);
+    let _holder = held(locks.exclusive("key").wait_for(WAIT).acquire().await);
     let _holder = held(locks.shared("key").acquire().await);
     reader.heartbeat().await.expect("readers that are there stay");
-    world.clock.advance(A_MILLISECOND * 21);
+    world.clock.advance(WAIT + A_MILLISECOND);
     let other = granted(locks.shared("key").acquire().await);
     assert_eq!(other.release().await.expect("an answer"), Release::Released);
 
@@ -106,7 +108,7 @@ async fn a_writer_that_gives_up_or_dies_keeps_readers_out_for_its_wait_or_a_leas
     let mut waiting = Box::pin(locks.exclusive("key").wait_for(PATIENCE).acquire());
     let marked = async {
         while world.record("key").await.expect("a record")["writerWaitsUntil"]
-            != millis(START + A_MILLISECOND * 21 + LEASE)
+            != millis(START + WAIT + A_MILLISECOND + LEASE)
         {
             tokio::time::sleep(A_MILLISECOND).await;
         }

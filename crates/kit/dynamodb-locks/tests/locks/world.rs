@@ -215,6 +215,11 @@ pub(crate) fn one_held(acquired: Result<AcquiredAll, Error>) -> (Key, Holder) {
     }
 }
 
+/// What should end by itself must not hang the tests if it does not.
+pub(crate) async fn in_time<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(30), future).await.expect("it ends in time")
+}
+
 pub(crate) fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }

@@ -148,7 +148,7 @@ async fn what_is_no_stream_record_is_an_error_of_its_own() {
     assert_eq!((relayed.published, relayed.poison, relayed.retry_from), (1, 7, None));
     assert_eq!(world.recorder.event_ids(), ids);
     let reasons: Vec<_> = log.lines("ERROR").iter().map(|line| line["reason"].clone()).collect();
-    assert_eq!(reasons, [["record_malformed"; 5].as_slice(), &["image_missing", "row_malformed"]].concat());
+    assert_eq!(reasons, [["stream_record_malformed"; 5].as_slice(), &["image_missing", "row_malformed"]].concat());
 }
 
 /// How an operator corrects a row by hand: the sweeper does the rest.

@@ -1,10 +1,11 @@
 //! From the stream to the publisher, with nothing wrong about the rows themselves.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use embedded_dynamodb::{Disturbance, Wire};
-use outbox::StreamBatch;
+use outbox::{Error, EventRow, Publisher, StreamBatch};
 use serde_json::json;
 
 use crate::world::{Fault, TABLE, World, batch, metric, s, sequence_number};
@@ -193,4 +194,23 @@ async fn rows_that_cannot_be_deleted_are_counted_and_not_reported() {
         assert_eq!(metric(&relayed.metrics(), "UndeletedRows"), undeleted as u64);
         assert_eq!(wire.count("BatchWriteItem"), requests, "{disturbance:?}");
     }
+}
+
+/// A publisher that loses count must not have rows deleted for it.
+#[tokio::test]
+async fn a_row_for_which_the_publisher_has_no_answer_is_not_published() {
+    struct Silent;
+    impl Publisher for Silent {
+        async fn publish(&self, _: &[EventRow]) -> Vec<Result<(), Error>> {
+            vec![Ok(())]
+        }
+    }
+    let world = World::start().await;
+    world.commit_some(3).await;
+    let records = world.records().await;
+    let relay = world.relay_with(world.engine.client(), &Arc::new(Silent));
+    let relayed = relay.handle(&batch(&records), world.later()).await;
+    assert_eq!((relayed.published, relayed.failed), (1, 2));
+    assert_eq!(relayed.retry_from, Some(sequence_number(&records[1])));
+    assert_eq!(world.left().await.len(), 2);
 }

@@ -77,7 +77,10 @@ async fn duplicates_in_many_functions_at_once_make_one_charge_and_one_final_even
     let message = world.message(world.requested(1_250).await).await;
     let functions: Vec<_> = (0..8).map(|_| world.function()).collect();
     let mut queue: Vec<_> = functions.iter().collect();
+    let mut rounds = 0;
     while !queue.is_empty() {
+        rounds += 1;
+        assert!(rounds <= 8, "the lock is never free");
         let bodies = [message.clone()];
         let answers = futures_util::future::join_all(queue.iter().map(|function| function.invoke(&bodies))).await;
         let kept = answers.iter().map(|answer| !failures(answer.as_ref().unwrap()).is_empty());

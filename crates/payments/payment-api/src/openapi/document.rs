@@ -321,7 +321,7 @@ fn parameters() -> Value {
             "name": "Idempotency-Key", "in": "header", "required": true,
             "description": "A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII \
                             characters in double quotes, or a bare token.",
-            "schema": {"type": "string", "pattern": r#"^"([ !#-\[\]-~]){1,255}"$"#},
+            "schema": {"type": "string", "pattern": r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=-]{1,255})$"#},
             "example": "\"8e03978e-40d5-43e8-bc93-6894a57f9324\"",
         },
         "IfMatch": {

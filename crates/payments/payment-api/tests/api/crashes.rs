@@ -1,1 +1,93 @@
+//! A crash at every request of every command; then the client repeats its key.
 
+use std::time::Duration;
+
+use embedded_dynamodb::{Disturbance, Wire};
+use payment_api::Mode;
+
+use crate::world::{Ask, Reply, TestApi, World, change, charge, create};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Create,
+    Amount,
+    Charge,
+}
+
+impl Command {
+    const ALL: [Self; 3] = [Self::Create, Self::Amount, Self::Charge];
+
+    /// Its request, for an intent that is there unless it creates one.
+    async fn prepare(self, api: &TestApi) -> Ask {
+        let ask = match self {
+            Self::Create => create("99", 100),
+            Self::Amount => change(&api.created("99", 100).await, 200),
+            Self::Charge => charge(&api.created("99", 100).await),
+        };
+        ask.key("the-key")
+    }
+}
+
+fn mode(world: &World, is_locked: bool) -> Mode {
+    if is_locked { world.locked_mode() } else { Mode::Saga }
+}
+
+/// Sends a request over a wire that does `disturbance` to the `k`th request. A process that dies is one that is dropped.
+async fn send_disturbed(world: &World, is_locked: bool, ask: Ask, k: usize, disturbance: Disturbance) -> Option<Reply> {
+    let wire = Wire::disturbed(move |request| if request.number == k { disturbance } else { Disturbance::None });
+    let api = world.over(&wire, mode(world, is_locked));
+    tokio::select! {
+        biased;
+        reply = api.send(ask) => Some(reply),
+        () = async { while disturbance != Disturbance::Stall || wire.requests().len() < k { tokio::task::yield_now().await } } => None,
+    }
+}
+
+#[tokio::test]
+async fn a_crash_at_any_request_and_a_repetition_have_one_effect() {
+    for is_locked in [false, true] {
+        for command in Command::ALL {
+            let world = World::create().await;
+            let ask = command.prepare(&world.saga()).await;
+            let wire = Wire::watched();
+            let undisturbed = world.over(&wire, mode(&world, is_locked)).send(ask).await;
+            let requests = wire.requests().len();
+            assert!(undisturbed.status() < 300 && requests >= 2);
+            for k in 1..=requests {
+                for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Stall] {
+                    check(is_locked, command, k, disturbance, &undisturbed).await;
+                }
+            }
+        }
+    }
+}
+
+async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturbance, undisturbed: &Reply) {
+    let case = format!("{command:?}, locked: {is_locked}, {disturbance:?} at request {k}");
+    let world = World::create().await;
+    let ask = command.prepare(&world.saga()).await;
+    if let Some(reply) = send_disturbed(&world, is_locked, ask.clone(), k, disturbance).await {
+        assert!(reply.status() == 503 || reply.status() < 300, "{case}: {reply:?}");
+    }
+    // Whatever was left behind has ended.
+    world.pass(Duration::from_secs(31));
+    let api = if is_locked { world.locked() } else { world.saga() };
+    let repeated = api.send(ask.clone()).await;
+    assert_eq!(repeated.status(), undisturbed.status(), "{case}: {repeated:?}");
+    assert_eq!(repeated.member("state"), undisturbed.member("state"), "{case}");
+    assert_eq!(repeated.member("version"), undisturbed.member("version"), "{case}");
+    let again = api.send(ask).await;
+    assert!(again.is_replayed() && again.0.body == repeated.0.body, "{case}: {again:?}");
+
+    let intents = world.intents().await;
+    assert_eq!(intents.len(), 1, "{case}: one intent");
+    let id = intents[0]["pk"].as_s().unwrap().strip_prefix("PaymentIntent#").unwrap();
+    if command == Command::Charge {
+        api.settle_pending(id).await;
+        assert_eq!(api.state(id).await, "CHARGED", "{case}");
+        assert_eq!(world.gateway.charged(), [100], "{case}: one charge");
+    }
+    let expected = if command == Command::Charge { 2 } else { 0 };
+    assert_eq!(world.events().await.len(), expected, "{case}: one event for each commit that has one");
+    assert_eq!(world.held_locks().await, 0, "{case}");
+}

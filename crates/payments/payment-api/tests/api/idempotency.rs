@@ -72,7 +72,7 @@ async fn the_same_command_written_otherwise_is_the_same() {
     let one = r#"{"orderId":"99","amount":100,"currency":"USD","consumerId":"7"}"#;
     let same = [
         r#"{ "consumerId": "7", "currency": "USD", "amount": 100, "orderId": "99" }"#,
-        r#"{"orderId":99,"amount":100.0,"currency":"USD","consumerId":7}"#,
+        r#"{"orderId":"99","amount":100.0,"currency":"USD","consumerId":"7"}"#,
     ];
     let post = |body| api.send(Ask::new("POST", "/payment-intents").key("k").text(body));
     let first = post(one).await;

@@ -1,1 +1,139 @@
+//! Paths, methods, bodies, and the headers of answers.
 
+use serde_json::{Value, json};
+
+use crate::world::{Ask, World, change, charge, create};
+
+const ID: &str = "00000000-0000-4000-8000-000000000000";
+
+#[tokio::test]
+async fn paths_that_name_nothing_are_not_found() {
+    let world = World::create().await;
+    let api = world.saga();
+    for path in
+        ["/", "/payment-intents/", "/payment-intents//charge", "/payments", "/orders", "/health", "/openapi.json"]
+    {
+        api.get(path).await.expect_problem(404, "route-not-found");
+    }
+    let deeper = format!("/payment-intents/{ID}/charge/again");
+    api.get(&deeper).await.expect_problem(404, "route-not-found");
+}
+
+#[tokio::test]
+async fn methods_that_are_not_there_are_refused_with_those_that_are() {
+    let world = World::create().await;
+    let api = world.saga();
+    let intent = format!("/payment-intents/{ID}");
+    let cases = [
+        ("GET", "/payment-intents".to_owned(), "POST, OPTIONS"),
+        ("PUT", intent.clone(), "GET, HEAD, PATCH, OPTIONS"),
+        ("DELETE", intent.clone(), "GET, HEAD, PATCH, OPTIONS"),
+        ("GET", format!("{intent}/charge"), "POST, OPTIONS"),
+        ("POST", "/payments/health".to_owned(), "GET, HEAD, OPTIONS"),
+    ];
+    for (method, path, allow) in cases {
+        let refused = api.send(Ask::new(method, &path)).await;
+        refused.expect_problem(405, "method-not-allowed");
+        assert_eq!(refused.header("allow"), Some(allow));
+        let options = api.send(Ask::new("OPTIONS", &path)).await;
+        assert_eq!((options.status(), options.header("allow")), (204, Some(allow)));
+    }
+    assert_eq!(api.send(Ask::new("OPTIONS", "/payment-intents/no-id")).await.status(), 400);
+}
+
+#[tokio::test]
+async fn the_stage_is_no_part_of_the_path() {
+    let world = World::create().await;
+    let mut ask = Ask::new("GET", "/prod/payments/health");
+    ask.0["requestContext"]["stage"] = "prod".into();
+    assert_eq!(world.saga().send(ask).await.status(), 200);
+}
+
+#[tokio::test]
+async fn every_mistake_of_a_body_is_in_one_answer() {
+    let world = World::create().await;
+    let api = world.saga();
+    let body = json!({"orderId": 99, "amount": "12", "currency": "usd", "consumerId": true, "tip": 5});
+    let refused = api.send(create("99", 1).body(&body).key("k")).await;
+    refused.expect_problem(400, "invalid-request");
+    let errors: Vec<Value> = serde_json::from_value(refused.member("errors")).unwrap();
+    let mut named: Vec<_> = errors.iter().map(|error| error["parameter"].as_str().unwrap()).collect();
+    named.sort_unstable();
+    assert_eq!(named, ["amount", "consumerId", "currency", "orderId", "tip"]);
+    assert!(errors.iter().all(|error| error["in"] == "body"));
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_objects_are_refused() {
+    let world = World::create().await;
+    let api = world.saga();
+    for text in ["", "{", "null", "[]", "\"text\"", "7", "{\"amount\":1}{}"] {
+        let refused = api.send(change(ID, 1).text(text).key("k")).await;
+        refused.expect_problem(400, "invalid-request");
+    }
+    for amount in [json!(0), json!(-1), json!(1.5), json!("1"), json!(null), json!(100_000_000), json!(1e30)] {
+        let refused = api.send(change(ID, 1).body(&json!({"amount": amount})).key("k")).await;
+        refused.expect_problem(400, "invalid-request");
+    }
+    for text in ["{\"amount\": 1}", "[]", "x"] {
+        api.send(charge(ID).text(text).key("k")).await.expect_problem(400, "invalid-request");
+    }
+    api.send(charge(ID).text(" {} ").key("k")).await.expect_problem(404, "payment-intent-not-found");
+}
+
+#[tokio::test]
+async fn a_body_in_base64_is_the_same() {
+    let world = World::create().await;
+    let mut ask = create("99", 1)
+        .key("k")
+        .text("eyJvcmRlcklkIjoiOTkiLCJhbW91bnQiOjYwNjMsImN1cnJlbmN5IjoiVVNEIiwiY29uc3VtZXJJZCI6IjcifQ==");
+    ask.0["isBase64Encoded"] = true.into();
+    let created = world.saga().send(ask.clone()).await;
+    assert_eq!((created.status(), created.member("amount")), (201, json!(6_063)));
+    ask.0["body"] = "/w==".into();
+    world.saga().send(ask).await.expect_problem(400, "invalid-request");
+}
+
+#[tokio::test]
+async fn parameters_in_the_query_string_are_refused() {
+    let world = World::create().await;
+    let refused = world.saga().get(&format!("/payment-intents/{ID}?verbose=1")).await;
+    refused.expect_problem(400, "invalid-request");
+}
+
+#[tokio::test]
+async fn an_unchanged_intent_is_not_sent_again() {
+    let world = World::create().await;
+    let api = world.saga();
+    let id = api.created("99", 100).await;
+    let path = format!("/payment-intents/{id}");
+    let unchanged = api.send(Ask::new("GET", &path).header("if-none-match", "\"1\"")).await;
+    assert_eq!((unchanged.status(), unchanged.0.body.as_deref()), (304, None));
+    assert_eq!(unchanged.header("etag"), Some("\"1\""));
+    assert_eq!(unchanged.header("vary"), Some("Authorization"));
+    api.send(change(&id, 200).key("k")).await;
+    assert_eq!(api.send(Ask::new("GET", &path).header("if-none-match", "\"1\"")).await.status(), 200);
+}
+
+#[tokio::test]
+async fn head_is_get_without_its_body() {
+    let world = World::create().await;
+    let api = world.saga();
+    let id = api.created("99", 100).await;
+    let path = format!("/payment-intents/{id}");
+    let (get, head) = (api.get(&path).await, api.send(Ask::new("HEAD", &path)).await);
+    assert_eq!((head.status(), head.0.body.as_deref()), (200, None));
+    assert_eq!(head.header("content-length"), Some(get.0.body.unwrap().len().to_string().as_str()));
+}
+
+#[tokio::test]
+async fn answers_to_commands_are_not_kept_by_caches() {
+    let world = World::create().await;
+    let api = world.saga();
+    let created = api.send(create("99", 100).key("k")).await;
+    assert_eq!(created.header("cache-control"), Some("no-store"));
+    assert_eq!(created.header("content-type"), Some("application/json"));
+    let refused = api.send(create("99", 100).key("l")).await;
+    assert_eq!(refused.header("cache-control"), Some("no-store"));
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+}

@@ -15,6 +15,7 @@ use payment_intents::{ChargeId, Decline};
 use payment_store::{Found, PaymentStore, Settled, Tables, create_tables};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub(crate) struct World {
@@ -85,7 +86,11 @@ impl World {
 
     /// The saga's way with this client.
     pub(crate) fn with_client(&self, client: Client) -> TestApi {
-        self.api(client, Mode::Saga, Authorization::Off)
+        self.with_client_and_mode(client, Mode::Saga)
+    }
+
+    pub(crate) fn with_client_and_mode(&self, client: Client, mode: Mode) -> TestApi {
+        self.api(client, mode, Authorization::Off)
     }
 
     /// As it is in production.
@@ -136,6 +141,8 @@ pub(crate) struct CountingGateway {
     pub(crate) requests: Mutex<Vec<ChargeRequest>>,
     charges: Mutex<HashMap<String, Outcome>>,
     pub(crate) behaviour: Mutex<Behaviour>,
+    /// Ends a stall.
+    pub(crate) resume: Notify,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -145,7 +152,7 @@ pub(crate) enum Behaviour {
     Decline,
     /// Charges, but the answer is lost.
     LoseAnswer,
-    /// Never answers.
+    /// Does not answer until it is told to resume.
     Stall,
 }
 
@@ -182,7 +189,7 @@ impl Gateway for CountingGateway {
             self.requests.lock().unwrap().push(request.clone());
             let behaviour = *self.behaviour.lock().unwrap();
             if behaviour == Behaviour::Stall {
-                std::future::pending::<()>().await;
+                self.resume.notified().await;
             }
             // Others run while the gateway works.
             tokio::task::yield_now().await;
