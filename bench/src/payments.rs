@@ -14,7 +14,7 @@ use crate::Result;
 use crate::contender::{Connection, Contender, payment_tables};
 use crate::dynamodb::DynamoDb;
 use crate::logs::Logged;
-use crate::projection::{BATCH, Pace, PerEvent};
+use crate::projection::{BATCH, PerEvent};
 use crate::query::{Answered, Asked, without_peers};
 use crate::units::Item;
 
@@ -63,7 +63,7 @@ impl Step {
 
 /// How many intents a round has.
 const INTENTS: usize = 200;
-/// How many intents go through the meter: a batch of ten.
+/// How many intents go through the meter: a full batch, so that the last batch of every step is full.
 const METERED: usize = BATCH;
 
 /// The HTTP Lambda of Payments as a contender without peers.
@@ -137,17 +137,14 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
     Ok(steps)
 }
 
-/// As many events as a round has, all like the last one.
+/// The last of these events, as often as a round wants it.
 fn again(step: Step, events: &[Value]) -> Result<Vec<Value>> {
     let last = events.last().ok_or("there are no events")?;
-    Ok(match step {
-        Step::Create | Step::ChangeAmount | Step::Charge => vec![last.clone(); INTENTS],
-        Step::Settle | Step::Relay => {
-            let record = last["Records"].as_array().and_then(|records| records.last()).ok_or("an empty batch")?;
-            let batch = json!({"Records": vec![record; BATCH]});
-            vec![batch; INTENTS / BATCH]
-        }
-    })
+    let times = match step {
+        Step::Create | Step::ChangeAmount | Step::Charge => INTENTS,
+        Step::Settle | Step::Relay => INTENTS / BATCH,
+    };
+    Ok(vec![last.clone(); times])
 }
 
 /// Intents that go through the steps together.

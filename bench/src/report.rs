@@ -395,7 +395,8 @@ meanwhile. The peer reads the lock before it writes it, and its writes are accep
         "
 **{CONTENDERS} contenders**, a process each, want the same lock at the same moment, work for {WORK_MILLIS} ms under it and commit, on the engine. \
 Both libraries are set to ask again about 20 ms after a refusal, ours with jitter. Per grant, of all processes together. A write that is refused \
-counts as a write unit, as DynamoDB has it: we ask by writing, which is one request if the lock is free; the peer asks by reading.
+counts as a write unit, as DynamoDB has it: we ask by writing, which is one request if the lock is free; the peer asks by reading. \
+The clock has in it that the processes share the cores of this machine.
 
 | | CPU (µs) | times as much | clock (ms) | times as much | requests | write units | read units |
 |---|---|---|---|---|---|---|---|

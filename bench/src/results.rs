@@ -75,3 +75,21 @@ pub fn machine() -> Result<String> {
     let model = model.trim_start_matches([' ', '\t', ':']);
     Ok(format!("{cores} cores of {model}, Linux {}", kernel.trim()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use serde_json::{from_value, to_value};
+
+    use super::*;
+
+    #[test]
+    fn results_from_before_locks_and_payments_were_measured_can_be_read() {
+        let mut old = to_value(Results { rounds: 5, ..Results::default() }).unwrap();
+        for later in ["locks", "payments"] {
+            assert!(old.as_object_mut().unwrap().remove(later).is_some(), "{later}");
+        }
+        let read: Results = from_value(old).unwrap();
+        assert_eq!((read.rounds, read.locks.len(), read.payments.len()), (5, 0, 0));
+    }
+}
