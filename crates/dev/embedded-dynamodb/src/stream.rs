@@ -10,7 +10,8 @@ use serde_json::Value;
 /// The stream of one table. The engine gives it one shard and never trims it, and an update that changes nothing makes a
 /// record, which it does not in DynamoDB.
 ///
-/// Reading holds the engine's lock and blocks the thread, for about a millisecond per thousand records that the stream has.
+/// Reading holds the engine's lock and blocks the thread. In memory it looks through all records that there are, about half a
+/// millisecond for a thousand; in a file it does not.
 #[derive(Clone)]
 pub struct Stream {
     database: Database,

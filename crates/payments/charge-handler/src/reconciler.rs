@@ -1,5 +1,6 @@
 //! Finishes charges that fell out of the queue.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
@@ -63,9 +64,9 @@ impl Reconciler {
         }
 
         let is_cut_short = Instant::now() >= last_begin;
-        let mut reasons = report.reasons();
+        let mut reasons: BTreeSet<_> = report.reasons().into_iter().collect();
         for error in &unreadable {
-            reasons.push(error.code());
+            reasons.insert(error.code());
             let (reason, error) = (error.code(), with_causes(error));
             tracing::error!(request_id, reason, error, "open charges not found");
         }
@@ -74,7 +75,7 @@ impl Reconciler {
         let line = report.line(&self.metrics_namespace, self.clock.now()).count("ChargesOverdue", overdue);
         println!("{}", if is_cut_short { line.with("cut_short", true) } else { line });
         let charges = report.failures() + unreadable.len();
-        if charges == 0 { Ok(()) } else { Err(Unfinished { charges, reasons }) }
+        if charges == 0 { Ok(()) } else { Err(Unfinished { charges, reasons: reasons.into_iter().collect() }) }
     }
 }
 

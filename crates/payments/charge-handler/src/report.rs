@@ -138,16 +138,14 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Whether the gateway will refuse every charge until somebody changes our settings.
+/// Whether the charge waits for somebody to correct something, at our side or the gateway's.
 fn is_refusal(unknown: &Unknown) -> bool {
     match unknown {
-        Unknown::Refused { .. } | Unknown::Secret(_) => true,
+        Unknown::Refused { .. } | Unknown::Secret(_) | Unknown::KeyReused | Unknown::Unexpected { .. } => true,
         Unknown::Timeout
         | Unknown::Unreachable(_)
         | Unknown::Failed { .. }
         | Unknown::Throttled
-        | Unknown::InProgress
-        | Unknown::KeyReused
-        | Unknown::Unexpected { .. } => false,
+        | Unknown::InProgress => false,
     }
 }

@@ -35,7 +35,7 @@ async fn a_new_row_is_published_with_its_type_and_deleted() {
 async fn a_row_that_cannot_be_published_holds_up_no_other() {
     let account = Account::create().await;
     let row = account.put_the_samples_row(SystemTime::now()).await;
-    let mut event = sample("failure-relay-row-without-message");
+    let mut event = sample("relay-poison-row");
     event["Records"].as_array_mut().unwrap().push(sample("relay")["Records"][0].clone());
     let function = account.function("relay", &[("METRICS_NAMESPACE", "staging")]).await;
     assert_eq!(function.invoke(event).await.unwrap(), json!({"batchItemFailures": []}));

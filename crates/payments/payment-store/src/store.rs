@@ -102,6 +102,10 @@ pub struct OpenCharge {
 pub(crate) const CONFLICTS: RetryPolicy =
     RetryPolicy { attempts: 6, first_pause: Duration::from_millis(20), max_pause: Duration::from_millis(500) };
 
+/// How long the record of a free lock is kept. An intent is locked for a few minutes of its life, and a fence also rises over a record that was
+/// deleted.
+const LOCK_RETENTION: Duration = Duration::from_hours(24);
+
 /// How long a request's answer is kept for its repetitions.
 const RETENTION: Duration = Duration::from_hours(24);
 
@@ -113,7 +117,8 @@ impl PaymentStore {
             .retention(RETENTION)
             .clock(clock.as_fn())
             .build();
-        let locks = Locks::builder(client.clone(), &tables.locks).clock(clock.as_fn()).build();
+        let locks =
+            Locks::builder(client.clone(), &tables.locks).retention(LOCK_RETENTION).clock(clock.as_fn()).build();
         Self { client, outbox: Outbox::new(&tables.outbox), idempotency, locks, tables, clock }
     }
 
