@@ -46,8 +46,8 @@ impl Step {
             Self::Create => "create an intent",
             Self::ChangeAmount => "change its amount",
             Self::Charge => "request its charge",
-            Self::Settle => "charge handler: charge and settle",
-            Self::Relay => "relay: publish an event",
+            Self::Settle => "charge and settle (charge handler)",
+            Self::Relay => "publish an event (relay)",
         }
     }
 
