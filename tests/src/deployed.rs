@@ -76,6 +76,9 @@ pub async fn connect() -> System<Deployed> {
         let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "4"}});
         system.aws.sqs("SetQueueAttributes", &attributes).await;
     }
+    // Longer than a charge takes: its message must not come again while the gateway is asked.
+    let charges = json!({"QueueUrl": system.payments_queue("charge").await, "Attributes": {"VisibilityTimeout": "15"}});
+    system.aws.sqs("SetQueueAttributes", &charges).await;
     system
 }
 
@@ -127,9 +130,12 @@ impl System<Deployed> {
 
     /// How many messages a queue of Payments holds, by the end of its name.
     pub async fn waiting_in(&self, queue: &str) -> u64 {
+        self.depth(&self.payments_queue(queue).await).await
+    }
+
+    async fn payments_queue(&self, queue: &str) -> String {
         let name = json!({"QueueName": format!("ftgo-payments-{queue}")});
-        let url = self.aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned();
-        self.depth(&url).await
+        self.aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned()
     }
 
     async fn role(&self, event_type: EventType) -> String {
