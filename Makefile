@@ -123,10 +123,10 @@ e2e: ## The system as it is deployed, on an emulator of AWS
 sam-local: ## Every sample of events/ through `sam local`, in a container, compared with our own Runtime API host
 	@PYTHONPATH=ops "$$(ops/venv sam)/python" tests/sam-local/check.py
 
-# The floor is built together with the Lambdas: it has the same features of the same dependencies.
+# The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
-bench: ## Measure the Lambdas beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
-	cargo build --release -p event-handlers -p query-api -p floor
+bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
+	cargo build --release -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 

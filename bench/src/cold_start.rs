@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contender::{Connection, Contender};
+use crate::contender::{Connection, Contender, succeeded};
 use crate::dynamodb::DynamoDb;
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::statistics::Rounds;
-use crate::{Result, peers, process, query};
+use crate::{Result, payments, peers, process, query};
 
 /// What starting took.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl Moment {
 /// How many starts each has where other parts have a round: a start is over soon, and what else the machine does weighs more.
 const STARTS: usize = 3;
 
-/// Starts each in turn, again and again.
+/// Starts each in turn, again and again. The stub's last reads must be a page, and an intent that can be charged.
 pub async fn start_all(
     contenders: &[Contender],
     binaries: &Path,
@@ -55,17 +55,24 @@ pub async fn start_all(
     rounds: usize,
 ) -> Result<Vec<ColdStart>> {
     let endpoints = &dynamodb.endpoints;
-    let connection = Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()) };
-    let others = peers::bundled_node()?.into_iter().chain([query::query_api(binaries)]);
+    let connection =
+        Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()), more: Vec::new() };
+    let ours = [query::query_api(binaries), payments::payment_api(binaries)];
+    let others = peers::bundled_node()?.into_iter().chain(ours);
     let lambdas: Vec<Contender> = contenders.iter().cloned().chain(others).collect();
     let mut cold_starts = vec![ColdStart::default(); lambdas.len()];
     let rounds = rounds * STARTS;
     for round in 0..=rounds {
         eprintln!("cold starts, round {round} of {rounds}");
         for (lambda, cold_start) in lambdas.iter().zip(&mut cold_starts) {
-            let is_query = lambda.bootstrap.ends_with("query-api");
-            let orders = messages.fresh_orders(1);
-            let event = if is_query { query::page("1", "") } else { messages.batch(FIRST_FIVE[0], &orders)? };
+            let event = match lambda.name {
+                payments::PAYMENT_API => payments::any_charge(),
+                query::QUERY_API => query::page("1", ""),
+                _ => {
+                    let orders = messages.fresh_orders(1);
+                    messages.batch(FIRST_FIVE[0], &orders)?
+                }
+            };
             let started = start(lambda, event, &connection).await?;
             // The first one finds nothing in the page cache, and leaves compiled Python behind.
             if round > 0 {
@@ -103,8 +110,7 @@ async fn start(lambda: &Contender, event: Value, connection: &Connection) -> Res
     let to_next = (began.elapsed(), process::cpu(process_id)?);
     let answer = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;
     let to_answer = (began.elapsed(), process::cpu(process_id)?);
-    let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
-    if failed || answer["statusCode"].as_u64().is_some_and(|status| status != 200) {
+    if !succeeded(&answer) {
         return Err(format!("{}: the first answer is {answer}", lambda.name).into());
     }
     Ok(Started { to_next, to_answer, peak_memory: process::peak_memory(process_id)? })

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lambda_host::lambda::{Function, Settings};
+use payment_store::Tables;
 use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE};
+
+use serde_json::Value;
 
 use crate::{Result, peers};
 
@@ -63,6 +66,19 @@ impl Contender {
     }
 }
 
+/// Whether a function's answer says that all went well: no message of a batch failed, and no request.
+#[must_use]
+pub fn succeeded(answer: &Value) -> bool {
+    let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
+    !failed && answer["statusCode"].as_u64().is_none_or(|status| (200..300).contains(&status))
+}
+
+/// The tables of Payments. The records are in the same table as those of the events, so that the meter knows them.
+#[must_use]
+pub fn payment_tables() -> Tables {
+    Tables { idempotency: IDEMPOTENCY_TABLE.to_owned(), ..Tables::with_prefix("ftgo-payments") }
+}
+
 /// How a function reaches DynamoDB.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -70,13 +86,15 @@ pub struct Connection {
     pub endpoint: String,
     /// The root certificate to trust, if it is not of this world.
     pub root: Option<PathBuf>,
+    /// What only some functions need to know, such as where the gateway is.
+    pub more: Vec<(&'static str, String)>,
 }
 
 impl Connection {
     /// Without TLS.
     #[must_use]
     pub fn plain(endpoint: &str) -> Self {
-        Self { endpoint: endpoint.to_owned(), root: None }
+        Self { endpoint: endpoint.to_owned(), root: None, more: Vec::new() }
     }
 
     /// What Lambda and the deployment would set.
@@ -91,11 +109,31 @@ impl Connection {
             ("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE.to_owned()),
             ("IDEMPOTENCY_TABLE", IDEMPOTENCY_TABLE.to_owned()),
         ];
+        let Tables { payments, outbox, locks, .. } = payment_tables();
+        variables.extend([("PAYMENTS_TABLE", payments), ("OUTBOX_TABLE", outbox), ("LOCKS_TABLE", locks)]);
+        variables.extend(self.more.iter().cloned());
         if let Some(root) = &self.root {
             // The SDKs of Python and of Rust read the first, Node the second.
             variables.push(("AWS_CA_BUNDLE", root.display().to_string()));
             variables.push(("NODE_EXTRA_CA_CERTS", root.display().to_string()));
         }
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_message_or_a_refused_request_is_no_success() {
+        for good in [json!({"batchItemFailures": []}), json!({"statusCode": 202}), json!({})] {
+            assert!(succeeded(&good), "{good}");
+        }
+        for bad in [json!({"batchItemFailures": [{"itemIdentifier": "1"}]}), json!({"statusCode": 409})] {
+            assert!(!succeeded(&bad), "{bad}");
+        }
     }
 }

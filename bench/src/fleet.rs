@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::contender::{Connection, Contender};
+use crate::contender::{Connection, Contender, succeeded};
 use crate::{Result, process};
 
 /// What some work took.
@@ -117,7 +117,7 @@ impl Fleet {
             count += batch["Records"].as_array().map_or(0, Vec::len);
             let answer =
                 self.function(event_type)?.invoke(batch).await.map_err(|error| format!("{}: {error}", self.name))?;
-            if answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty()) {
+            if !succeeded(&answer) {
                 return Err(format!("{} did not project all of a batch of {event_type}: {answer}", self.name).into());
             }
         }

@@ -10,6 +10,7 @@ pub mod limits;
 pub mod locks;
 pub mod logs;
 pub mod messages;
+pub mod payments;
 pub mod peers;
 pub mod process;
 pub mod projection;

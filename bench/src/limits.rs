@@ -8,6 +8,7 @@ use crate::contender::{BUNDLED_NODE, FLOOR_OF_TEN, NODE, OURS, PYTHON};
 use crate::costs::Prices;
 use crate::growth::Growth;
 use crate::locks::{IN_PLACE, PYTHON_LOCKS, TRANSACTION};
+use crate::payments::Step;
 use crate::results::Results;
 
 /// A promise and what became of it.
@@ -52,6 +53,7 @@ pub fn limits(results: &Results, prices: &Prices) -> Vec<Limit> {
     limits.extend(cold_start(results));
     limits.extend(pages(results));
     limits.extend(locks(results));
+    limits.extend(payments(results));
     limits
 }
 
@@ -164,7 +166,24 @@ fn locks(results: &Results) -> Vec<Limit> {
         limits.push(limit(format!("requests for a lock and the commit under it, {name}"), 2.0, requests, ""));
         let Some(theirs) = results.locking(PYTHON_LOCKS) else { continue };
         let times = ours.alone.stub.cpu_micros.times(&theirs.alone.stub.cpu_micros).median;
-        limits.push(limit(format!("CPU of it against {PYTHON_LOCKS}, on the stub"), 1.0 / 5.0, times, " ×"));
+        limits.push(limit(
+            format!("CPU of a lock and the commit under it, {name}, against {PYTHON_LOCKS}, on the stub"),
+            1.0 / 5.0,
+            times,
+            " ×",
+        ));
+    }
+    limits
+}
+
+fn payments(results: &Results) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    // One read and one transaction; the handler takes its lock, reads, and settles; the relay publishes ten and deletes ten at once.
+    for (step, most) in
+        [(Step::Create, 2.0), (Step::ChangeAmount, 2.0), (Step::Charge, 2.0), (Step::Settle, 3.0), (Step::Relay, 1.1)]
+    {
+        let Some(measured) = results.payment(step) else { continue };
+        limits.push(limit(format!("requests to {}", step.name()), most, measured.per_request.all_requests(), ""));
     }
     limits
 }
@@ -180,8 +199,10 @@ pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
 #[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 mod tests {
     use super::*;
+    use crate::locks::{Alone, Locking};
     use crate::logs::Logged;
-    use crate::projection::{InBatches, Pace, Projection};
+    use crate::projection::{InBatches, Pace, PerEvent, Projection};
+    use crate::query::Answered;
     use crate::statistics::Rounds;
 
     /// A contender that differs from others in what it logs, and in what its CPU on the engine was.
@@ -201,7 +222,7 @@ mod tests {
     fn missed(projections: Vec<Projection>) -> Vec<String> {
         let results = Results { projections, ..Results::default() };
         let limits = limits(&results, &Prices::read().unwrap());
-        let costs = limits.into_iter().filter(|limit| !limit.is_kept() && !limit.what.starts_with("CPU of"));
+        let costs = limits.into_iter().filter(|limit| !limit.is_kept() && !limit.what.starts_with("CPU of a page"));
         costs.map(|limit| limit.what).collect()
     }
 
@@ -219,6 +240,43 @@ mod tests {
         let quick = missed(vec![contender(OURS, 1.0, 1.0), contender(NODE, 1.0, 100.0)]);
         let slow = missed(vec![contender(OURS, 1.0, 100.0), contender(NODE, 1.0, 1.0)]);
         assert_eq!(quick, slow);
+    }
+
+    /// What missed its limit, if one grant took so many requests and so many microseconds, and the peer's took 100.
+    fn missed_by_lock(requests: f64, cpu: f64) -> Vec<String> {
+        let locking = |name: &str, cpu| Locking {
+            name: name.to_owned(),
+            alone: Alone {
+                stub: Pace { cpu_micros: Rounds(vec![cpu]), ..Pace::default() },
+                per_grant: PerEvent { requests: [("UpdateItem".to_owned(), requests)].into(), ..PerEvent::default() },
+                ..Alone::default()
+            },
+            ..Locking::default()
+        };
+        let results =
+            Results { locks: vec![locking(TRANSACTION, cpu), locking(PYTHON_LOCKS, 100.0)], ..Results::default() };
+        locks(&results).into_iter().filter(|limit| !limit.is_kept()).map(|limit| limit.what).collect()
+    }
+
+    #[test]
+    fn a_lock_has_two_requests_and_a_fifth_of_the_peers_cpu() {
+        assert_eq!(missed_by_lock(2.0, 20.0), Vec::<String>::new());
+        assert_eq!(missed_by_lock(3.0, 20.0), [format!("requests for a lock and the commit under it, {TRANSACTION}")]);
+        let cpu = format!("CPU of a lock and the commit under it, {TRANSACTION}, against {PYTHON_LOCKS}, on the stub");
+        assert_eq!(missed_by_lock(2.0, 21.0), [cpu]);
+    }
+
+    #[test]
+    fn a_step_of_a_payment_has_its_own_limit() {
+        let took = |step: Step, requests| Answered {
+            question: step.name().to_owned(),
+            per_request: PerEvent { requests: [("GetItem".to_owned(), requests)].into(), ..PerEvent::default() },
+            ..Answered::default()
+        };
+        let steps = vec![took(Step::Charge, 2.1), took(Step::Settle, 3.0), took(Step::Relay, 1.2)];
+        let limits = payments(&Results { payments: steps, ..Results::default() });
+        let kept: Vec<_> = limits.iter().map(Limit::is_kept).collect();
+        assert_eq!(kept, [false, true, false], "{limits:?}");
     }
 
     #[test]

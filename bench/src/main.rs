@@ -12,7 +12,7 @@ use bench::limits::{Limit, limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, locks, query, report, sight};
+use bench::{Result, cold_start, locks, payments, query, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -24,7 +24,7 @@ async fn main() -> ExitCode {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
         Some("report") => tell_again(),
         Some("sight") => look().await,
-        Some("locks") => lock().await,
+        Some("commands") => command().await,
         _ => run().await,
     };
     match done {
@@ -59,10 +59,12 @@ async fn look() -> Result<bool> {
     Ok(true)
 }
 
-/// Only measures locks, with the loop of the directory that is named, or of the release build; writes nothing.
-async fn lock() -> Result<bool> {
-    let found = locks::lock_all(&binaries(), &mut DynamoDb::start().await?, rounds()?).await?;
-    println!("{}", serde_json::to_string_pretty(&found)?);
+/// Only measures locks and payments, with the binaries of the directory that is named, or of the release build; writes nothing.
+async fn command() -> Result<bool> {
+    let (binaries, rounds, mut dynamodb) = (binaries(), rounds()?, DynamoDb::start().await?);
+    let locks = locks::lock_all(&binaries, &mut dynamodb, rounds).await?;
+    let payments = payments::pay(&binaries, &mut dynamodb, rounds).await?;
+    println!("{}", report::commands(&Results { rounds, locks, payments, ..Results::default() }));
     Ok(true)
 }
 
@@ -118,6 +120,7 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
     let locks = locks::lock_all(binaries, &mut dynamodb, rounds).await?;
+    let payments = payments::pay(binaries, &mut dynamodb, rounds).await?;
 
     // The rest wants nothing of what the others left.
     let sight = sight::look(binaries, &mut messages, rounds).await?;
@@ -125,5 +128,16 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
     let growth = Growth { revised, moving, history, small_pages, batch };
-    Ok(Results { date, machine: machine()?, rounds, projections, answered, cold_starts, growth, sight, locks })
+    Ok(Results {
+        date,
+        machine: machine()?,
+        rounds,
+        projections,
+        answered,
+        cold_starts,
+        growth,
+        sight,
+        locks,
+        payments,
+    })
 }

@@ -14,7 +14,7 @@ use sample_events::ORDER_HISTORY_TABLE;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contender::{Connection, Contender};
+use crate::contender::{Connection, Contender, succeeded};
 use crate::dynamodb::DynamoDb;
 use crate::fleet::{Effort, Fleet, Watch};
 use crate::logs::Logged;
@@ -23,8 +23,8 @@ use crate::projection::{Pace, PerEvent};
 use crate::units::Item;
 use crate::{Result, process};
 
-/// What asking a question took.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What answering a question, or carrying a command out, took.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Answered {
     /// The question.
     pub question: String,
@@ -45,16 +45,19 @@ const REQUESTS: u32 = 200;
 /// How many requests go through the meter.
 const METERED: u32 = 10;
 
+/// The name of the query Lambda.
+pub const QUERY_API: &str = "query-api";
+
 /// The query Lambda as a contender without peers.
 #[must_use]
 pub fn query_api(binaries: &Path) -> Contender {
-    Contender {
-        name: "query-api",
-        made_of: String::new(),
-        bootstrap: binaries.join("query-api"),
-        batches: 0,
-        warm_up: 0,
-    }
+    without_peers(QUERY_API, binaries)
+}
+
+/// A binary of ours as a contender without peers.
+#[must_use]
+pub fn without_peers(name: &'static str, binaries: &Path) -> Contender {
+    Contender { name, made_of: String::new(), bootstrap: binaries.join(name), batches: 0, warm_up: 0 }
 }
 
 /// Asks each question in rounds; `consumer` has plenty of orders, and `order_id` is one of them.
@@ -103,7 +106,7 @@ pub async fn ask_all(
     Ok(answered)
 }
 
-/// A query Lambda that is asked.
+/// A function that is asked.
 #[derive(Debug)]
 pub struct Asked {
     function: Function,
@@ -113,22 +116,36 @@ pub struct Asked {
 impl Asked {
     /// Starts it.
     pub async fn start(lambda: &Contender, endpoint: &str) -> Result<Self> {
-        let function = lambda.start("query-api", &Connection::plain(endpoint)).await?;
+        Self::start_as(lambda, lambda.name, &Connection::plain(endpoint)).await
+    }
+
+    /// Starts it with another `Handler` than its name.
+    pub async fn start_as(lambda: &Contender, handler: &str, connection: &Connection) -> Result<Self> {
+        let function = lambda.start(handler, connection).await?;
         function.asks_for_work().await;
-        let process_id = function.process_id().ok_or("the query Lambda has ended")?;
+        let process_id = function.process_id().ok_or("the function has ended")?;
         Ok(Self { function, process_id })
     }
 
     /// Asks the same again and again.
     pub async fn ask(&self, request: &Value, times: u32) -> Result<Effort> {
+        Ok(self.ask_each(vec![request.clone(); usize::try_from(times)?]).await?.0)
+    }
+
+    /// Asks one after the other, and returns the answers too. The messages of a batch count.
+    pub async fn ask_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
+        let mut count = 0;
+        let mut answers = Vec::with_capacity(requests.len());
         let watch = Watch::start(vec![self.process_id])?;
-        for _ in 0..times {
-            let answer = self.function.invoke(request.clone()).await?;
-            if answer["statusCode"] != 200 {
-                return Err(format!("the query Lambda answered {answer}").into());
+        for request in requests {
+            count += request["Records"].as_array().map_or(1, Vec::len);
+            let answer = self.function.invoke(request).await?;
+            if !succeeded(&answer) {
+                return Err(format!("the function answered {answer}").into());
             }
+            answers.push(answer);
         }
-        watch.stop(usize::try_from(times)?)
+        Ok((watch.stop(count)?, answers))
     }
 
     /// Ends it, and returns all that it printed.
@@ -136,7 +153,8 @@ impl Asked {
         Ok(self.function.stop().await?)
     }
 
-    fn peak_memory(&self) -> Result<u64> {
+    /// The most memory that it has had, in bytes.
+    pub fn peak_memory(&self) -> Result<u64> {
         process::peak_memory(self.process_id)
     }
 }

@@ -38,11 +38,18 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
         growth(results),
         sight(&results.sight),
         locks(results),
+        payments(results),
         costs(results, &prices),
         promises(&limits(results, &prices)),
     ];
     let sections: Vec<_> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     Ok(fs::write(directory.join("README.md"), sections.join("\n"))?)
+}
+
+/// The sections on locks and payments alone.
+#[must_use]
+pub fn commands(results: &Results) -> String {
+    [locks(results), payments(results)].join("\n")
 }
 
 const BEGIN: &str = "<!-- Made by `make bench`. -->\n";
@@ -240,7 +247,7 @@ fn queries(results: &Results) -> String {
 fn cold_starts(results: &Results) -> String {
     let mut table = "## Cold start
 From the start of the process, over TLS with a root of its own; the first answer is that of an `OrderCreated`, for `query-api` that of a
-page. Node is as npm installs it, and bundled into one file by esbuild. In milliseconds.
+page, for `payment-api` that of a charge. Node is as npm installs it, and bundled into one file by esbuild. In milliseconds.
 
 | | to first `next` | of CPU | to first answer | of CPU | memory then (MB) | binary (MB) |
 |---|---|---|---|---|---|---|
@@ -388,7 +395,8 @@ meanwhile. The peer reads the lock before it writes it, and its writes are accep
         "
 **{CONTENDERS} contenders**, a process each, want the same lock at the same moment, work for {WORK_MILLIS} ms under it and commit, on the engine. \
 Both libraries are set to ask again about 20 ms after a refusal, ours with jitter. Per grant, of all processes together. A write that is refused \
-counts as a write unit, as DynamoDB has it: we ask by writing, which is one request if the lock is free; the peer asks by reading.
+counts as a write unit, as DynamoDB has it: we ask by writing, which is one request if the lock is free; the peer asks by reading. \
+The clock has in it that the processes share the cores of this machine.
 
 | | CPU (µs) | times as much | clock (ms) | times as much | requests | write units | read units |
 |---|---|---|---|---|---|---|---|
@@ -408,6 +416,39 @@ counts as a write unit, as DynamoDB has it: we ask by writing, which is one requ
             spread(contended.written.spread()),
             spread(contended.read.spread()),
         );
+    }
+    section
+}
+
+fn payments(results: &Results) -> String {
+    if results.payments.is_empty() {
+        return String::new();
+    }
+    let mut section = "## Payments
+What a payment takes, step by step: `payment-api` in saga mode behind the events that API Gateway makes of requests, then the charge handler
+and the relay in batches of ten. Fresh intents, each command with its idempotency key, whose record is part of the command's transaction.
+Per request, message or event. The handler also calls the gateway once, which answers at once here; the topic does too.
+
+| | CPU, stub (µs) | CPU, engine (µs) | requests/s, stub | requests/s, engine | peak memory (MB) |
+|---|---|---|---|---|---|
+"
+    .to_owned();
+    for step in &results.payments {
+        let _ = writeln!(
+            section,
+            "| {} | {} | {} | {} |",
+            step.question,
+            paces(&step.stub, &step.engine, |pace| &pace.cpu_micros),
+            paces(&step.stub, &step.engine, |pace| &pace.per_second),
+            number(mib(step.peak_memory)),
+        );
+    }
+    section += "
+| | requests | of which | write units: intents, guards, events, locks | records | index | read units |
+|---|---|---|---|---|---|---|
+";
+    for step in &results.payments {
+        let _ = writeln!(section, "| {} | {} |", step.question, dynamodb(&step.per_request));
     }
     section
 }

@@ -8,6 +8,7 @@ use crate::Result;
 use crate::cold_start::ColdStart;
 use crate::growth::Growth;
 use crate::locks::Locking;
+use crate::payments::Step;
 use crate::projection::Projection;
 use crate::query::Answered;
 use crate::sight::Sight;
@@ -34,6 +35,9 @@ pub struct Results {
     /// Locks. A run before they were measured has none.
     #[serde(default)]
     pub locks: Vec<Locking>,
+    /// The steps of a payment. A run before they were measured has none.
+    #[serde(default)]
+    pub payments: Vec<Answered>,
 }
 
 impl Results {
@@ -47,6 +51,12 @@ impl Results {
     #[must_use]
     pub fn locking(&self, name: &str) -> Option<&Locking> {
         self.locks.iter().find(|locking| locking.name == name)
+    }
+
+    /// A step of a payment, if it was measured.
+    #[must_use]
+    pub fn payment(&self, step: Step) -> Option<&Answered> {
+        self.payments.iter().find(|answered| answered.question == step.name())
     }
 
     /// A contender's cold start, if it took part.
@@ -64,4 +74,22 @@ pub fn machine() -> Result<String> {
     let kernel = read_to_string("/proc/sys/kernel/osrelease")?;
     let model = model.trim_start_matches([' ', '\t', ':']);
     Ok(format!("{cores} cores of {model}, Linux {}", kernel.trim()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use serde_json::{from_value, to_value};
+
+    use super::*;
+
+    #[test]
+    fn results_from_before_locks_and_payments_were_measured_can_be_read() {
+        let mut old = to_value(Results { rounds: 5, ..Results::default() }).unwrap();
+        for later in ["locks", "payments"] {
+            assert!(old.as_object_mut().unwrap().remove(later).is_some(), "{later}");
+        }
+        let read: Results = from_value(old).unwrap();
+        assert_eq!((read.rounds, read.locks.len(), read.payments.len()), (5, 0, 0));
+    }
 }

@@ -34,9 +34,9 @@ pub struct Tally {
 /// Capacity units, by what they were spent on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Units {
-    /// The orders' items.
+    /// The items of all tables but that of the records; of the projection, the orders'.
     pub orders: f64,
-    /// The index on them.
+    /// The indexes on them.
     pub index: f64,
     /// The idempotency records.
     pub records: f64,
@@ -64,10 +64,7 @@ impl Tally {
             self.refused += 1;
             return;
         };
-        let units = match operation {
-            "GetItem" | "Query" => &mut self.read,
-            _ => &mut self.written,
-        };
+        let units = if is_read(operation) { &mut self.read } else { &mut self.written };
         let tables = consumed.as_array().map_or_else(|| std::slice::from_ref(consumed), Vec::as_slice);
         for table in tables {
             let of_table = table["Table"]["CapacityUnits"].as_f64().unwrap_or_default();
@@ -80,6 +77,11 @@ impl Tally {
             }
         }
     }
+}
+
+/// Whether an operation only reads.
+pub(super) fn is_read(operation: &str) -> bool {
+    matches!(operation, "BatchGetItem" | "GetItem" | "Query")
 }
 
 /// The last answer to each kind of read.
@@ -118,6 +120,11 @@ impl Meter {
         }
     }
 
+    /// Counts a request that is not for DynamoDB, and so takes no units.
+    pub(super) fn count(&self, operation: &str) {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(operation, Some(&Value::Null));
+    }
+
     /// The tally so far; the next one begins.
     pub(super) fn take(&self) -> Tally {
         std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner))
@@ -145,7 +152,7 @@ impl Answers for Meter {
         let consumed = told.as_object_mut().and_then(|told| told.remove("ConsumedCapacity"));
         let body = Bytes::from(told.to_string());
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(&operation, consumed.as_ref());
-        if matches!(operation.as_str(), "GetItem" | "Query") {
+        if is_read(&operation) {
             self.reads.keep(&operation, &body);
         }
         answer.headers.remove(CONTENT_LENGTH);
@@ -173,8 +180,12 @@ mod tests {
         tally.add("UpdateItem", Some(&order));
         tally.add("BatchWriteItem", Some(&records));
         tally.add("PutItem", None);
+        let two = json!([{"TableName": IDEMPOTENCY_TABLE, "Table": {"CapacityUnits": 1.0}},
+                         {"TableName": "payments", "Table": {"CapacityUnits": 1.0}}]);
+        tally.add("BatchGetItem", Some(&two));
+        tally.add("PublishBatch", Some(&Value::Null));
         assert_eq!(tally.written, Units { orders: 2.0, index: 1.0, records: 10.0 });
-        assert_eq!(tally.read, Units::default());
-        assert_eq!((tally.all_requests(), tally.refused), (3, 1));
+        assert_eq!(tally.read, Units { orders: 1.0, index: 0.0, records: 1.0 });
+        assert_eq!((tally.all_requests(), tally.refused), (5, 1));
     }
 }

@@ -1,9 +1,10 @@
-//! DynamoDB's side, in a process of its own, so that the CPU of a contender is the contender's alone.
+//! DynamoDB's side, and a topic's, in a process of its own, so that the CPU of a contender is the contender's alone.
 
 mod meter;
 mod server;
 mod stub;
 mod tls;
+mod topic;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -24,6 +25,7 @@ pub use meter::{Tally, Units};
 use crate::Result;
 use meter::Meter;
 use stub::Stub;
+use topic::Topic;
 
 /// What this program is told to be DynamoDB's side.
 pub const COMMAND: &str = "dynamodb";
@@ -42,6 +44,8 @@ pub struct Endpoints {
     pub stub: String,
     /// The same, answering after [`DISTANCE`].
     pub distant_stub: String,
+    /// A topic of SNS.
+    pub topic: String,
     /// The stub behind TLS.
     pub tls: String,
     /// The root certificate of that TLS.
@@ -115,6 +119,7 @@ pub async fn serve() -> Result<()> {
         meter: server::listen(Arc::clone(&meter)).await?,
         stub: server::listen(Arc::clone(&stub)).await?,
         distant_stub: server::listen(distant_stub).await?,
+        topic: server::listen(Arc::new(Topic(Arc::clone(&meter)))).await?,
         tls: server::listen_tls(stub, acceptor).await?,
         root,
     };

@@ -8,7 +8,7 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
-use super::meter::LastReads;
+use super::meter::{LastReads, is_read};
 use super::server::{Answers, operation};
 use crate::Result;
 
@@ -29,7 +29,7 @@ impl Answers for Stub {
     async fn answer(&self, request: Parts, _: Bytes) -> Result<Response<Full<Bytes>>> {
         let body = match operation(&request) {
             "BatchWriteItem" => Bytes::from_static(br#"{"UnprocessedItems":{}}"#),
-            read @ ("GetItem" | "Query") => self.reads.get(read),
+            read if is_read(read) => self.reads.get(read),
             _ => Bytes::from_static(b"{}"),
         };
         if !self.delay.is_zero() {

@@ -1,0 +1,52 @@
+//! A topic of SNS that takes every message at once, and has the meter count the requests.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::http::request::Parts;
+
+use super::meter::Meter;
+use super::server::Answers;
+use crate::Result;
+
+pub(super) struct Topic(pub(super) Arc<Meter>);
+
+impl Answers for Topic {
+    async fn answer(&self, _: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
+        self.0.count("PublishBatch");
+        Ok(Response::builder().header("content-type", "text/xml").body(Full::new(Bytes::from(taken(&body))))?)
+    }
+}
+
+/// The answer to a `PublishBatch`: all entries are taken.
+/// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>
+fn taken(body: &[u8]) -> String {
+    let mut members = String::new();
+    for (name, id) in form_urlencoded::parse(body) {
+        if name.starts_with("PublishBatchRequestEntries.") && name.ends_with(".Id") {
+            let _ = write!(members, "<member><Id>{id}</Id><MessageId>{id}</MessageId></member>");
+        }
+    }
+    format!(
+        "<PublishBatchResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><PublishBatchResult>\
+         <Successful>{members}</Successful><Failed/></PublishBatchResult>\
+         <ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></PublishBatchResponse>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_taken_and_nothing_else() {
+        let body = b"Action=PublishBatch&TopicArn=arn&PublishBatchRequestEntries.member.1.Id=0\
+            &PublishBatchRequestEntries.member.1.Message=m&PublishBatchRequestEntries.member.2.Id=1";
+        let answer = taken(body);
+        assert!(answer.contains("<Id>0</Id>") && answer.contains("<Id>1</Id>"), "{answer}");
+        assert_eq!(answer.matches("<member>").count(), 2);
+    }
+}
