@@ -15,6 +15,7 @@ use end_to_end::storm::{self, Storm};
 use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
 use order_events::EventType;
 use serde_json::Value;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 scenarios!(start);
@@ -260,14 +261,19 @@ fn lines(data: &Path) -> Vec<Value> {
     logs.flat_map(|log| log.lines().flat_map(serde_json::from_str).collect::<Vec<_>>()).collect()
 }
 
+/// Storms pass one after the other: each wants the whole machine.
+static STORMS: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test]
 async fn a_storm_leaves_every_order_as_its_events_say() {
+    let _storm = STORMS.lock().await;
     let orders = std::env::var("STORM_ORDERS").map_or(100, |orders| orders.parse().expect("STORM_ORDERS is a number"));
     storm::weather(&Storm { orders, ..Storm::default() }).await;
 }
 
 #[tokio::test]
 async fn a_storm_of_payments_charges_everybody_once_and_right() {
+    let _storm = STORMS.lock().await;
     let intents =
         std::env::var("STORM_INTENTS").map_or(60, |intents| intents.parse().expect("STORM_INTENTS is a number"));
     run_payment_storm(&PaymentStorm { intents, seed: 1 }).await;
