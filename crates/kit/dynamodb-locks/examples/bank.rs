@@ -6,8 +6,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
-use dynamodb_locks::{AcquiredAll, Cancellation, Locks, Takeover, create_table};
+use dynamodb_locks::{AcquiredAll, Cancellation, Locks, RetryPolicy, Takeover, create_table, retry_on_conflict};
 use embedded_dynamodb::Engine;
 
 const ACCOUNTS: [&str; 4] = ["ada", "bob", "cyd", "dan"];
@@ -72,7 +74,8 @@ async fn transfers(task: usize, client: Client, locks: Locks) -> Result<(usize, 
             let put = Put::builder().table_name("accounts").set_item(Some(balance(account, amount))).build()?;
             request = request.transact_items(TransactWriteItem::builder().put(put).build());
         }
-        match request.send().await {
+        // Another one may ask for the locks at this very moment: the same transaction succeeds a little later.
+        match retry_on_conflict(RetryPolicy::default(), is_conflict, || request.clone().send()).await {
             Ok(_) => done += 1,
             Err(error) => match Cancellation::of(&error) {
                 Some(cancelled) if cancelled.is_refused(0) || cancelled.is_refused(1) => refused += 1,
@@ -81,6 +84,10 @@ async fn transfers(task: usize, client: Client, locks: Locks) -> Result<(usize, 
         }
     }
     Ok((done, refused))
+}
+
+fn is_conflict(error: &SdkError<TransactWriteItemsError>) -> bool {
+    Cancellation::of(error).is_some_and(|cancelled| cancelled.is_conflict())
 }
 
 fn balance(account: &str, amount: i64) -> HashMap<String, AttributeValue> {

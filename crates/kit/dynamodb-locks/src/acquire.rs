@@ -39,7 +39,8 @@ pub(crate) async fn acquire(
     seen: Vec<Option<Sighting>>,
 ) -> Result<Outcome, Error> {
     let called = Instant::now();
-    let mut bidder = Bidder { locks, wanted, me: locks.token(), seen };
+    let refused = (0..wanted.len()).collect();
+    let mut bidder = Bidder { locks, wanted, me: locks.token(), seen, refused };
     let mut at_once = 0;
     let mut tries = 0;
     loop {
@@ -84,6 +85,8 @@ struct Bidder<'a> {
     me: String,
     /// What the last refusal showed, by index.
     seen: Vec<Option<Sighting>>,
+    /// The indices that the last answer refused. What is known of the others may be old.
+    refused: Vec<usize>,
 }
 
 struct Grant {
@@ -136,7 +139,11 @@ impl Bidder<'_> {
                 Ok(Some(Grant { lock, taken_over: old.owner.is_some() || readers_were_there }))
             }
             Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
-                self.earlier_grant(wanted, &record, started, now).await.map(Some)
+                match self.earlier_grant(wanted, &record, started, now).await {
+                    // Another one has taken it since: this caller never knew that it had the lock, and still waits for it.
+                    Err(Error::Lost) => Ok(None),
+                    grant => grant.map(Some),
+                }
             }
             Sent::Refused(record) => {
                 self.note(0, record)?;
@@ -181,10 +188,12 @@ impl Bidder<'_> {
             grants.push(Grant { lock, taken_over });
         }
         let Some(cancelled) = self.locks.send_all(writes).await? else { return Ok(Some(grants)) };
+        self.refused.clear();
         for (index, cause) in cancelled.causes() {
             if let Cause::ConditionFailed { item } = cause {
-                let record = self.locks.refusal(item.as_ref(), &self.wanted[index].key).await?;
+                let record = self.locks.refusal(item, &self.wanted[index].key).await?;
                 self.note(index, record)?;
+                self.refused.push(index);
             }
         }
         Ok(None)
@@ -205,7 +214,6 @@ impl Bidder<'_> {
             now,
             expires,
             nonce,
-            purge_at: self.locks.purge_at(expires),
             stale,
             seen: seen.filter(|_| observes).and_then(Sighting::ripe_nonce),
             mark: seen.and_then(|seen| seen.ripe_mark(self.locks.settings.lease)),
@@ -230,7 +238,7 @@ impl Bidder<'_> {
     fn obstacle(&self) -> Option<(usize, Holder)> {
         let now = self.locks.now();
         let stands = |index: &usize| !self.bid_at(*index, now, now, "").is_admitted(self.wanted[*index].mode);
-        let index = (0..self.wanted.len()).find(stands)?;
+        let index = self.refused.iter().copied().find(stands)?;
         Some((index, Holder::new(self.seen[index].clone()?)))
     }
 
@@ -238,17 +246,16 @@ impl Bidder<'_> {
     /// the length of a lease. It is best effort: without it, the wait is only longer.
     async fn keep_readers_out(&self, left: Duration) {
         let length = left.min(self.locks.settings.lease);
-        if length.is_zero() {
-            return;
-        }
         let now = self.locks.now();
+        let until = now.saturating_add(u64::try_from(length.as_millis()).unwrap_or(u64::MAX));
+        // A mark is renewed when half of it has passed, so that no reader comes in between two of them.
+        let late = now.saturating_add(until.saturating_sub(now) / 2);
         for (wanted, seen) in self.wanted.iter().zip(&self.seen) {
             let Some(record) = seen.as_ref().map(|seen| &seen.record) else { continue };
-            let marked = record.writer_waits_until.is_some_and(|until| until > now);
+            let marked = record.writer_waits_until.is_some_and(|marked| marked > late);
             if wanted.mode == Mode::Shared || record.readers.is_empty() || marked {
                 continue;
             }
-            let until = now.saturating_add(u64::try_from(length.as_millis()).unwrap_or(u64::MAX));
             let mark = self.locks.subject(&wanted.key).mark(until);
             let sent = timeout(length, self.locks.send(mark, &wanted.key)).await;
             if let Ok(Err(error)) = sent {

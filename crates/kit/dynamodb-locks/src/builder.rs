@@ -10,6 +10,8 @@ use crate::locks::{Placement, Settings};
 use crate::{Attributes, Locks, Observation, RetryPolicy, Takeover};
 
 const LEASE: Duration = Duration::from_secs(10);
+/// Leases are counted in milliseconds.
+const SHORTEST_LEASE: Duration = Duration::from_millis(1);
 /// A thousand years are as good as no end, and can still be added to any time.
 const LONGEST_LEASE: Duration = Duration::from_hours(1000 * 365 * 24);
 const MAX_SKEW: Duration = Duration::from_secs(1);
@@ -50,13 +52,17 @@ impl LocksBuilder {
         self
     }
 
-    /// Lets the table's time to live delete a record when it has not been used for so long. Without it, records stay. Not for
-    /// locks in place: it makes them records of their own again.
+    /// Lets the table's time to live delete a record when it has not been used for so long. Without it, records stay. Locks
+    /// in place have no record, so it does nothing for them.
+    ///
+    /// A deleted record frees its lock, whatever the rule of takeover is: with [`Takeover::Never`], this long after the lease.
     ///
     /// The fence of a record that comes back starts at the clock's milliseconds, so it is higher than before unless the
     /// lock was taken more than once a millisecond on average, or the clock is behind by more than the retention.
     pub fn retention(mut self, retention: Duration) -> Self {
-        self.settings.placement = Placement::Record { retention: Some(retention) };
+        if let Placement::Record { retention: kept } = &mut self.settings.placement {
+            *kept = Some(retention);
+        }
         self
     }
 
@@ -75,7 +81,7 @@ impl LocksBuilder {
     /// For how long a lock is held without a heartbeat, so also for how long the lock of a holder that died blocks others.
     /// [`hold`](crate::Lock::hold) sends a heartbeat every third of it. 10 seconds by default.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.settings.lease = lease.min(LONGEST_LEASE);
+        self.settings.lease = lease.clamp(SHORTEST_LEASE, LONGEST_LEASE);
         self
     }
 

@@ -15,22 +15,22 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 /// let reasons = ["None", "ConditionalCheckFailed"].map(|code| CancellationReason::builder().code(code).build());
 /// let cancelled = Cancellation::from_reasons(&reasons);
 /// assert_eq!(cancelled.cause(0), None);
-/// assert_eq!(cancelled.cause(1), Some(&Cause::ConditionFailed { item: None }));
+/// assert_eq!(cancelled.cause(1), Some(Cause::ConditionFailed { item: None }));
 /// assert_eq!(cancelled.first_refused(["no such order", "the order has changed"]), Some("the order has changed"));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cancellation {
-    causes: Vec<Option<Cause>>,
+    reasons: Vec<CancellationReason>,
 }
 
 /// Why an item of a transaction was not written.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum Cause<'a> {
     /// Its condition does not hold.
     ConditionFailed {
         /// The item as it is, where the request asked for it with `ReturnValuesOnConditionCheckFailure`.
-        item: Option<HashMap<String, AttributeValue>>,
+        item: Option<&'a HashMap<String, AttributeValue>>,
     },
     /// Another request was writing the item at that moment (`TransactionConflict`). The same transaction may succeed
     /// a little later.
@@ -38,7 +38,7 @@ pub enum Cause {
     /// The table or the partition has no capacity left.
     Throttled,
     /// Any other reason, by its code.
-    Other(String),
+    Other(&'a str),
 }
 
 impl Cancellation {
@@ -56,13 +56,19 @@ impl Cancellation {
     /// The same from the reasons themselves.
     #[must_use]
     pub fn from_reasons(reasons: &[CancellationReason]) -> Self {
-        Self { causes: reasons.iter().map(cause).collect() }
+        Self { reasons: reasons.to_vec() }
     }
 
     /// Why the item of this index, counted from 0, was not written. `None`: nothing was wrong with it.
     #[must_use]
-    pub fn cause(&self, index: usize) -> Option<&Cause> {
-        self.causes.get(index)?.as_ref()
+    pub fn cause(&self, index: usize) -> Option<Cause<'_>> {
+        self.reason(index).and_then(cause)
+    }
+
+    /// The reason of the item of this index as DynamoDB gave it, for others who want to read it.
+    #[must_use]
+    pub fn reason(&self, index: usize) -> Option<&CancellationReason> {
+        self.reasons.get(index)
     }
 
     /// Whether the condition of the item of this index failed.
@@ -72,8 +78,8 @@ impl Cancellation {
     }
 
     /// The items that were not written and why, in the order of the transaction.
-    pub fn causes(&self) -> impl Iterator<Item = (usize, &Cause)> {
-        self.causes.iter().enumerate().filter_map(|(index, cause)| Some((index, cause.as_ref()?)))
+    pub fn causes(&self) -> impl Iterator<Item = (usize, Cause<'_>)> {
+        self.reasons.iter().enumerate().filter_map(|(index, reason)| Some((index, cause(reason)?)))
     }
 
     /// Of `errors`, which belong to the items of the transaction in their order, that of the first item whose condition
@@ -87,17 +93,17 @@ impl Cancellation {
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         let mut causes = self.causes().peekable();
-        causes.peek().is_some() && causes.all(|(_, cause)| *cause == Cause::Conflict)
+        causes.peek().is_some() && causes.all(|(_, cause)| cause == Cause::Conflict)
     }
 }
 
-fn cause(reason: &CancellationReason) -> Option<Cause> {
+fn cause(reason: &CancellationReason) -> Option<Cause<'_>> {
     match reason.code() {
         None | Some("None") => None,
-        Some("ConditionalCheckFailed") => Some(Cause::ConditionFailed { item: reason.item().cloned() }),
+        Some("ConditionalCheckFailed") => Some(Cause::ConditionFailed { item: reason.item() }),
         Some("TransactionConflict") => Some(Cause::Conflict),
         Some("ThrottlingError" | "ProvisionedThroughputExceeded") => Some(Cause::Throttled),
-        Some(other) => Some(Cause::Other(other.to_owned())),
+        Some(other) => Some(Cause::Other(other)),
     }
 }
 
@@ -129,7 +135,8 @@ mod tests {
     fn every_code_has_its_cause() {
         let cancelled = cancelled(["None", "ThrottlingError", "ProvisionedThroughputExceeded", "ValidationError"]);
         let causes: Vec<_> = cancelled.causes().collect();
-        let other = Cause::Other("ValidationError".to_owned());
-        assert_eq!(causes, [(1, &Cause::Throttled), (2, &Cause::Throttled), (3, &other)]);
+        let other = Cause::Other("ValidationError");
+        assert_eq!(causes, [(1, Cause::Throttled), (2, Cause::Throttled), (3, other)]);
+        assert_eq!(cancelled.reason(3).and_then(CancellationReason::code), Some("ValidationError"));
     }
 }

@@ -16,6 +16,8 @@ pub struct Holder {
     pub readers: usize,
     /// When the last of the leases ends by the holders' clocks. Heartbeats may extend it.
     pub until: Option<SystemTime>,
+    /// Until when a waiting writer keeps new readers out, by its clock. It may be all that stands in the way of a reader.
+    pub writer_waits_until: Option<SystemTime>,
     /// The fencing token of the lock.
     pub fence: Option<u64>,
     pub(crate) sighting: Box<Sighting>,
@@ -27,11 +29,16 @@ impl Holder {
         Self {
             owner: record.owner.clone(),
             readers: record.readers.len(),
-            until: record.held_until().and_then(|millis| UNIX_EPOCH.checked_add(Duration::from_millis(millis))),
+            until: record.held_until().and_then(time),
+            writer_waits_until: record.writer_waits_until.and_then(time),
             fence: record.fence,
             sighting: Box::new(sighting),
         }
     }
+}
+
+fn time(millis: u64) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_millis(millis))
 }
 
 /// What was seen of a lock, and since when it has looked like that, by this process's monotonic clock.

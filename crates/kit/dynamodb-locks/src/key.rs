@@ -39,6 +39,12 @@ impl Key {
         self.partition.0.as_ref().unwrap_or(&names.key)
     }
 
+    /// Whether both are the key of one item: `Key::from("x")` and `Key::new("id", "x")` are.
+    pub(crate) fn is_same(&self, other: &Self, names: &Attributes) -> bool {
+        let one = (self.partition_name(names), &self.partition.1, &self.sort);
+        one == (other.partition_name(names), &other.partition.1, &other.sort)
+    }
+
     pub(crate) fn to_item(&self, names: &Attributes) -> HashMap<String, AttributeValue> {
         let partition = (self.partition_name(names).to_owned(), self.partition.1.to_attribute());
         let sort = self.sort.as_ref().map(|(name, value)| (name.clone(), value.to_attribute()));

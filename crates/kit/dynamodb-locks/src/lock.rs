@@ -1,6 +1,7 @@
 //! A lock that is held.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub struct Lock {
     owner: String,
     fence: u64,
     lease: Mutex<Lease>,
+    /// Whether the caller has got a write of its own that releases the lock.
+    is_released_by_caller: AtomicBool,
 }
 
 /// A lease as its holder counts it: from before the request that took or renewed it.
@@ -69,7 +72,7 @@ enum Renewed {
 
 impl Lock {
     pub(crate) fn new(locks: Locks, key: Key, mode: Mode, owner: String, fence: u64, lease: Lease) -> Self {
-        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease) }
+        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller: AtomicBool::new(false) }
     }
 
     /// What is locked.
@@ -122,6 +125,7 @@ impl Lock {
     /// is cancelled, the lock is still held.
     #[must_use = "it must become part of a transaction"]
     pub fn release_with(&self) -> TransactWriteItem {
+        self.is_released_by_caller.store(true, Ordering::Relaxed);
         self.release_write().into_transact_item()
     }
 
@@ -134,25 +138,35 @@ impl Lock {
     /// release are one `UpdateItem`. `None` for a shared lock, which only [`release`](Self::release) gives back.
     pub fn release_clauses(&self) -> Option<Clauses> {
         match self.mode {
-            Mode::Exclusive => Some(self.locks.subject(&self.key).release_clauses(self.holding())),
+            Mode::Exclusive => {
+                self.is_released_by_caller.store(true, Ordering::Relaxed);
+                Some(self.locks.subject(&self.key).release_clauses(self.holding()))
+            }
             Mode::Shared => None,
         }
     }
 
     /// Gives the lock back. May be repeated, should it fail.
     pub async fn release(&self) -> Result<Release, Error> {
+        let release = self.send_release().await?;
+        self.observe_release(release);
+        Ok(release)
+    }
+
+    async fn send_release(&self) -> Result<Release, Error> {
         let released = match self.locks.send(self.release_write(), &self.key).await? {
             Sent::Written(_) => true,
             // An earlier release, whose answer was lost, or the caller's transaction.
             Sent::Refused(record) => self.was_released(record.as_ref()),
         };
-        if released {
-            self.locks.observe(Observation::Released);
-            Ok(Release::Released)
-        } else {
-            self.locks.observe(Observation::Lost);
-            Ok(Release::Lost)
-        }
+        Ok(if released { Release::Released } else { Release::Lost })
+    }
+
+    fn observe_release(&self, release: Release) {
+        self.locks.observe(match release {
+            Release::Released => Observation::Released,
+            Release::Lost => Observation::Lost,
+        });
     }
 
     /// Renews the lease once. [`hold`](Self::hold) does this by itself.
@@ -196,29 +210,33 @@ impl Lock {
 
     /// [Holds](Self::hold) the lock during `work`, and releases it whether the work succeeds or fails.
     ///
-    /// If the work succeeded but the lock turns out to be lost, that is [`RunError::Lock`] with [`Error::Lost`]. A release that
-    /// fails otherwise is only logged, for the lease ends by itself.
+    /// If the work succeeded but the lock turns out to be lost, that is [`RunError::Lock`] with [`Error::Lost`]; but not where
+    /// the work took [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses): then the database has
+    /// checked the lock in the commit, and another caller may have taken it since. A release that fails otherwise is only
+    /// logged, for the lease ends by itself.
     pub async fn run<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, RunError<E>> {
         let result = self.hold(work).await.map_err(RunError::Lock)?;
-        let lost = match self.release().await {
-            Ok(Release::Released) => false,
-            Ok(Release::Lost) => true,
+        let release = self.send_release().await.map(|release| {
+            let committed = result.is_ok() && self.is_released_by_caller.load(Ordering::Relaxed);
+            if committed { Release::Released } else { release }
+        });
+        match &release {
+            Ok(release) => self.observe_release(*release),
             Err(error) => {
-                let error: &dyn std::error::Error = &error;
-                tracing::warn!(error, "a lock is not released and will have to expire");
-                false
+                let error: &dyn std::error::Error = error;
+                tracing::warn!(error, "cannot release the lock; it is free when its lease ends");
             }
-        };
-        match result {
-            Ok(_) if lost => Err(RunError::Lock(Error::Lost)),
-            Ok(result) => Ok(result),
-            Err(failure) => Err(RunError::Work(failure)),
+        }
+        match (result, release) {
+            (Ok(_), Ok(Release::Lost)) => Err(RunError::Lock(Error::Lost)),
+            (Ok(result), _) => Ok(result),
+            (Err(failure), _) => Err(RunError::Work(failure)),
         }
     }
 
     /// Nothing is begun under a lease that has ended.
     pub(crate) fn check_lease(&self) -> Result<(), Error> {
-        if self.lease().ends <= Instant::now() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
+        if self.remaining().is_zero() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
     }
 
     /// Renews the lease until that fails for good.
@@ -280,8 +298,7 @@ impl Lock {
             return Err(Error::DeadlinePassed);
         }
         let nonce = Uuid::new_v4().to_string();
-        let mut renewal =
-            Renewal { until: expires, lease: expires - now, nonce: &nonce, purge_at: self.locks.purge_at(expires) };
+        let mut renewal = Renewal { until: expires, lease: expires - now, nonce: &nonce };
         let subject = self.locks.subject(&self.key);
         for _ in 0..RENEWALS {
             let write = match self.mode {
@@ -293,7 +310,7 @@ impl Lock {
                     *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = Lease::new(started, now, expires);
                     return Ok(Renewed::Yes);
                 }
-                Sent::Refused(Some(record)) if record.is_read_by(&self.owner) => {
+                Sent::Refused(Some(record)) if self.is_read(&record) => {
                     // Another reader's lease is longer, and must not be cut.
                     renewal.until = renewal.until.max(record.readers_until.unwrap_or(0));
                     renewal.lease = renewal.lease.max(record.lease_ms.unwrap_or(0));
@@ -305,14 +322,21 @@ impl Lock {
         Err(Error::Contended(None))
     }
 
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.key.is_same(key, &self.locks.settings.attributes)
+    }
+
+    fn is_read(&self, record: &Record) -> bool {
+        record.is_read_by(&self.owner) && record.fence == Some(self.fence)
+    }
+
     /// Nobody else can have released it: whoever takes a lock over raises its fence.
     fn was_released(&self, record: Option<&Record>) -> bool {
         record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
     }
 
     fn release_write(&self) -> crate::protocol::Write {
-        let purge_at = self.locks.purge_at(self.locks.now());
-        self.locks.subject(&self.key).release(self.holding(), purge_at)
+        self.locks.subject(&self.key).release(self.holding(), self.locks.now())
     }
 
     fn holding(&self) -> Holding<'_> {

@@ -22,7 +22,7 @@ impl LockSet {
     #[must_use]
     pub fn get(&self, key: impl Into<Key>) -> Option<&Lock> {
         let key = key.into();
-        self.iter().find(|lock| *lock.key() == key)
+        self.iter().find(|lock| lock.has(&key))
     }
 
     /// [`Lock::check`] of every lock.
@@ -38,16 +38,14 @@ impl LockSet {
     }
 
     /// Gives all the locks back, each by a request of its own, so that a lost one does not keep the others from being
-    /// released. `Lost` if any of them was.
+    /// released. `Lost` if any of them was, also where the release of another one failed.
     pub async fn release(&self) -> Result<Release, Error> {
-        let releases = join_all(self.iter().map(Lock::release)).await;
-        let mut all = Release::Released;
-        for release in releases {
-            if release? == Release::Lost {
-                all = Release::Lost;
-            }
+        let mut releases = join_all(self.iter().map(Lock::release)).await;
+        if releases.iter().any(|release| matches!(release, Ok(Release::Lost))) {
+            return Ok(Release::Lost);
         }
-        Ok(all)
+        let failed = releases.iter().position(Result::is_err);
+        failed.map_or(Ok(Release::Released), |index| releases.swap_remove(index))
     }
 
     /// [`Lock::hold`] with all the locks: if one of them is lost, `work` is dropped.

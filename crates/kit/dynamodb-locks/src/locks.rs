@@ -89,7 +89,7 @@ impl Locks {
 
     pub(crate) fn subject<'a>(&'a self, key: &'a Key) -> Subject<'a> {
         let Settings { table, attributes, placement, .. } = &*self.settings;
-        Subject { table, names: attributes, key, in_place: matches!(placement, Placement::InPlace) }
+        Subject { table, names: attributes, key, placement: *placement }
     }
 
     /// Milliseconds since the epoch by this caller's clock.
@@ -108,16 +108,6 @@ impl Locks {
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let deadline = millis(self.deadline?);
         Some(Duration::from_millis(deadline.saturating_sub(self.now())))
-    }
-
-    /// When the time to live may delete the record, in epoch seconds.
-    pub(crate) fn purge_at(&self, in_use_until: u64) -> Option<u64> {
-        match self.settings.placement {
-            Placement::Record { retention: Some(retention) } => {
-                Some((in_use_until / 1000).saturating_add(retention.as_secs()).saturating_add(1))
-            }
-            Placement::Record { retention: None } | Placement::InPlace => None,
-        }
     }
 
     /// A token for one acquisition.
@@ -180,7 +170,7 @@ impl Locks {
         let request = self.settings.client.transact_write_items().set_transact_items(Some(writes));
         let Err(error) = request.send().await else { return Ok(None) };
         let Some(cancelled) = Cancellation::of(&error) else { return Err(error.into()) };
-        let has = |wanted: fn(&Cause) -> bool| cancelled.causes().any(|(_, cause)| wanted(cause));
+        let has = |wanted: fn(&Cause) -> bool| cancelled.causes().any(|(_, cause)| wanted(&cause));
         if has(|cause| matches!(cause, Cause::ConditionFailed { .. })) {
             Ok(Some(cancelled))
         } else if cancelled.is_conflict() {

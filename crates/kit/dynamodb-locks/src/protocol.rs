@@ -3,11 +3,13 @@
 //! Every name is aliased and every value bound. No alias is the beginning of another one.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{
     AttributeValue, ConditionCheck, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem, Update,
 };
 
+use crate::locks::Placement;
 use crate::record::{Item, Record};
 use crate::{Attributes, Clauses, Key};
 
@@ -23,7 +25,8 @@ const NO_MARK: &str = "attribute_not_exists(#lock_waiting)";
 const MARK_PASSED: &str = "#lock_waiting < :lock_now";
 const MARK_UNCHANGED: &str = "#lock_waiting = :lock_mark";
 const OWNED: &str = "#lock_owner = :lock_me AND #lock_fence = :lock_fence";
-const READ: &str = "contains(#lock_readers, :lock_me)";
+/// A late copy of a reader's acquisition can put its token back after a writer was there: the fence tells them apart.
+const READ: &str = "contains(#lock_readers, :lock_me) AND #lock_fence = :lock_fence";
 
 const RELEASED: &str = "#lock_owner, #lock_expires, #lock_lease, #lock_nonce";
 
@@ -67,7 +70,6 @@ pub(crate) struct Bid<'a> {
     pub(crate) now: u64,
     pub(crate) expires: u64,
     pub(crate) nonce: &'a str,
-    pub(crate) purge_at: Option<u64>,
     /// By the rule of the clock: what expired before this may be taken over.
     pub(crate) stale: Option<u64>,
     /// By the rule of observation: the nonce of holders that may be taken over.
@@ -124,7 +126,6 @@ impl Bid<'_> {
         values.extend(self.stale.map(|stale| (":lock_stale", number(stale))));
         values.extend(self.seen.map(|seen| (":lock_seen", text(seen))));
         values.extend(self.mark.map(|mark| (":lock_mark", number(mark))));
-        values.extend(self.purge_at.map(|at| (":lock_purge", number(at))));
         values.extend(fence.map(|fence| (":lock_fence", number(fence))));
         values
     }
@@ -144,7 +145,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) table: &'a str,
     pub(crate) names: &'a Attributes,
     pub(crate) key: &'a Key,
-    pub(crate) in_place: bool,
+    pub(crate) placement: Placement,
 }
 
 impl Subject<'_> {
@@ -176,9 +177,10 @@ impl Subject<'_> {
         let update = format!(
             "SET #lock_owner = :lock_me, #lock_expires = :lock_until, #lock_lease = :lock_lease, \
              #lock_nonce = :lock_nonce, {set_fence}{} REMOVE #lock_readers, #lock_reading, #lock_waiting",
-            purge(bid.purge_at)
+            self.purge()
         );
-        let values = bid.values(bid.expires, bid.lease(), fence);
+        let mut values = bid.values(bid.expires, bid.lease(), fence);
+        values.extend(self.purge_at(bid.expires));
         (self.write(update, self.existing(conditions), values), fence)
     }
 
@@ -194,7 +196,8 @@ impl Subject<'_> {
         }
         conditions.push(any(&marks));
 
-        // A dead owner is removed, or its late writes would pass; and the fence rises, as with every other takeover.
+        // Dead holders are removed, or their late writes would pass; and the fence rises, as with every other takeover.
+        let dead_readers = bid.known.is_some_and(|known| !known.readers.is_empty() && bid.readers_are_gone(known));
         let dead_owner = bid.known.filter(|known| known.owner.is_some() && bid.owner_is_gone(known));
         let mut remove = "";
         if dead_owner.is_some() {
@@ -215,7 +218,8 @@ impl Subject<'_> {
         let was = bid.known.and_then(|known| known.fence);
         let (set_fence, fence) = if let Some(was) = was {
             conditions.push("#lock_fence = :lock_was".to_owned());
-            let fence = if dead_owner.is_some() { was.saturating_add(1) } else { was };
+            let takes_over = dead_owner.is_some() || dead_readers;
+            let fence = if takes_over { was.saturating_add(1) } else { was };
             ("#lock_fence = :lock_fence", Some(fence))
         } else if bid.in_transaction {
             conditions.push("attribute_not_exists(#lock_fence)".to_owned());
@@ -227,35 +231,33 @@ impl Subject<'_> {
         // Readers share one end and one length of lease, the longest of theirs.
         let mut until = bid.expires;
         let mut lease = bid.lease();
-        let (set_readers, add) = match bid.known {
-            Some(known) if !known.readers.is_empty() && bid.readers_are_gone(known) => {
-                let mut gone = vec![NO_READERS];
-                if bid.stale.is_some() {
-                    gone.push(READERS_EXPIRED);
-                }
-                if bid.seen.is_some() {
-                    gone.push(UNCHANGED);
-                }
-                conditions.push(any(&gone));
-                (", #lock_readers = :lock_readers", "")
+        let (set_readers, add) = if dead_readers {
+            let mut gone = vec![NO_READERS];
+            if bid.stale.is_some() {
+                gone.push(READERS_EXPIRED);
             }
-            known => {
-                if let Some(known) = known.filter(|known| !known.readers.is_empty()) {
-                    until = until.max(known.readers_until.unwrap_or(0));
-                    lease = lease.max(known.lease_ms.unwrap_or(0));
-                }
-                // Dead readers are not joined but replaced: else their tokens would stay for ever.
-                let live = if bid.stale.is_some() { format!(" AND {READERS_LIVE}") } else { String::new() };
-                conditions.push(format!("({NO_READERS} OR ({NOT_SHORTER}{live}))"));
-                ("", " ADD #lock_readers :lock_readers")
+            if bid.seen.is_some() {
+                gone.push(UNCHANGED);
             }
+            conditions.push(any(&gone));
+            (", #lock_readers = :lock_readers", "")
+        } else {
+            if let Some(known) = bid.known.filter(|known| !known.readers.is_empty()) {
+                until = until.max(known.readers_until.unwrap_or(0));
+                lease = lease.max(known.lease_ms.unwrap_or(0));
+            }
+            // Dead readers are not joined but replaced: else their tokens would stay for ever.
+            let live = if bid.stale.is_some() { format!(" AND {READERS_LIVE}") } else { String::new() };
+            conditions.push(format!("({NO_READERS} OR ({NOT_SHORTER}{live}))"));
+            ("", " ADD #lock_readers :lock_readers")
         };
         let update = format!(
             "SET {set_fence}, #lock_reading = :lock_until, #lock_lease = :lock_lease, #lock_nonce = :lock_nonce\
              {set_readers}{}{remove}{add}",
-            purge(bid.purge_at)
+            self.purge()
         );
         let mut values = bid.values(until, lease, fence);
+        values.extend(self.purge_at(until));
         values.extend(was.map(|was| (":lock_was", number(was))));
         let from = dead_owner.and_then(|known| known.owner.as_deref());
         values.extend(from.map(|from| (":lock_from", text(from))));
@@ -273,9 +275,10 @@ impl Subject<'_> {
     pub(crate) fn renew_exclusive(&self, holding: Holding, renewal: &Renewal) -> Write {
         let update = format!(
             "SET #lock_expires = :lock_until, #lock_lease = :lock_lease, #lock_nonce = :lock_nonce{}",
-            purge(renewal.purge_at)
+            self.purge()
         );
         let mut values = renewal.values();
+        values.extend(self.purge_at(renewal.until));
         values.extend(holding.values());
         self.write(update, OWNED.to_owned(), values)
     }
@@ -284,22 +287,25 @@ impl Subject<'_> {
     pub(crate) fn renew_shared(&self, holding: Holding, renewal: &Renewal) -> Write {
         let update = format!(
             "SET #lock_reading = :lock_until, #lock_lease = :lock_lease, #lock_nonce = :lock_nonce{}",
-            purge(renewal.purge_at)
+            self.purge()
         );
         let mut values = renewal.values();
+        values.extend(self.purge_at(renewal.until));
         values.extend(holding.values());
         self.write(update, format!("{READ} AND {NOT_SHORTER}"), values)
     }
 
-    /// Releases a lock.
-    pub(crate) fn release(&self, holding: Holding, purge_at: Option<u64>) -> Write {
-        let set = if purge_at.is_some() { "SET #lock_purge = :lock_purge " } else { "" };
-        let (update, condition) = match holding.mode {
-            Mode::Exclusive => (format!("{set}REMOVE {RELEASED}"), OWNED),
-            Mode::Shared => (format!("{set}DELETE #lock_readers :lock_readers"), READ),
-        };
+    /// Releases a lock, now in epoch milliseconds. Others may still share it, so a shared release leaves the record's end alone.
+    pub(crate) fn release(&self, holding: Holding, now: u64) -> Write {
         let mut values = holding.values();
-        values.extend(purge_at.map(|at| (":lock_purge", number(at))));
+        values.extend(self.purge_at(now));
+        let (update, condition) = match holding.mode {
+            Mode::Exclusive if self.retention().is_some() => {
+                (format!("SET #lock_purge = :lock_purge REMOVE {RELEASED}"), OWNED)
+            }
+            Mode::Exclusive => (format!("REMOVE {RELEASED}"), OWNED),
+            Mode::Shared => ("DELETE #lock_readers :lock_readers".to_owned(), READ),
+        };
         self.write(update, condition.to_owned(), values)
     }
 
@@ -335,8 +341,26 @@ impl Subject<'_> {
         Clauses { condition, set: String::new(), remove, names, values }
     }
 
+    /// To add to a `SET`: when the time to live may delete the record.
+    fn purge(&self) -> &'static str {
+        if self.retention().is_some() { ", #lock_purge = :lock_purge" } else { "" }
+    }
+
+    /// Its value, in epoch seconds, for a record that is in use until this epoch millisecond.
+    fn purge_at(&self, until: u64) -> Option<(&'static str, AttributeValue)> {
+        let at = (until / 1000).saturating_add(self.retention()?.as_secs()).saturating_add(1);
+        Some((":lock_purge", number(at)))
+    }
+
+    fn retention(&self) -> Option<Duration> {
+        match self.placement {
+            Placement::Record { retention } => retention,
+            Placement::InPlace => None,
+        }
+    }
+
     fn existing(&self, mut conditions: Vec<String>) -> String {
-        if self.in_place {
+        if matches!(self.placement, Placement::InPlace) {
             conditions.insert(0, EXISTS.to_owned());
         }
         conditions.join(" AND ")
@@ -388,27 +412,20 @@ pub(crate) struct Renewal<'a> {
     pub(crate) until: u64,
     pub(crate) lease: u64,
     pub(crate) nonce: &'a str,
-    pub(crate) purge_at: Option<u64>,
 }
 
 impl Renewal<'_> {
     fn values(&self) -> Vec<(&'static str, AttributeValue)> {
-        let mut values = vec![
+        vec![
             (":lock_until", number(self.until)),
             (":lock_lease", number(self.lease)),
             (":lock_nonce", text(self.nonce)),
-        ];
-        values.extend(self.purge_at.map(|at| (":lock_purge", number(at))));
-        values
+        ]
     }
 }
 
 fn any(clauses: &[&str]) -> String {
     format!("({})", clauses.join(" OR "))
-}
-
-fn purge(at: Option<u64>) -> &'static str {
-    if at.is_some() { ", #lock_purge = :lock_purge" } else { "" }
 }
 
 fn text(text: &str) -> AttributeValue {

@@ -106,7 +106,8 @@ impl LockSetRequest {
     }
 
     fn and(mut self, key: Key, mode: Mode) -> Self {
-        match self.wanted.iter_mut().find(|wanted| wanted.key == key) {
+        let names = &self.locks.settings.attributes;
+        match self.wanted.iter_mut().find(|wanted| wanted.key.is_same(&key, names)) {
             Some(wanted) if mode == Mode::Exclusive => wanted.mode = mode,
             Some(_) => {}
             None => self.wanted.push(Wanted { key, mode }),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use dynamodb_locks::{Error, LocksBuilder, Observation, Release, RetryPolicy, RunError, Takeover, retry_on_conflict};
+use dynamodb_locks::{
+    Cancellation, Error, LocksBuilder, Observation, Release, RetryPolicy, RunError, Takeover, retry_on_conflict,
+};
 use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -13,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::world::{SKEW, World, granted, held, in_time};
 
 /// A third of it, the time between two heartbeats, is long enough for a busy machine to keep.
-const SHORT: Duration = Duration::from_millis(1200);
+const SHORT: Duration = Duration::from_millis(2400);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn on_real_time(builder: LocksBuilder) -> LocksBuilder {
@@ -187,6 +189,28 @@ async fn run_releases_the_lock_when_the_work_succeeds_and_when_it_fails() {
     let done = lock.run(world.commit(lock.release_with(), "1")).await;
     done.expect("committed");
     let _lock = granted(locks.exclusive("key").acquire().await);
+}
+
+#[tokio::test]
+async fn run_takes_a_commit_that_released_the_lock_for_a_success_also_if_the_next_one_has_it_already() {
+    let world = World::start().await;
+    let lost = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&lost);
+    let observed = world.builder(world.engine.client()).observer(move |observation| {
+        if matches!(observation, Observation::Lost) {
+            seen.store(true, Ordering::SeqCst);
+        }
+    });
+    let locks = observed.build();
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let done = lock.run(async {
+        world.commit(lock.release_with(), "1").await?;
+        let successor = granted(locks.exclusive("key").acquire().await);
+        Ok::<_, Cancellation>(successor)
+    });
+    let successor = done.await.expect("committed under the lock");
+    assert!(!lost.load(Ordering::SeqCst), "nothing was lost");
+    successor.heartbeat().await.expect("the next one has it");
 }
 
 #[tokio::test]

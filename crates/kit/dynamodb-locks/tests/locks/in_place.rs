@@ -189,3 +189,17 @@ async fn update_amount(world: &World, lock: &Lock, guard: Clauses, amount: u64) 
     };
     request.send().await.map(drop).map_err(refused)
 }
+
+#[tokio::test]
+async fn a_retention_does_not_make_locks_in_place_records_again() {
+    let world = World::start().await;
+    let builder = Locks::builder(world.engine.client(), ITEMS);
+    for locks in [
+        builder.in_place().retention(LEASE).build(),
+        Locks::builder(world.engine.client(), ITEMS).retention(LEASE).in_place().build(),
+    ] {
+        let missing = locks.exclusive(order()).acquire().await;
+        assert!(matches!(missing, Err(Error::NoSuchItem)), "{missing:?}");
+        assert_eq!(world.item(ITEMS, [("pk", s("order"))]).await, None);
+    }
+}

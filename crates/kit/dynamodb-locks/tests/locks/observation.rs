@@ -7,7 +7,7 @@ use dynamodb_locks::{Locks, Takeover};
 use crate::world::{Clock, START, World, builder_at, granted, held};
 
 const AN_HOUR: Duration = Duration::from_hours(1);
-const SHORT: Duration = Duration::from_millis(600);
+const SHORT: Duration = Duration::from_millis(1500);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A caller whose clock is an hour ahead.
@@ -63,7 +63,7 @@ async fn an_owner_that_shows_signs_of_life_is_not_taken_over_by_observation() {
     let world = World::start().await;
     // A clock far in the past: by the clock, this lock would be free at once.
     let behind = builder_at(world.engine.client(), &Clock::at(START.saturating_sub(AN_HOUR * 100)));
-    let lease = Duration::from_millis(1500);
+    let lease = Duration::from_secs(3);
     let lock = granted(behind.lease(lease).build().exclusive("key").acquire().await);
     let refused = lock.hold(observer(&world).exclusive("key").wait_for(lease * 2).acquire()).await;
     let holder = held(refused.expect("held all the time"));

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use dynamodb_locks::{Error, Key, Release, Takeover};
+use dynamodb_locks::{AcquiredAll, Error, Key, Release, Takeover};
 use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::future::join_all;
 
-use crate::world::{LEASE, LOCKS, START, World, all_granted, granted, held, in_time, n, one_held, s};
+use crate::world::{A_MILLISECOND, LEASE, LOCKS, START, World, all_granted, granted, held, in_time, n, one_held, s};
 
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Long enough for some tries on a busy machine.
+const A_WHILE: Duration = Duration::from_secs(1);
 
 #[tokio::test]
 async fn several_locks_are_one_request_and_guard_one_commit() {
@@ -161,11 +163,11 @@ async fn a_lost_answer_to_a_set_is_found_by_the_sdks_retry_and_by_the_next_try()
 #[tokio::test]
 async fn holding_a_set_renews_all_its_locks_and_ends_when_one_is_lost() {
     let world = World::start().await;
-    let real = || world.builder(world.engine.client()).clock(SystemTime::now).lease(Duration::from_millis(1500));
+    let real = || world.builder(world.engine.client()).clock(SystemTime::now).lease(Duration::from_secs(3));
     let by_clock = Takeover::ByClock { max_skew: Duration::ZERO };
     let set = all_granted(real().build().all().exclusive("a").exclusive("b").acquire().await);
     let others = real().takeover(by_clock).build();
-    set.hold(tokio::time::sleep(Duration::from_millis(2500))).await.expect("held");
+    set.hold(tokio::time::sleep(Duration::from_secs(4))).await.expect("held");
     for key in ["a", "b"] {
         let _holder = held(others.exclusive(key).acquire().await);
     }
@@ -193,4 +195,46 @@ async fn a_set_has_room_for_a_hundred_locks_and_not_for_more() {
     let one = all_granted(locks.all().exclusive("one").acquire().await);
     world.commit_over(&world.engine.client(), one.release_with(), "1").await.expect("committed");
     assert!(world.record("one").await.is_some_and(|record| !record.contains_key("owner")), "{LOCKS}");
+}
+
+#[tokio::test]
+async fn two_names_of_one_item_are_one_lock() {
+    let world = World::start().await;
+    let set = all_granted(world.locks().all().shared("a").exclusive(Key::new("id", "a")).acquire().await);
+    assert_eq!(set.iter().count(), 1);
+    assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
+}
+
+/// What an earlier answer showed of the other locks may be long over.
+#[tokio::test]
+async fn the_lock_that_is_reported_is_one_that_was_held_at_the_last_try() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let a = granted(locks.exclusive("a").acquire().await);
+    let wire = Wire::watched();
+    let asking = world.locks_over(&wire).all().exclusive("a").exclusive("b").wait_for(A_WHILE).acquire();
+    let others = async {
+        while wire.count("TransactWriteItems") == 0 {
+            tokio::time::sleep(A_MILLISECOND).await;
+        }
+        let _b = granted(locks.exclusive("b").acquire().await);
+        assert_eq!(a.release().await.expect("an answer"), Release::Released);
+    };
+    let (answer, ()) = tokio::join!(asking, others);
+    let AcquiredAll::Held { key, .. } = answer.expect("an answer") else { panic!("granted") };
+    assert_eq!(key, Key::from("b"));
+}
+
+#[tokio::test]
+async fn a_lost_lock_is_reported_also_if_another_release_fails() {
+    let world = World::start().await;
+    // The transaction is the first request, the release of `a` the second.
+    let wire = Wire::disturbed(|request| match request.number {
+        2 => Disturbance::FailBefore,
+        _ => Disturbance::None,
+    });
+    let set = all_granted(world.locks_over(&wire).all().exclusive("a").exclusive("b").acquire().await);
+    world.clock.advance(LEASE * 2);
+    let _successor = granted(world.locks().exclusive("b").acquire().await);
+    assert_eq!(set.release().await.expect("an answer"), Release::Lost);
 }

@@ -8,7 +8,7 @@ use dynamodb_locks::{Acquired, Release};
 use embedded_dynamodb::Wire;
 use futures_util::future::join_all;
 
-use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, granted, held, millis};
+use crate::world::{A_MILLISECOND, LEASE, LOCKS, SKEW, START, World, granted, held, millis, s};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Short, but long enough for some tries on a busy machine.
@@ -214,5 +214,72 @@ async fn of_racing_readers_and_writers_either_readers_or_one_writer_get_in() {
         let writers = granted.iter().filter(|lock| !lock.is_shared()).count();
         let readers = granted.len() - writers;
         assert!((writers == 1 && readers == 0) || (writers == 0 && readers > 0), "{writers} and {readers}");
+    }
+}
+
+/// The SDK repeats a request that is not answered. The first copy may arrive much later, and puts the reader's token back.
+#[tokio::test]
+async fn a_late_copy_of_an_acquisition_does_not_let_a_replaced_reader_write() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let zombie = granted(locks.shared("key").acquire().await);
+    let first_copy = world.record("key").await.expect("a record");
+    world.clock.advance(LEASE * 2);
+    let writer = granted(locks.exclusive("key").acquire().await);
+    assert_eq!(writer.release().await.expect("an answer"), Release::Released);
+
+    let fence = world.record("key").await.expect("a record")["fence"].clone();
+    let copy = ["readers", "readersUntil", "leaseMs", "nonce"].map(|name| (name, first_copy[name].clone()));
+    world
+        .put(
+            LOCKS,
+            [("id", s("key")), ("fence", fence), copy[0].clone(), copy[1].clone(), copy[2].clone(), copy[3].clone()],
+        )
+        .await;
+
+    for guard in [zombie.check(), zombie.release_with()] {
+        let refused = world.commit(guard, "zombie").await.expect_err("refused");
+        assert!(refused.is_refused(0));
+    }
+    assert!(matches!(zombie.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
+    assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
+}
+
+#[tokio::test]
+async fn a_reader_that_other_readers_replaced_has_lost_its_lock() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let dead = granted(locks.shared("key").acquire().await);
+    world.clock.advance(LEASE * 2);
+    let alive = granted(locks.shared("key").acquire().await);
+    assert!(matches!(dead.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
+    assert_eq!(dead.release().await.expect("an answer"), Release::Lost);
+    alive.heartbeat().await.expect("its successor is untouched");
+    world.commit(alive.check(), "alive").await.expect("committed");
+}
+
+/// A writer that waits for longer than a lease keeps readers out all the time, not only until its first mark has passed.
+#[tokio::test]
+async fn a_waiting_writer_renews_its_mark_before_it_passes() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let _reader = granted(locks.shared("key").acquire().await);
+    let waiting = locks.exclusive("key").wait_for(PATIENCE).acquire();
+    let mark = async |until| {
+        while world.record("key").await.expect("a record").get("writerWaitsUntil") != Some(&millis(until)) {
+            tokio::time::sleep(A_MILLISECOND).await;
+        }
+    };
+    let marks = async {
+        mark(START + LEASE).await;
+        // The first mark has not passed, but more than half of it has.
+        world.clock.advance(LEASE / 2 + A_MILLISECOND);
+        let renewed = mark(START + LEASE + LEASE / 2 + A_MILLISECOND);
+        tokio::time::timeout(PATIENCE / 2, renewed).await.expect("the mark is renewed");
+        let _holder = held(locks.shared("key").acquire().await);
+    };
+    tokio::select! {
+        _ = waiting => panic!("there is a reader"),
+        () = marks => {}
     }
 }

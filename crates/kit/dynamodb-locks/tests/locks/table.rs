@@ -35,7 +35,21 @@ async fn a_record_with_a_retention_outlives_its_lease_by_it() {
     world.commit(lock.release_with(), "1").await.expect("committed");
     assert_eq!(reader.release().await.expect("an answer"), Release::Released);
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at(LEASE / 2));
-    assert_eq!(world.record("read").await.expect("a record")["purgeAt"], purge_at(LEASE / 2));
+}
+
+#[tokio::test]
+async fn a_record_with_a_retention_outlives_the_longest_of_its_readers_leases() {
+    let world = World::start().await;
+    let locks = |lease| world.builder(world.engine.client()).retention(LEASE).lease(lease).build();
+    let long = granted(locks(LEASE * 10).shared("key").acquire().await);
+    let short = granted(locks(LEASE).shared("key").acquire().await);
+    let purge_at = n((START + LEASE * 10 + LEASE).as_secs() + 1);
+    assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
+    short.heartbeat().await.expect("renewed");
+    assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
+    assert_eq!(short.release().await.expect("an answer"), Release::Released);
+    assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
+    world.commit(long.check(), "1").await.expect("committed");
 }
 
 #[tokio::test]

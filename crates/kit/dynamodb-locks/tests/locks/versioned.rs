@@ -136,7 +136,7 @@ async fn in_a_transaction_the_first_refused_items_own_error_is_raised_and_nothin
     let cancelled = Cancellation::of(&error).expect("cancelled");
     assert_eq!(cancelled.first_refused(["one moved", "two moved", "three moved"]), Some("two moved"));
     assert_eq!(cancelled.cause(0), None);
-    assert_eq!(cancelled.cause(2), Some(&Cause::ConditionFailed { item: None }));
+    assert_eq!(cancelled.cause(2), Some(Cause::ConditionFailed { item: None }));
     assert_eq!(read(&world, "one").await, Some((1, 1)));
 }
 
