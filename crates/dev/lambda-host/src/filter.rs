@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 #[serde(try_from = "Value")]
 pub struct Filter(Map<String, Value>);
 
-/// A pattern that is none.
+/// An invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the filter pattern is invalid at {at:?}: {problem}")]
 pub struct FilterError {

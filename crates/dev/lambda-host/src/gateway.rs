@@ -186,8 +186,8 @@ impl Gateway {
         let query = head.uri.query().unwrap_or_default();
         let user_agent = head.headers.get(USER_AGENT).map(text).unwrap_or_default();
         let (body, is_base64) = match str::from_utf8(body) {
-            Ok(text) => (Cow::Borrowed(text), false),
-            Err(_) => (Cow::Owned(BASE64_STANDARD.encode(body)), true),
+            Ok(text) if text.is_empty() || has_text(&head.headers) => (Cow::Borrowed(text), false),
+            _ => (Cow::Owned(BASE64_STANDARD.encode(body)), true),
         };
         let now = OffsetDateTime::now_utc();
         without_nulls(json!({
@@ -234,6 +234,15 @@ impl Gateway {
         headers.insert("x-forwarded-proto", vec!["http".into()]);
         headers.into_iter().map(|(name, values)| (name.to_owned(), values.join(","))).collect()
     }
+}
+
+/// Whether the body is handed over as a text. AWS's documentation says that binary types are encoded in Base64, and not which those are; these
+/// were found by trying: <https://github.com/ministackorg/ministack/pull/766>. A body without a content type is none of text.
+fn has_text(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).map(text).unwrap_or_default().to_ascii_lowercase();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    media_type.starts_with("text/")
+        || ["application/json", "application/xml", "application/javascript"].contains(&media_type)
 }
 
 /// The cookies of all `cookie` headers, or none if there are none.

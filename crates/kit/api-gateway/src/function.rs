@@ -16,7 +16,7 @@ pub struct HttpFunction {
     pub name: &'static str,
     /// The CloudWatch namespace of its metrics.
     pub metrics_namespace: String,
-    /// The version that this process runs: a rollout is taken back by what the new version does.
+    /// The version that this process runs, as a dimension of the metric: a rollout can then be rolled back by the errors of the new version.
     pub version: String,
     /// The time of day.
     pub clock: Clock,
@@ -35,10 +35,10 @@ pub trait Failure: Sized {
     fn respond(self, request_id: &str) -> Response;
 }
 
-/// How long before the invocation's deadline the answer is given up, so that 503 is our answer and not Lambda's timeout.
+/// How long before the invocation's deadline the request is answered as out of time, so that the client does not get Lambda's timeout.
 const RESPONSE_TIME: Duration = Duration::from_millis(500);
 
-/// An answer that took so long is logged: the alarm `SlowAnswers` of `template.yaml` begins at three seconds.
+/// An answer that took at least this long is logged at `INFO`.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl HttpFunction {
@@ -82,7 +82,7 @@ impl HttpFunction {
         Instant::now() + left.saturating_sub(time)
     }
 
-    /// Counts an answer with 5xx by version: a rollout is taken back if the new version has too many.
+    /// Counts an answer with 5xx by version, so that a rollout can be rolled back if the new version has too many.
     fn count_server_error(&self, request_id: &str) {
         let dimensions = [("Function", self.name), ("Version", self.version.as_str())];
         let line = Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &dimensions);

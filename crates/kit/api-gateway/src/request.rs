@@ -95,7 +95,8 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The body as text; none if it is not UTF-8. API Gateway encodes a body in Base64 where its type is not one of text.
+    /// The body as text; none if it is not UTF-8. API Gateway encodes a body in Base64 unless its content type is one of text,
+    /// such as `application/json`.
     #[must_use]
     pub fn body(&self) -> Option<Cow<'_, str>> {
         let body = self.body.as_deref().unwrap_or_default();

@@ -26,4 +26,4 @@ pub use idempotent::{IdempotentError, Outcome, idempotent};
 pub use observation::Observation;
 pub use store::IdempotencyStore;
 pub use table::create_table;
-pub use transaction::{Found, RecordKey, Refusal};
+pub use transaction::{Found, RecordKey, Recorded, Refusal};

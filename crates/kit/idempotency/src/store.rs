@@ -16,8 +16,8 @@ use crate::record::{Item, Record, Status};
 use crate::write::{IN_PROGRESS, OURS};
 use crate::{Attributes, Claim, Claimed, Error, Fingerprint, Observation, StoreBuilder};
 
-/// A record can only vanish between a claim and the look at it if it is released just then.
-const CLAIM_ATTEMPTS: usize = 5;
+/// How often a record is written that was refused by one which was released, or has expired, before it could be judged.
+pub(crate) const ATTEMPTS: usize = 5;
 
 /// Idempotency records in one DynamoDB table. Clones are cheap and share everything.
 #[derive(Clone)]
@@ -171,7 +171,7 @@ impl IdempotencyStore {
 
     /// Writes a record where none is in its way. It is made anew for every try, because its times are.
     pub(crate) async fn write_new(&self, record: impl Fn() -> Record) -> Result<Written, Error> {
-        for _ in 0..CLAIM_ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             let record = record();
             let put = self.put(&record)?;
             let request = self

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason, TransactWriteI
 use uuid::Uuid;
 
 use crate::record::{Record, Status};
-use crate::store::Written;
+use crate::store::{ATTEMPTS, Written};
 use crate::{Claim, Error, Fingerprint, IdempotencyStore};
 
 /// What a record, or its absence, says about the work for its key. It is exhaustive: whether to do the work is no case
@@ -57,6 +57,26 @@ pub enum Refusal {
     /// moment (`TransactionConflict`), or the server leaves old items out of its reasons, or the record that refused has
     /// expired since. Pause for a random time before a second try, and do not try forever.
     ReadAgain,
+}
+
+/// Whether [`record`](IdempotencyStore::record) has recorded the result. It is exhaustive, as [`Found`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "the result may not be recorded"]
+pub enum Recorded {
+    /// The result is recorded.
+    Now,
+    /// Nothing was recorded: the work has been done before.
+    Completed {
+        /// The stored result, a JSON text, if the work left one.
+        data: Option<String>,
+    },
+    /// Nothing was recorded: another caller is doing the work.
+    InProgress {
+        /// When its claim may be taken over, as far as the record says.
+        until: Option<SystemTime>,
+    },
+    /// Nothing was recorded: the key was used before with another payload.
+    PayloadMismatch,
 }
 
 /// Where the record of a key is, for a caller that reads it together with its own items.
@@ -154,38 +174,37 @@ impl IdempotencyStore {
         }
     }
 
-    /// Whether the record that was found is the very one that `written` would write: an item of
-    /// [`completed_with`](Self::completed_with) or [`claim_with`](Self::claim_with) that was sent before, and whose answer was
-    /// lost. Then that transaction did happen, all of it, and a repetition that is refused by its own record is a success.
-    ///
-    /// The SDK's own repetitions do not come to this: they bear the request's `ClientRequestToken`, by which DynamoDB knows
-    /// them for ten minutes.
-    #[must_use]
-    pub fn is_own(&self, written: &TransactWriteItem, found: Option<&HashMap<String, AttributeValue>>) -> bool {
-        let owner = &self.settings.attributes.owner;
-        let ours = written.put().and_then(|put| put.item().get(owner));
-        ours.is_some() && ours == found.and_then(|item| item.get(owner))
-    }
-
     /// Records the result of work that left nothing but its result, such as a refusal that every repetition is to get. One
     /// `PutItem`.
     ///
-    /// Returns what was found in the record's place. After [`Found::Absent`] and [`Found::Abandoned`], the result is now
-    /// recorded; after anything else it is not, and what was found is the answer.
-    pub async fn record(&self, key: &str, fingerprint: &Fingerprint, result: Option<String>) -> Result<Found, Error> {
+    /// The rules are those of [`claim`](Self::claim). A record that refuses the request and has expired when the answer
+    /// arrives is tried again, a few times; then it is [`Error::Contended`].
+    pub async fn record(
+        &self,
+        key: &str,
+        fingerprint: &Fingerprint,
+        result: Option<String>,
+    ) -> Result<Recorded, Error> {
         let claim = self.new_claim(key, fingerprint);
         let completed = || self.completed(claim.clone(), result.clone());
         self.fitting(completed())?;
-        match self.write_new(completed).await? {
-            Written::Refused(record) => Ok(self.found(record, fingerprint)),
-            Written::New { replaced } => {
-                self.settings.cache.insert(completed());
-                match self.read(replaced.as_ref(), fingerprint) {
-                    Ok(Found::Abandoned) => Ok(Found::Abandoned),
-                    _ => Ok(Found::Absent),
+        for _ in 0..ATTEMPTS {
+            let record = match self.write_new(completed).await? {
+                Written::New { .. } => {
+                    self.settings.cache.insert(completed());
+                    return Ok(Recorded::Now);
                 }
+                Written::Refused(record) => record,
+            };
+            // The clock has moved on since the request was refused.
+            match self.found(record, fingerprint) {
+                Found::Absent | Found::Abandoned => {}
+                Found::Completed { data } => return Ok(Recorded::Completed { data }),
+                Found::InProgress { until } => return Ok(Recorded::InProgress { until }),
+                Found::PayloadMismatch => return Ok(Recorded::PayloadMismatch),
             }
         }
+        Err(Error::Contended)
     }
 
     fn new_claim(&self, key: &str, fingerprint: &Fingerprint) -> Claim {

@@ -27,7 +27,7 @@ fn a_line_has_its_level_and_its_time_in_milliseconds() {
 #[test]
 fn a_line_of_metrics_declares_each_and_publishes_no_zero() {
     let line = line(Level::INFO)
-        .in_namespace("ftgo", &[("EventType", "OrderCreated")])
+        .in_namespace("example", &[("EventType", "OrderCreated")])
         .count("Applied", 2)
         .count("Late", 0)
         .metric("ProjectionLag", "Milliseconds", [7_i64, 8].as_slice())
@@ -42,7 +42,7 @@ fn a_line_of_metrics_declares_each_and_publishes_no_zero() {
         "_aws": {
             "Timestamp": 1_772_366_400_007_u64,
             "CloudWatchMetrics": [{
-                "Namespace": "ftgo",
+                "Namespace": "example",
                 "Dimensions": [["EventType"]],
                 "Metrics": [
                     {"Name": "Applied", "Unit": "Count"},

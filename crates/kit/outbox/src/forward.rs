@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 
+use crate::pause::pause_before;
 use crate::{Error, EventRow, Publisher};
 
 /// How often a deletion is sent that DynamoDB has left unprocessed.
@@ -60,7 +61,7 @@ impl<P: Publisher> Forwarder<P> {
                             event_id = row.event_id,
                             reason,
                             error,
-                            "events are not published, and are tried again"
+                            "publishing failed; events will be retried"
                         );
                     }
                     forwarded.failed += 1;
@@ -80,13 +81,14 @@ impl<P: Publisher> Forwarder<P> {
                 rows = forwarded.undeleted,
                 reason,
                 error,
-                "published rows are not deleted: they are published again"
+                "cannot delete published rows; they will be published again"
             );
         }
         forwarded
     }
 
-    /// Deletes published rows. There is no condition, for a key is never used for another row, and a row that is gone is what is wanted.
+    /// Deletes published rows. A `BatchWriteItem` takes no condition: [`EventRow::version`] says why none is needed. A row that is gone
+    /// already is no error.
     async fn delete(&self, rows: &[&EventRow]) -> Result<(), Error> {
         let request = |row: &&EventRow| {
             let delete = DeleteRequest::builder().set_key(Some(row.key())).build()?;
@@ -98,7 +100,7 @@ impl<P: Publisher> Forwarder<P> {
                 return Ok(());
             }
             if round > 0 {
-                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
+                tokio::time::sleep(pause_before(round, FIRST_PAUSE)).await;
             }
             let answer = self.client.batch_write_item().request_items(&self.table, pending).send().await?;
             pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
@@ -122,6 +124,6 @@ pub(crate) fn log_poison(row: &EventRow, error: &Error) {
         event_type = row.event_type,
         reason,
         error,
-        "a poison row: its event is not published until the row is corrected"
+        "poison row: its event is not published until the row is corrected"
     );
 }

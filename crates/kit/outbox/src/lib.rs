@@ -5,6 +5,7 @@ mod event_id;
 mod forward;
 mod metric;
 mod outbox;
+mod pause;
 mod publisher;
 mod relay;
 mod row;

@@ -2,6 +2,7 @@
 
 /// A number with its name and unit, for CloudWatch or another collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Metric {
     /// The name, which stays the same over versions.
     pub name: &'static str,

@@ -10,8 +10,8 @@ use crate::metric::Metric;
 use crate::stream::{self, BatchItemFailure, BatchResponse, StreamBatch};
 use crate::{BATCH_SIZE, Publisher};
 
-/// What is left of an invocation when no other batch is begun, for the one under way to end in time. The SDK's own retries of one
-/// request that gets no answer take about as long.
+/// How long before the deadline no other batch is begun. A batch is two requests, and takes far less. One whose requests are retried can
+/// take longer: then Lambda ends the invocation and retries all of its records, and those that were published are published twice.
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
 /// Publishes new rows that come by the table's stream, and deletes them: in batches of ten, two requests each.
@@ -33,11 +33,11 @@ impl<P: Publisher> Relay<P> {
         self
     }
 
-    /// Publishes the new rows of this batch in its order, and deletes what is published. Give its
+    /// Publishes the new rows of this batch in its order, and deletes what is published. Return its
     /// [`response`](Relayed::response) to Lambda.
     ///
     /// `deadline` is when Lambda ends the invocation. The first ten rows are always tried; ten seconds before the deadline no others are
-    /// begun, and Lambda is to bring the rest again.
+    /// begun, and Lambda retries the rest.
     pub async fn handle(&self, batch: &StreamBatch, deadline: SystemTime) -> Relayed {
         let mut relayed = Relayed::default();
         let (mut rows, mut places) = (Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ impl<P: Publisher> Relay<P> {
                         sequence_number,
                         reason,
                         error,
-                        "a stream record has no event: the sweeper looks at its row"
+                        "cannot read an event from the stream record; the sweeper will report its row"
                     );
                     relayed.poison += 1;
                 }
@@ -90,11 +90,12 @@ impl<P: Publisher> Relay<P> {
 
 /// What a relay has done with a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use = "Lambda is to get the response"]
+#[must_use = "its response must be returned to Lambda"]
+#[non_exhaustive]
 pub struct Relayed {
     /// Rows that are published.
     pub published: usize,
-    /// Records that tell of no new row, and second records of one row.
+    /// Records that are not of a new row, and second records of one row.
     pub skipped: usize,
     /// Rows that cannot be published, and records from which none can be read. Each has a line in the log, with its reason. They are not
     /// reported to Lambda, so they hold up nobody: the row stays in the table, and the sweeper reports it each time.
@@ -103,7 +104,7 @@ pub struct Relayed {
     pub failed: usize,
     /// Rows that are published and not deleted. The sweeper publishes them once more.
     pub undeleted: usize,
-    /// The sequence number of the first record that is to come again. All after it come again too.
+    /// The sequence number of the first record to retry. Lambda retries all records after it too.
     pub retry_from: Option<String>,
 }
 

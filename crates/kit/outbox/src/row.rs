@@ -29,9 +29,11 @@ pub struct EventRow {
     pub aggregate_type: String,
     /// Which one it happened to. At least one character; with its type, at most 2,047 bytes.
     pub aggregate_id: String,
-    /// The aggregate's version after the event. One version has one event.
+    /// The aggregate's version after the event. One version has one event, and a version is never used again, even if the aggregate is
+    /// deleted and created again with the same id: a relay that is late deletes a published row by its key, and would delete the new
+    /// row, unpublished.
     pub version: u64,
-    /// The event's id, as [`next_event_id`](crate::next_event_id) makes it. Consumers know an event again by it.
+    /// The event's id, as [`next_event_id`](crate::next_event_id) makes it. Consumers recognize an event by it.
     pub event_id: String,
     /// What happened, such as `PaymentIntentCharged`: the message attribute by which subscribers filter. At least one
     /// character.

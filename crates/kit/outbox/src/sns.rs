@@ -8,6 +8,7 @@ use aws_sdk_sns::error::{BoxError, ProvideErrorMetadata, SdkError};
 use aws_sdk_sns::operation::publish_batch::{PublishBatchError, PublishBatchOutput};
 use aws_sdk_sns::types::{BatchResultErrorEntry, MessageAttributeValue, PublishBatchRequestEntry};
 
+use crate::pause::pause_before;
 use crate::row::{ATTRIBUTE_OVERHEAD, MAX_PUBLISHED};
 use crate::{BATCH_SIZE, Error, EventRow, Publisher};
 
@@ -42,7 +43,7 @@ impl SnsTopic {
         let mut pending: Vec<usize> = (0..rows.len()).collect();
         for round in 0..ROUNDS {
             if round > 0 {
-                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
+                tokio::time::sleep(pause_before(round, FIRST_PAUSE)).await;
             }
             match self.send(rows, &pending).await {
                 Ok(output) => note(&output, &mut answers),

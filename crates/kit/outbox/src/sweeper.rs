@@ -20,8 +20,9 @@ const OLDER_THAN: Duration = Duration::from_mins(5);
 /// Batches that are under way at once. A table that has filled up in an outage has a lot of them.
 const BATCHES_AT_ONCE: usize = 4;
 
-/// Younger rows are the relay's. `NOT`, so that a row without a readable time is found too.
-const OLD_ENOUGH: &str = "NOT #at > :latest";
+/// Young rows are the relay's. `NOT`, so that the others are found whatever their time is: old, unreadable, or so far in the future that
+/// the writer's clock must have been ahead, and the age is not known.
+const OLD_ENOUGH: &str = "NOT (#at > :latest AND #at <= :soon)";
 
 /// Publishes rows that have been in the table for some minutes, and deletes them: those whose stream records were lost, have expired (after
 /// [24 hours](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html)) or were given up by Lambda.
@@ -43,7 +44,8 @@ impl<P: Publisher> Sweeper<P> {
         }
     }
 
-    /// How old a row must be. 5 minutes by default: longer than the relay takes, or rows are published twice.
+    /// How old a row must be. 5 minutes by default: longer than the relay takes, or rows are published twice. A row whose time is further
+    /// in the future than this counts as old enough: its writer's clock was wrong.
     #[must_use]
     pub fn older_than(mut self, age: Duration) -> Self {
         self.older_than = age;
@@ -68,11 +70,10 @@ impl<P: Publisher> Sweeper<P> {
     /// Publishes all rows that are old enough, page by page and within a page the oldest first, and deletes what is published.
     ///
     /// It ends when the whole table is read; or ten seconds before `deadline`, when Lambda ends the invocation; or when the publisher takes
-    /// nothing any more; or when the table cannot be read. The next run begins again at the first page, which is shorter by what this one has
-    /// published. The first forty rows are always tried.
+    /// none of up to forty rows, or none of those that are published can be deleted; or when the table cannot be read. The next run begins
+    /// again at the first page, which is shorter by what this one has published. The first forty rows are always tried.
     pub async fn sweep(&self, deadline: SystemTime) -> Swept {
         let now = (self.clock)();
-        let latest = now.checked_sub(self.older_than).map_or(0, millis);
         let is_late = || (self.clock)() + MARGIN > deadline;
         let mut swept = Swept::default();
         let mut start = None;
@@ -82,7 +83,7 @@ impl<P: Publisher> Sweeper<P> {
                 swept.end = End::Deadline;
                 return swept;
             }
-            let page = match self.scan(latest, start).await {
+            let page = match self.scan(now, start).await {
                 Ok(page) => page,
                 Err(error) => {
                     swept.end = End::Unreadable(error);
@@ -90,7 +91,7 @@ impl<P: Publisher> Sweeper<P> {
                 }
             };
             swept.rows += usize::try_from(page.scanned_count()).unwrap_or_default();
-            let rows = swept.read(page.items(), now);
+            let rows = swept.read(page.items(), now, self.older_than);
             for round in rows.chunks(BATCH_SIZE * BATCHES_AT_ONCE) {
                 if !is_first && is_late() {
                     swept.end = End::Deadline;
@@ -102,10 +103,16 @@ impl<P: Publisher> Sweeper<P> {
                 let failed: usize = batches.iter().map(|batch| batch.failed).sum();
                 swept.published += published;
                 swept.failed += failed;
+                let undeleted: usize = batches.iter().map(|batch| batch.undeleted).sum();
                 swept.poison += batches.iter().map(|batch| batch.poison).sum::<usize>();
-                swept.undeleted += batches.iter().map(|batch| batch.undeleted).sum::<usize>();
+                swept.undeleted += undeleted;
                 if failed > 0 && published == 0 {
                     swept.end = End::PublisherFails;
+                    return swept;
+                }
+                // Without this, each run would publish the whole backlog once more.
+                if published > 0 && undeleted == published {
+                    swept.end = End::DeletionFails;
                     return swept;
                 }
             }
@@ -119,7 +126,9 @@ impl<P: Publisher> Sweeper<P> {
 
     /// A page of rows that are old enough. It is read consistently, so that a row is not published again that the relay has deleted a
     /// moment ago.
-    async fn scan(&self, latest: u64, start: Option<Item>) -> Result<ScanOutput, Error> {
+    async fn scan(&self, now: SystemTime, start: Option<Item>) -> Result<ScanOutput, Error> {
+        let latest = now.checked_sub(self.older_than).map_or(0, millis);
+        let soon = now.checked_add(self.older_than).map_or(u64::MAX, millis);
         let request = self
             .forwarder
             .client
@@ -128,6 +137,7 @@ impl<P: Publisher> Sweeper<P> {
             .filter_expression(OLD_ENOUGH)
             .expression_attribute_names("#at", AT)
             .expression_attribute_values(":latest", AttributeValue::N(latest.to_string()))
+            .expression_attribute_values(":soon", AttributeValue::N(soon.to_string()))
             .consistent_read(true)
             .set_limit(self.page_size)
             .set_exclusive_start_key(start);
@@ -137,6 +147,7 @@ impl<P: Publisher> Sweeper<P> {
 
 /// What a run of the sweeper has done.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Swept {
     /// Rows that are published.
     pub published: usize,
@@ -148,14 +159,14 @@ pub struct Swept {
     pub undeleted: usize,
     /// Rows that were in the table, of any age, as far as it was read.
     pub rows: usize,
-    /// The age of the oldest row that was old enough to be swept, whether or not it is published now. A poison row has it grow from run to
-    /// run.
+    /// The age of the oldest row that was old enough to be swept, whether or not it is published now. While a poison row is in the table,
+    /// it grows from run to run. A row whose time is in the future counts as just old enough.
     pub oldest: Option<Duration>,
     /// Why the run has ended.
     pub end: End,
 }
 
-/// Why a run of the sweeper has ended.
+/// Why a run of the sweeper has ended. It is exhaustive: the caller decides for each which of them is a failure.
 #[derive(Debug, Default)]
 pub enum End {
     /// The whole table is read.
@@ -163,8 +174,10 @@ pub enum End {
     Done,
     /// The invocation's deadline was near.
     Deadline,
-    /// The publisher took none of some forty rows, for reasons that are not theirs. The log has them.
+    /// The publisher took none of up to forty rows, for reasons that are not theirs. The log has them.
     PublisherFails,
+    /// None of up to forty rows could be deleted after it was published. The log has the reason.
+    DeletionFails,
     /// The table could not be read.
     Unreadable(Error),
 }
@@ -185,11 +198,11 @@ impl Swept {
     }
 
     /// The rows of a page, the oldest first. What is no row is logged and counted.
-    fn read(&mut self, items: &[Item], now: SystemTime) -> Vec<EventRow> {
+    fn read(&mut self, items: &[Item], now: SystemTime, older_than: Duration) -> Vec<EventRow> {
         let mut rows = Vec::with_capacity(items.len());
         for item in items {
             if let Some(at) = row::time_of(item) {
-                let age = now.duration_since(at).unwrap_or_default();
+                let age = now.duration_since(at).unwrap_or(older_than);
                 self.oldest = self.oldest.max(Some(age));
             }
             match EventRow::from_item(item) {
@@ -198,7 +211,12 @@ impl Swept {
                     let reason = error.code();
                     let row = row_name(item);
                     let error: &dyn std::error::Error = &error;
-                    tracing::error!(row, reason, error, "a poison row: it has no event until it is corrected");
+                    tracing::error!(
+                        row,
+                        reason,
+                        error,
+                        "poison row: no event can be read from it until it is corrected"
+                    );
                     self.poison += 1;
                 }
             }

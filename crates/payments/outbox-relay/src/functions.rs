@@ -25,6 +25,9 @@ pub enum SweepFailed {
     /// The topic took none of many rows.
     #[error("the topic took none of the rows")]
     NothingPublished,
+    /// None of many rows could be deleted after it was published.
+    #[error("none of the published rows could be deleted")]
+    NothingDeleted,
 }
 
 /// Publishes the new rows of a batch of stream records. The answer says from which record on Lambda must try again.
@@ -62,6 +65,10 @@ pub async fn sweep<P: Publisher>(
             print(line);
             Err(SweepFailed::NothingPublished)
         }
+        End::DeletionFails => {
+            print(line);
+            Err(SweepFailed::NothingDeleted)
+        }
         End::Unreadable(error) => {
             print(line);
             let reason = error.code();
@@ -77,7 +84,7 @@ fn line(role: Role, metrics_namespace: &str, request_id: &str, metrics: &[Metric
     let line = metrics
         .iter()
         .filter(|metric| metric.value > 0)
-        .fold(line, |line, Metric { name, unit, value }| line.metric(name, unit, *value));
+        .fold(line, |line, Metric { name, unit, value, .. }| line.metric(name, unit, *value));
     if is_logged(Level::INFO) { line.with("message", "outbox processed").with("request_id", request_id) } else { line }
 }
 

@@ -145,10 +145,12 @@ impl PaymentStore {
         let change = match decision {
             Decision::Reply(reply) => return Ok(Answered::Unrecorded(reply)),
             Decision::Record(answer) => {
-                let found = self.idempotency.record(key, fingerprint, Some(answer.clone())).await?;
-                return Ok(match read(found)? {
-                    Recorded::Answer(answer) => answer,
-                    Recorded::None { .. } => Answered::Now(answer),
+                use idempotency::Recorded::{Completed, InProgress, Now, PayloadMismatch};
+                return Ok(match self.idempotency.record(key, fingerprint, Some(answer.clone())).await? {
+                    Now => Answered::Now(answer),
+                    Completed { data } => Answered::Before(data.ok_or(NO_ANSWER)?),
+                    InProgress { until } => Answered::InProgress { until },
+                    PayloadMismatch => Answered::KeyReused,
                 });
             }
             Decision::Change(change) => change,

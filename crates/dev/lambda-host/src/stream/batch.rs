@@ -102,7 +102,7 @@ impl<'a> Batch<'a> {
     }
 
     /// How many records come before the first that failed, by the function's answer: the lowest number is where the retry
-    /// starts. An answer that is none, or names what is not in the batch, fails all; one that says nothing of failures
+    /// starts. An answer that is not a batch response, or names a record that is not in the batch, fails all; one that says nothing of failures
     /// fails none: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
     pub(super) fn first_failure(&self, answer: &Value) -> usize {
         let failures = match answer {

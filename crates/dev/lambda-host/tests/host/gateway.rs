@@ -31,6 +31,7 @@ async fn a_request_is_an_event_of_format_2() {
                    Cookie: a=1; b=2\r\n\
                    cookie: c=3\r\n\
                    x-forwarded-for: 192.0.2.1\r\n\
+                   content-type: text/plain\r\n\
                    content-length: 5\r\n\
                    connection: close\r\n\r\n\
                    Hello";
@@ -54,6 +55,7 @@ async fn a_request_is_an_event_of_format_2() {
                 "user-agent": "a-test",
                 "x-twice": "one,two",
                 "content-length": "5",
+                "content-type": "text/plain",
                 "connection": "close",
                 "x-forwarded-for": "192.0.2.1,127.0.0.1",
                 "x-forwarded-port": gateway.address.port().to_string(),
@@ -103,7 +105,31 @@ async fn what_a_request_does_not_have_is_not_in_its_event() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_text_comes_as_base64() {
+async fn a_body_is_base64_unless_its_content_type_is_one_of_text() {
+    let gateway = Gateway::start().await;
+    for (content_type, is_base64) in [
+        ("content-type: application/json\r\n", false),
+        ("Content-Type: Application/JSON; charset=utf-8\r\n", false),
+        ("content-type: application/xml\r\n", false),
+        ("content-type: application/javascript\r\n", false),
+        ("content-type: text/csv\r\n", false),
+        ("content-type: application/x-www-form-urlencoded\r\n", true),
+        ("content-type: application/octet-stream\r\n", true),
+        ("", true),
+    ] {
+        let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\n{content_type}connection: close\r\n");
+        let event = exchange(gateway.address, format!("{head}content-length: 2\r\n\r\n{{}}").as_bytes()).await.json();
+        let expected = if is_base64 { "e30=" } else { "{}" };
+        assert_eq!(
+            (&event["body"], &event["isBase64Encoded"]),
+            (&json!(expected), &json!(is_base64)),
+            "{content_type}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_utf_8_is_base64_whatever_its_content_type() {
     let gateway = Gateway::start().await;
     let event = gateway.send("POST", "/", &[0xff, 0x00, 0xfe]).await.json();
     assert_eq!((&event["body"], &event["isBase64Encoded"]), (&json!("/wD+"), &json!(true)));
@@ -475,7 +501,8 @@ fn routes() -> Vec<Route> {
 async fn send(gateway: SocketAddr, method: &str, target: &str, body: &[u8]) -> Response {
     let length = body.len();
     let head = format!(
-        "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
     exchange(gateway, &[head.as_bytes(), body].concat()).await
 }

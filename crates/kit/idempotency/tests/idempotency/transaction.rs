@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, TransactWriteItem, Update};
 use embedded_dynamodb::{Disturbance, Wire};
-use idempotency::{Error, Fingerprint, Found, IdempotencyStore, Refusal};
+use idempotency::{Error, Fingerprint, Found, IdempotencyStore, Recorded, Refusal};
 use tokio::task::JoinSet;
 
 use crate::world::{IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, n, payload, s};
@@ -316,34 +316,26 @@ async fn a_transaction_whose_answer_is_lost_and_that_the_sdk_repeats_counts_once
 }
 
 #[tokio::test]
-async fn a_transaction_that_the_caller_repeats_is_refused_by_its_own_record_which_is_a_success() {
+async fn a_transaction_that_the_caller_repeats_is_refused_by_its_own_record_and_gets_its_result() {
     let world = World::start().await;
     let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseAnswer));
     let (store, client) = (world.store(), world.engine.client());
     let record = store.completed_with("key", &payload(), data()).expect("an item");
-    assert!(!store.is_own(&record, None));
     assert_eq!(commit(&lossy, &record).await, Err(Vec::new()), "no answer");
     let reasons = commit(&client, &record).await.expect_err("refused");
-    assert!(store.is_own(&record, reasons[1].item()));
-    assert!(store.is_own(&record, world.record("key").await.as_ref()), "by a read as well");
+    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::Completed { data: data() });
     assert_eq!(world.effects().await, 1);
-
-    let foreign = store.completed_with("key", &payload(), data()).expect("an item");
-    let reasons = commit(&client, &foreign).await.expect_err("refused");
-    assert!(!store.is_own(&foreign, reasons[1].item()), "the same result, but of another caller");
-    assert!(!store.is_own(&foreign, None));
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_is_lost_is_known_again() {
+async fn a_claim_whose_answer_is_lost_can_be_completed() {
     let world = World::start().await;
     let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseAnswer));
-    let store = world.store();
+    let (store, client) = (world.store(), world.engine.client());
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     assert_eq!(commit(&lossy, &claiming).await, Err(Vec::new()), "no answer");
-    let reasons = commit(&world.engine.client(), &claiming).await.expect_err("refused");
-    assert!(store.is_own(&claiming, reasons[1].item()));
-    store.complete(claim, None).await.expect("and the claim is ours");
+    commit(&client, &store.complete_with(&claim, data()).expect("an item")).await.expect("the claim is ours");
+    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
 }
 
 /// As from a server that does not know `ReturnValuesOnConditionCheckFailure`.
@@ -421,11 +413,11 @@ async fn a_record_alone_is_one_request_and_refuses_like_the_others() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Found::Absent);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
     let again = store.record("key", &payload(), Some("2".to_owned())).await.expect("an answer");
-    assert_eq!(again, Found::Completed { data: data() });
+    assert_eq!(again, Recorded::Completed { data: data() });
     let mismatch = store.record("key", &other(), None).await.expect("an answer");
-    assert_eq!(mismatch, Found::PayloadMismatch);
+    assert_eq!(mismatch, Recorded::PayloadMismatch);
     assert_eq!(wire.requests().len(), wire.count("PutItem"));
     assert_eq!(wire.count("PutItem"), 3);
     assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
@@ -438,12 +430,42 @@ async fn a_record_alone_replaces_what_counts_no_more() {
     let (_claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
     let in_progress = store.record("key", &payload(), data()).await.expect("an answer");
-    assert!(matches!(in_progress, Found::InProgress { .. }));
+    assert!(matches!(in_progress, Recorded::InProgress { .. }));
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Found::Abandoned);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
     world.clock.advance(RETENTION * 2);
-    assert_eq!(store.record("key", &other(), None).await.expect("an answer"), Found::Absent);
+    assert_eq!(store.record("key", &other(), None).await.expect("an answer"), Recorded::Now);
     assert_eq!(world.found(&store, &other()).await, Found::Completed { data: None });
+}
+
+/// The claim is alive when the request is sent and has expired when the answer arrives.
+#[tokio::test]
+async fn a_record_alone_that_is_refused_by_a_claim_that_expires_meanwhile_is_sent_again() {
+    let world = World::start().await;
+    let (_claim, claiming) = world.store().claim_with("key", &payload()).expect("an item");
+    commit(&world.engine.client(), &claiming).await.expect("claimed");
+    world.clock.advance(IN_PROGRESS_FOR);
+    let clock = world.clock.clone();
+    let wire = Wire::disturbed(move |_| {
+        clock.advance(Duration::from_millis(1));
+        Disturbance::None
+    });
+    let store = world.store_over(&wire);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
+    assert_eq!(wire.count("PutItem"), 2);
+    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+}
+
+/// As if another caller claimed the key before every request, and each claim expired on the way back.
+#[tokio::test]
+async fn a_record_alone_that_is_refused_each_time_by_what_has_expired_is_contended() {
+    const REFUSED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+        "Item":{"id":{"S":"key"},"status":{"S":"INPROGRESS"},"in_progress_expiration":{"N":"1"},"owner":{"S":"another"}}}"#;
+    let world = World::start().await;
+    let wire = Wire::disturbed(|_| Disturbance::Answer(400, REFUSED));
+    let error = world.store_over(&wire).record("key", &payload(), data()).await.expect_err("nothing is recorded");
+    assert!(matches!(error, Error::Contended), "{error:?}");
+    assert_eq!(wire.count("PutItem"), 5);
 }
 
 #[tokio::test]
@@ -455,7 +477,7 @@ async fn a_record_alone_whose_answer_is_lost_finds_its_own() {
             _ => disturbance,
         });
         let store = world.builder(world.retrying_client_over(&wire)).build();
-        assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Found::Absent);
+        assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
         assert_eq!(wire.count("PutItem"), 2);
     }
 }

@@ -120,7 +120,7 @@ async fn what_the_publisher_does_not_take_is_reported_and_nothing_after_it_is_tr
 }
 
 #[tokio::test]
-async fn while_the_topic_is_down_nothing_is_lost_and_all_comes_again() {
+async fn while_the_topic_is_down_nothing_is_lost_and_all_is_retried() {
     let world = World::start().await;
     let ids = world.commit_some(12).await;
     world.recorder.disturb(|| Fault::FailBefore);
@@ -140,7 +140,7 @@ async fn while_the_topic_is_down_nothing_is_lost_and_all_comes_again() {
 }
 
 #[tokio::test]
-async fn near_the_deadline_no_other_ten_are_begun_and_lambda_is_to_bring_them_again() {
+async fn near_the_deadline_no_other_ten_are_begun_and_lambda_retries_them() {
     let world = World::start().await;
     world.commit_some(15).await;
     let records = world.records().await;
@@ -151,7 +151,7 @@ async fn near_the_deadline_no_other_ten_are_begun_and_lambda_is_to_bring_them_ag
 }
 
 #[tokio::test]
-async fn a_record_without_a_sequence_number_has_the_whole_batch_come_again() {
+async fn a_record_without_a_sequence_number_has_the_whole_batch_retried() {
     let world = World::start().await;
     let ids = world.commit_some(1).await;
     world.recorder.fail(&ids[0]);

@@ -42,13 +42,24 @@ async fn a_row_is_left_to_the_relay_until_it_is_old_enough() {
     }
 }
 
+/// The writer's clock was ahead, by so much that nobody knows how old the row is.
 #[tokio::test]
-async fn a_clock_that_is_behind_the_writers_publishes_nothing_too_early() {
-    let world = World::start().await;
-    let row = EventRow { at: world.clock.now() + Duration::from_hours(1), ..world.row("1", 1) };
-    world.commit(&[row]).await;
-    let swept = world.sweeper().sweep(world.later()).await;
-    assert_eq!((swept.published, swept.rows, swept.oldest), (0, 1, None));
+async fn a_row_whose_time_is_far_in_the_future_is_published_too() {
+    let day = Duration::from_hours(24);
+    for (ahead, swept) in [
+        (Duration::from_millis(1), 0),
+        (OLDER_THAN, 0),
+        (OLDER_THAN + Duration::from_millis(1), 1),
+        (day, 1),
+        (day * 10_000, 1),
+    ] {
+        let world = World::start().await;
+        let row = EventRow { at: world.clock.now() + ahead, ..world.row("1", 1) };
+        world.commit(&[row]).await;
+        let outcome = world.sweeper().sweep(world.later()).await;
+        assert_eq!((outcome.published, outcome.rows), (swept, 1), "{ahead:?}");
+        assert_eq!(outcome.oldest, (swept == 1).then_some(OLDER_THAN), "{ahead:?}: at least as old as it must be");
+    }
 }
 
 #[tokio::test]
@@ -136,6 +147,23 @@ async fn it_does_not_read_on_while_the_publisher_takes_nothing() {
     assert_eq!(world.left().await.len(), 90);
 }
 
+/// Or each run would publish the whole backlog once more.
+#[tokio::test]
+async fn it_does_not_read_on_while_no_row_can_be_deleted() {
+    let world = World::start().await;
+    world.commit_some(90).await;
+    world.clock.advance(OLDER_THAN * 2);
+    let wire = Wire::disturbed(|request| match request.operation.as_str() {
+        "BatchWriteItem" => Disturbance::Answer(400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#),
+        _ => Disturbance::None,
+    });
+    let swept = world.sweeper_over(&wire).sweep(world.later()).await;
+    assert_eq!((swept.published, swept.undeleted, swept.failed), (40, 40, 0));
+    assert!(matches!(swept.end, End::DeletionFails), "{:?}", swept.end);
+    assert_eq!(metric(&swept.metrics(), "UndeletedRows"), 40);
+    assert_eq!(world.sweeper().sweep(world.later()).await.published, 90);
+}
+
 #[tokio::test]
 async fn a_row_that_fails_stops_no_other() {
     let world = World::start().await;
@@ -166,7 +194,7 @@ async fn a_table_that_cannot_be_read_is_an_error_with_what_was_done_before() {
     assert_eq!(world.sweeper().sweep(world.later()).await.published, 10);
 }
 
-/// Both publish it: consumers know an event again by its id.
+/// Both publish it: consumers recognize an event by its id.
 #[tokio::test]
 async fn a_row_that_relay_and_sweeper_publish_at_once_is_published_twice_and_deleted() {
     let world = World::start().await;

@@ -72,21 +72,6 @@ async fn each_bad_value_is_refused() {
 }
 
 #[tokio::test]
-async fn a_parameter_may_be_given_once() {
-    let desk = World::create().await.open();
-    let problem =
-        assert_problem(&desk.get("/orders?consumerId=7&pageSize=1&pageSize=2").await, 400, "invalid-parameters");
-    assert_eq!(mistakes(&problem), [("query", "pageSize")]);
-}
-
-#[tokio::test]
-async fn a_value_that_cannot_be_decoded_is_one_mistake() {
-    let desk = World::create().await.open();
-    let problem = assert_problem(&desk.get("/orders?consumerId=%ff").await, 400, "invalid-parameters");
-    assert_eq!(mistakes(&problem), [("query", "consumerId")]);
-}
-
-#[tokio::test]
 async fn an_unknown_parameter_is_answered_with_those_that_are_expected() {
     let desk = World::create().await.open();
     for (path, detail) in [
@@ -148,13 +133,4 @@ async fn a_forged_start_key_older_than_since_is_400() {
             assert_eq!(mistakes(&problem), [("query", "startKey")]);
         }
     }
-}
-
-#[tokio::test]
-async fn what_comes_back_of_many_mistakes_is_bounded() {
-    let desk = World::create().await.open();
-    let many: Vec<_> = (0..2_000).map(|n| format!("a{n}=1&a=1")).collect();
-    let response = desk.get(&format!("/orders?{}", many.join("&"))).await;
-    let problem = assert_problem(&response, 400, "invalid-parameters");
-    assert_eq!(mistakes(&problem).len(), 20);
 }

@@ -1,0 +1,43 @@
+//! Problem documents (RFC 9457).
+
+use api_gateway::{Document, Mistake};
+use serde_json::{Map, Value, json};
+
+fn document() -> Document {
+    Document {
+        r#type: "urn:example:problem:wrong-state".to_owned(),
+        title: "Wrong state",
+        status: 409,
+        detail: "Read the order again.",
+        request_id: "r-1".to_owned(),
+        errors: Vec::new(),
+        extensions: Map::new(),
+    }
+}
+
+#[test]
+fn a_document_is_a_response_that_nobody_keeps() {
+    let response = document().respond(&[("retry-after", "1")]);
+    assert_eq!(response.status_code, 409);
+    assert_eq!(response.headers["content-type"], "application/problem+json");
+    assert_eq!(
+        (response.headers["cache-control"].as_str(), response.headers["retry-after"].as_str()),
+        ("no-store", "1")
+    );
+    let body: Value = serde_json::from_str(&response.body.unwrap()).unwrap();
+    let expected = json!({
+        "type": "urn:example:problem:wrong-state", "title": "Wrong state", "status": 409,
+        "detail": "Read the order again.", "requestId": "r-1",
+    });
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn mistakes_and_extensions_are_members_of_the_document() {
+    let mistake = Mistake { parameter: "a".to_owned(), location: "query", detail: "must be a number".to_owned() };
+    let extensions = Map::from_iter([("state".to_owned(), json!("CHARGED"))]);
+    let response = Document { errors: vec![mistake], extensions, ..document() }.respond(&[]);
+    let body: Value = serde_json::from_str(&response.body.unwrap()).unwrap();
+    assert_eq!(body["state"], "CHARGED");
+    assert_eq!(body["errors"], json!([{"parameter": "a", "in": "query", "detail": "must be a number"}]));
+}

@@ -1,0 +1,61 @@
+//! Responses, as API Gateway reads them.
+
+use api_gateway::{JSON, Response};
+use serde_json::json;
+
+fn document() -> Response {
+    Response::json(200, JSON, r#"{"name":"é"}"#.to_owned())
+}
+
+#[test]
+fn a_response_is_written_in_format_2() {
+    let response = serde_json::to_value(document().with("location", "/orders/1")).unwrap();
+    let expected = json!({
+        "statusCode": 200,
+        "headers": {"content-type": "application/json", "location": "/orders/1"},
+        "body": "{\"name\":\"é\"}",
+        "isBase64Encoded": false,
+    });
+    assert_eq!(response, expected);
+    let empty = serde_json::to_value(Response::empty(204)).unwrap();
+    assert_eq!(empty, json!({"statusCode": 204, "headers": {}, "isBase64Encoded": false}));
+}
+
+#[test]
+fn without_its_body_a_response_has_the_length_in_bytes() {
+    let head = document().without_body();
+    assert_eq!((head.status_code, head.body.as_deref()), (200, None));
+    assert_eq!(head.headers["content-length"], "13");
+    assert_eq!(head.headers["content-type"], JSON);
+    assert_eq!(Response::empty(204).without_body(), Response::empty(204), "no body has no length");
+}
+
+#[test]
+fn a_response_that_may_be_kept_must_be_asked_for_again() {
+    let response = document().cached_privately("W/\"7\"", None);
+    assert_eq!((response.status_code, response.headers["etag"].as_str()), (200, "W/\"7\""));
+    assert_eq!(response.headers["cache-control"], "private, no-cache");
+    assert_eq!(response.headers["vary"], "Authorization");
+    assert_eq!(response.body, document().body);
+}
+
+#[test]
+fn tags_are_compared_weakly() {
+    for (etag, known, is_same) in [
+        ("\"7\"", "\"7\"", true),
+        ("\"7\"", "W/\"7\"", true),
+        ("W/\"7\"", "\"7\"", true),
+        ("W/\"7\"", "W/\"7\"", true),
+        ("\"7\"", "\"6\",  W/\"7\" , \"8\"", true),
+        ("\"7\"", "*", true),
+        ("\"7\"", "\"8\"", false),
+        ("\"7\"", "7", false),
+        ("\"7\"", "w/\"7\"", false),
+        ("\"7\"", "", false),
+    ] {
+        let response = document().cached_privately(etag, Some(known));
+        assert_eq!(response.status_code, if is_same { 304 } else { 200 }, "{etag} {known}");
+        assert_eq!(response.body.is_none(), is_same, "{etag} {known}");
+        assert_eq!(response.headers["etag"], etag, "a 304 has its tag too");
+    }
+}
