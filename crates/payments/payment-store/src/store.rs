@@ -154,28 +154,19 @@ impl PaymentStore {
     }
 
     /// Stores what the gateway decided, with its event, in one transaction; `release` is the write that releases the lock under
-    /// which it was done (`lock.release_with()`), if there is one. One request, unless others get in the way.
+    /// which it was done (`lock.release_with()`). One request, unless others get in the way.
     ///
     /// An intent that is not in `CHARGE_REQUESTED` is [`Settled::Superseded`] without a request.
-    pub async fn settle(
-        &self,
-        found: &Found,
-        outcome: Outcome,
-        release: Option<TransactWriteItem>,
-    ) -> Result<Settled, Error> {
+    pub async fn settle(&self, found: &Found, outcome: Outcome, release: &TransactWriteItem) -> Result<Settled, Error> {
         let Ok(change) = found.intent.settle(outcome, self.now()) else { return Ok(Settled::Superseded) };
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let mut work = UnitOfWork::new();
             let after = self.add(&mut work, &change, Before::Intent(found))?;
-            if let Some(release) = &release {
-                work.add(release.clone(), Write::Lock);
-            }
+            work.add(release.clone(), Write::Lock);
             match self.commit(work).await {
                 Ok(()) => Ok(Settled::Stored(Box::new(after))),
                 Err(Uncommitted::Refused(Write::Lock, _)) => Ok(Settled::LockLost),
-                Err(Uncommitted::Refused(Write::Intent | Write::Event | Write::Guard | Write::Record, _)) => {
-                    Ok(Settled::Superseded)
-                }
+                Err(Uncommitted::Refused(..)) => Ok(Settled::Superseded),
                 Err(Uncommitted::Conflict) => Err(Error::Contended),
                 Err(Uncommitted::Failed(error)) => Err(error),
             }

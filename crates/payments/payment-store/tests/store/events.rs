@@ -67,7 +67,7 @@ proptest! {
                 let requested = world.requested("99").await;
                 ids.push(requested.last_event_id.unwrap());
                 world.set_clock(pair[1]);
-                let _ = world.store.settle(&requested, declined(), None).await.unwrap();
+                let _ = world.settle(&requested, declined()).await;
                 ids.push(world.find(requested.intent.id()).await.unwrap().last_event_id.unwrap());
             }
             assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use dynamodb_locks::Lock;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::Timestamp;
@@ -99,10 +100,21 @@ impl World {
 
     pub(crate) async fn settled(&self, order_id: &str, outcome: Outcome) -> Found {
         let requested = self.requested(order_id).await;
-        match self.store.settle(&requested, outcome, None).await.unwrap() {
+        match self.settle(&requested, outcome).await {
             Settled::Stored(found) => *found,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Settles under the intent's lock.
+    pub(crate) async fn settle(&self, found: &Found, outcome: Outcome) -> Settled {
+        let lock = self.lock(found.intent.id()).await;
+        self.store.settle(found, outcome, &lock.release_with()).await.unwrap()
+    }
+
+    /// Takes an intent's lock, which nobody else has.
+    pub(crate) async fn lock(&self, id: PaymentIntentId) -> Lock {
+        self.store.locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
