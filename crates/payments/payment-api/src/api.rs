@@ -8,7 +8,7 @@ use idempotency::{Fingerprint, IdempotencyKey, Scope};
 use lambda_boot::{Clock, Line, with_causes};
 use order_events::Timestamp;
 use payment_gateway::{ChargeRequest, Gateway, Outcome, Unknown};
-use payment_intents::{Change, ChargeKey, NewIntent, PaymentIntent, PaymentIntentId, WrongState};
+use payment_intents::{Change, NewIntent, PaymentIntent, PaymentIntentId, WrongState};
 use payment_store::{Answered, Decision, Found, PaymentStore, RequestKey, Seen};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -151,7 +151,7 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let body = Create::read(request, &mut parameters).and_then(|body| {
             let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
-            let needed = "is required: it names who pays, because you may act for any consumer";
+            let needed = "is required: it names who pays, for your token names no consumer";
             let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", needed))?;
             Ok((body, consumer_id))
         });
@@ -218,12 +218,9 @@ impl Api {
         let nothing = body::read_nothing(request, &mut parameters);
         let (id, ()) = parameters.finish(both(id, nothing))?;
         let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
-        let charge_key = ChargeKey::random();
         let admit = |found| admit(&caller, found);
         let answer = |found: &Found| Answer::charged(found).to_record();
-        let decide = |seen: Seen<'_, Found>| {
-            decide(request, seen.found, || seen.found.intent.request_charge(charge_key.clone(), seen.now))
-        };
+        let decide = |seen: Seen<'_, Found>| decide(request, seen.found, || seen.found.intent.request_charge(seen.now));
         let answered = match &self.mode {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
             Mode::Locked(gateway) => {

@@ -9,14 +9,14 @@ use idempotency::KeyError;
 use payment_intents::StateName;
 use serde_json::{Map, Value};
 
-/// What went wrong.
+/// Why a request gets a problem document, with what is known beyond the kind.
 #[derive(Debug)]
 pub(crate) struct Problem {
     kind: ProblemKind,
     mistakes: Vec<Mistake>,
     /// After how many seconds to try again, where it is known better than by the kind.
     retry_after: Option<u64>,
-    /// For the log.
+    /// The failure on our side, for the log and never for the client.
     cause: Option<Cause>,
 }
 

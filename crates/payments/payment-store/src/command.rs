@@ -25,9 +25,9 @@ pub struct RequestKey {
 /// What a command sees when it decides.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a, T> {
-    /// What was read.
+    /// The item as it was read; the transaction checks that it has not changed since.
     pub found: &'a T,
-    /// The time of the decision.
+    /// The time of the decision, by the clock of this host.
     pub now: Timestamp,
 }
 

@@ -69,7 +69,7 @@ pub enum Before<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard(char);
 
-/// All shards.
+/// All shards, to go through every open charge.
 pub const SHARDS: [Shard; 16] = [
     Shard('0'),
     Shard('1'),
@@ -92,9 +92,9 @@ pub const SHARDS: [Shard; 16] = [
 /// A charge that was requested and, as far as the index knows, is not settled. The index lags a little: read the intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenCharge {
-    /// Whose.
+    /// The intent whose charge it is.
     pub id: PaymentIntentId,
-    /// When it was requested.
+    /// The time of the request, by the clock of the host that took it.
     pub requested_at: Timestamp,
 }
 

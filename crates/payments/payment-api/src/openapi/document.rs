@@ -379,7 +379,7 @@ fn schemas() -> Value {
             "orderId": id("The order to pay for."),
             "amount": amount,
             "currency": {"description": "The currency (ISO 4217).", "type": "string", "pattern": "^[A-Z]{3}$"},
-            "consumerId": id("Who pays. A consumer may leave it out; a token that acts for any consumer must name it."),
+            "consumerId": id("Who pays. It may be left out if the token names a consumer."),
         },
     });
     schemas["NewAmount"] = json!({

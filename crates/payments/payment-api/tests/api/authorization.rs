@@ -38,7 +38,8 @@ async fn without_a_token_nothing_is_done() {
 #[tokio::test]
 async fn a_token_that_names_no_consumer_and_has_no_scope_may_do_nothing() {
     for (_world, api) in World::both_guarded().await {
-        for claims in [json!({}), json!({"sub": ""}), json!({"sub": "a b"}), json!({"scope": "payments:read"})] {
+        let service = json!({"client_id": "desk", "sub": "desk", "scope": "payments:read"});
+        for claims in [json!({}), json!({"sub": ""}), json!({"sub": "a b"}), service] {
             api.send(post("1", None).by(&claims)).await.expect_problem(403, "forbidden");
         }
     }
@@ -75,7 +76,7 @@ async fn a_token_with_the_scope_acts_for_everybody() {
     for (_world, api) in World::both_guarded().await {
         for (order_id, service) in [
             ("1", json!({"client_id": "desk", "scope": "x payments:write-any"})),
-            ("2", json!({"sub": "desk", "scp": "[payments:write-any y]"})),
+            ("2", json!({"client_id": "desk", "sub": "desk", "scp": "[payments:write-any y]"})),
         ] {
             let created = api.send(post(order_id, Some("ann")).by(&service)).await;
             assert_eq!(created.status(), 201, "{created:?}");

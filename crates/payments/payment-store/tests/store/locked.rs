@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use idempotency::Fingerprint;
-use payment_intents::{ChargeKey, Outcome, PaymentIntent, PaymentIntentId, StateName};
+use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
 use payment_store::{Answered, Decision, Found, Locking, RequestKey, Seen};
 
 use crate::world::{World, amount, charged_as, tables};
@@ -22,7 +22,7 @@ fn answer(found: &Found) -> String {
 
 #[allow(clippy::needless_pass_by_value)] // The signature of a decision.
 fn request_charge(seen: Seen<'_, Found>) -> Decision<&'static str> {
-    match seen.found.intent.request_charge(ChargeKey::random(), seen.now) {
+    match seen.found.intent.request_charge(seen.now) {
         Ok(change) => Decision::Change(Box::new(change)),
         Err(_) => Decision::Record("\"refused\"".to_owned()),
     }

@@ -10,9 +10,7 @@ use dynamodb_locks::Lock;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::Timestamp;
-use payment_intents::{
-    Amount, Change, ChargeId, ChargeKey, Decline, NewIntent, Outcome, PaymentIntent, PaymentIntentId,
-};
+use payment_intents::{Amount, Change, ChargeId, Decline, NewIntent, Outcome, PaymentIntent, PaymentIntentId};
 use payment_store::{
     Before, Found, Guard, PaymentStore, Settled, Tables, Uncommitted, UnitOfWork, Write, create_tables,
 };
@@ -94,7 +92,7 @@ impl World {
 
     pub(crate) async fn requested(&self, order_id: &str) -> Found {
         let created = self.created(order_id).await;
-        let change = created.intent.request_charge(ChargeKey::random(), self.now()).unwrap();
+        let change = created.intent.request_charge(self.now()).unwrap();
         self.commit(&change, Before::Intent(&created)).await.unwrap()
     }
 
