@@ -109,7 +109,7 @@ impl Charger {
         };
         let until = self.leaving(TO_SETTLE, deadline);
         let (outcome, done) = self.decide(requested, &request, until).await?;
-        match self.store.settle(&found, outcome, Some(lock.release_with())).await? {
+        match self.store.settle(&found, outcome, &lock.release_with()).await? {
             Settled::Stored(_) => Ok(done),
             Settled::LockLost => Err(dynamodb_locks::Error::Lost.into()),
             Settled::Superseded => Err(Failure::Superseded),

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use lambda_boot::{Line, cut, is_logged, with_causes};
-use payment_gateway::Unknown;
 use payment_intents::PaymentIntentId;
 use tracing::Level;
 
@@ -80,7 +79,7 @@ impl<'a> Report<'a> {
             Failure::Malformed(_) | Failure::NotAnIntent => self.malformed += 1,
             Failure::Gateway(unknown) => {
                 self.gateway_unknown += 1;
-                self.gateway_refused_us += usize::from(is_refusal(unknown));
+                self.gateway_refused_us += usize::from(unknown.needs_correction());
             }
             Failure::Undecided => self.gateway_unknown += 1,
             Failure::WrongType(_)
@@ -135,17 +134,5 @@ impl<'a> Report<'a> {
         }
         let line = line.with("message", "charges processed").with("request_id", self.request_id);
         if self.held.is_empty() { line } else { line.with("held_payment_intent_ids", self.held.clone()) }
-    }
-}
-
-/// Whether the charge waits for somebody to correct something, at our side or the gateway's.
-fn is_refusal(unknown: &Unknown) -> bool {
-    match unknown {
-        Unknown::Refused { .. } | Unknown::Secret(_) | Unknown::KeyReused | Unknown::Unexpected { .. } => true,
-        Unknown::Timeout
-        | Unknown::Unreachable(_)
-        | Unknown::Failed { .. }
-        | Unknown::Throttled
-        | Unknown::InProgress => false,
     }
 }

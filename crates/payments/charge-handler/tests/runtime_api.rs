@@ -7,7 +7,7 @@ use embedded_dynamodb::Engine;
 use idempotency::Fingerprint;
 use lambda_boot::Clock;
 use lambda_host::lambda::{Function, InvokeError, Settings};
-use payment_intents::{Amount, ChargeKey, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
+use payment_intents::{Amount, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
 use payment_store::{Answered, Decision, PaymentStore, RequestKey, Tables, create_tables};
 use serde_json::{Value, json};
 use stand_in_gateway::StandIn;
@@ -188,7 +188,7 @@ impl Account {
                 &request("charge"),
                 |found| found.ok_or(()),
                 |seen| {
-                    let change = seen.found.intent.request_charge(ChargeKey::random(), seen.now);
+                    let change = seen.found.intent.request_charge(seen.now);
                     Decision::Change(Box::new(change.unwrap()))
                 },
                 |_| String::new(),

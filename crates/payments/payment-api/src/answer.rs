@@ -35,11 +35,13 @@ impl Answer {
 
     /// 202 while the charge is not decided; with the token of the event that the intent published last.
     pub(crate) fn charged(found: &Found) -> Self {
-        let (status, event_type) = match found.intent.state().name() {
-            StateName::Created => (200, None),
-            StateName::ChargeRequested => (202, Some(EventType::PaymentIntentChargeRequested)),
-            StateName::Charged => (200, Some(EventType::PaymentIntentCharged)),
-            StateName::ChargeFailed => (200, Some(EventType::PaymentIntentChargeFailed)),
+        let state = found.intent.state().name();
+        let status = if state.is_final() { 200 } else { 202 };
+        let event_type = match state {
+            StateName::Created => None,
+            StateName::ChargeRequested => Some(EventType::PaymentIntentChargeRequested),
+            StateName::Charged => Some(EventType::PaymentIntentCharged),
+            StateName::ChargeFailed => Some(EventType::PaymentIntentChargeFailed),
         };
         let token = event_type.zip(found.last_event_id).map(|(event_type, event_id)| {
             let order_id = found.intent.order_id().clone();

@@ -5,18 +5,19 @@ use std::time::{Duration, SystemTime};
 
 use api_gateway::{HttpFunction, JSON, Mistaken, Parameters, Request, Response};
 use idempotency::{Fingerprint, IdempotencyKey, Scope};
-use lambda_boot::Clock;
+use lambda_boot::{Clock, Line, with_causes};
 use order_events::Timestamp;
-use payment_gateway::{ChargeRequest, Gateway, Outcome};
-use payment_intents::{ChargeKey, NewIntent, PaymentIntent, PaymentIntentId};
-use payment_store::{Answered, Decision, Found, Locking, PaymentStore, RequestKey, Seen};
+use payment_gateway::{ChargeRequest, Gateway, Outcome, Unknown};
+use payment_intents::{Change, NewIntent, PaymentIntent, PaymentIntentId, WrongState};
+use payment_store::{Answered, Decision, Found, PaymentStore, RequestKey, Seen};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tracing::Level;
 
 use crate::answer::{self, Answer};
 use crate::body::{self, Create};
 use crate::caller::Caller;
-use crate::config::{Authorization, Config};
+use crate::config::{Authorization, Settings};
 use crate::intent::ShownIntent;
 use crate::openapi;
 use crate::problem::{Cause, Problem, ProblemKind};
@@ -104,8 +105,8 @@ impl Resource {
 impl Api {
     /// The API over a store.
     #[must_use]
-    pub fn new(store: PaymentStore, mode: Mode, config: Config, clock: Clock) -> Self {
-        let Config { authorization, metrics_namespace, function_version, .. } = config;
+    pub fn new(store: PaymentStore, mode: Mode, settings: Settings, clock: Clock) -> Self {
+        let Settings { authorization, metrics_namespace, function_version } = settings;
         let function = HttpFunction { name: "payment-api", metrics_namespace, version: function_version, clock };
         Self { store, mode, authorization, function }
     }
@@ -150,7 +151,7 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let body = Create::read(request, &mut parameters).and_then(|body| {
             let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
-            let needed = "is required: it names who pays";
+            let needed = "is required: it names who pays, for your token names no consumer";
             let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", needed))?;
             Ok((body, consumer_id))
         });
@@ -197,22 +198,14 @@ impl Api {
         let command = json!({"amount": amount.minor_units()});
         let key = request_key(&caller, &format!("PATCH /payment-intents/{id}"), &key, &command)?;
         let admit = |found| admit(&caller, found);
-        let decide = |seen: Seen<'_, Found>| {
-            if request.header("if-match").is_some_and(|tags| !matches(tags, &answer::etag(seen.found))) {
-                return Decision::Reply(ProblemKind::VersionMismatch);
-            }
-            match seen.found.intent.change_amount(amount, seen.now) {
-                Ok(change) => Decision::Change(Box::new(change)),
-                Err(wrong) => refuse(ProblemKind::WrongState(wrong.state), request),
-            }
-        };
+        let decide =
+            |seen: Seen<'_, Found>| decide(request, seen.found, || seen.found.intent.change_amount(amount, seen.now));
         let answer = |found: &Found| Answer::changed(found).to_record();
         let answered = match &self.mode {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
-            Mode::Locked(_) => match self.store.until(deadline).locked(id, LOCK_WAIT).await? {
-                Locking::Granted(locked) => locked.change(&key, admit, decide, answer).await?,
-                Locking::Held { until } => return Err(self.held(until)),
-            },
+            Mode::Locked(_) => {
+                self.store.until(deadline).locking(LOCK_WAIT).change(id, &key, admit, decide, answer).await?
+            }
         };
         self.respond(answered)
     }
@@ -225,30 +218,22 @@ impl Api {
         let nothing = body::read_nothing(request, &mut parameters);
         let (id, ()) = parameters.finish(both(id, nothing))?;
         let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
-        let charge_key = ChargeKey::random();
         let admit = |found| admit(&caller, found);
         let answer = |found: &Found| Answer::charged(found).to_record();
-        let decide = |seen: Seen<'_, Found>| match seen.found.intent.request_charge(charge_key.clone(), seen.now) {
-            Ok(change) => Decision::Change(Box::new(change)),
-            // The same request has requested the charge, and did not come to its end.
-            Err(_) if seen.is_begun => Decision::Record(answer(seen.found)),
-            Err(wrong) => refuse(ProblemKind::WrongState(wrong.state), request),
-        };
+        let decide = |seen: Seen<'_, Found>| decide(request, seen.found, || seen.found.intent.request_charge(seen.now));
         let answered = match &self.mode {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
-            Mode::Locked(gateway) => match self.store.until(deadline).locked(id, LOCK_WAIT).await? {
-                Locking::Granted(locked) => {
-                    let until = self.function.before(deadline, CLOSING_TIME);
-                    let charge = async |intent: &PaymentIntent| self.ask(&**gateway, intent, until, request.id()).await;
-                    locked.charge(&key, admit, decide, charge, answer).await?
-                }
-                Locking::Held { until } => return Err(self.held(until)),
-            },
+            Mode::Locked(gateway) => {
+                let until = self.function.before(deadline, CLOSING_TIME);
+                let charge = async |intent: &PaymentIntent| self.ask(&**gateway, intent, until, request.id()).await;
+                let locking = self.store.until(deadline).locking(LOCK_WAIT);
+                Box::pin(locking.charge(id, &key, admit, decide, charge, answer)).await?
+            }
         };
         self.respond(answered)
     }
 
-    /// Has the gateway charge; none if it does not say for certain, or must not be asked.
+    /// Has the gateway charge; none if its answer is not definite, or if it must not be asked.
     async fn ask(
         &self,
         gateway: &dyn Gateway,
@@ -264,12 +249,26 @@ impl Api {
         match gateway.charge(&ChargeRequest::of(intent)?, until).await {
             Ok(outcome) => Some(outcome),
             Err(unknown) => {
-                let (payment_intent_id, reason) = (intent.id().to_string(), unknown.code());
-                let error = lambda_boot::with_causes(&unknown);
-                tracing::warn!(request_id, payment_intent_id, reason, error, "the charge is not decided yet");
+                self.count_unknown(&unknown, intent.id(), request_id);
                 None
             }
         }
+    }
+
+    /// Logs and counts an answer of the gateway that is not definite: the same metrics as those of the functions `charge` and
+    /// `reconcile`, which go on with the charge.
+    fn count_unknown(&self, unknown: &Unknown, id: PaymentIntentId, request_id: &str) {
+        let HttpFunction { name, metrics_namespace, clock, .. } = &self.function;
+        let line = Line::new(Level::WARN, clock.now())
+            .in_namespace(metrics_namespace, &[("Function", *name)])
+            .count("GatewayUnknown", 1)
+            .count("GatewayRefusedUs", usize::from(unknown.needs_correction()))
+            .with("message", "the charge is not decided yet")
+            .with("request_id", request_id)
+            .with("payment_intent_id", id.to_string())
+            .with("reason", unknown.code())
+            .with("error", with_causes(unknown));
+        println!("{line}");
     }
 
     async fn health(&self, request: &Request) -> Result<Response, Problem> {
@@ -295,12 +294,8 @@ impl Api {
                 Err(Problem::retry_after(ProblemKind::KeyInProgress, self.time_until(until)))
             }
             Answered::KeyReused => Err(ProblemKind::KeyReused.into()),
+            Answered::Held { until } => Err(Problem::retry_after(ProblemKind::Conflict, self.time_until(until))),
         }
-    }
-
-    /// Another request, or the charge handler, has the intent's lock.
-    fn held(&self, until: Option<SystemTime>) -> Problem {
-        Problem::retry_after(ProblemKind::Conflict, self.time_until(until))
     }
 
     fn time_until(&self, until: Option<SystemTime>) -> Duration {
@@ -311,6 +306,21 @@ impl Api {
 /// Intents of other consumers are reported as not found.
 fn admit(caller: &Caller, found: Option<Found>) -> Result<Found, ProblemKind> {
     found.filter(|found| caller.may_act_for(found.intent.consumer_id())).ok_or(ProblemKind::IntentNotFound)
+}
+
+/// What the domain decides about the version that the client has seen. A mismatch is not recorded.
+fn decide(
+    request: &Request,
+    found: &Found,
+    change: impl FnOnce() -> Result<Change, WrongState>,
+) -> Decision<ProblemKind> {
+    if request.header("if-match").is_some_and(|tags| !matches(tags, &answer::etag(found))) {
+        return Decision::Reply(ProblemKind::VersionMismatch);
+    }
+    match change() {
+        Ok(change) => Decision::Change(Box::new(change)),
+        Err(wrong) => refuse(ProblemKind::WrongState(wrong.state), request),
+    }
 }
 
 /// A refusal of the domain: it is recorded, so that a repetition gets the same answer.

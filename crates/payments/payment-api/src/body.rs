@@ -1,11 +1,13 @@
 //! The bodies of commands. All members are checked, so that the client sees every mistake in one answer.
 
-use std::fmt::Display;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use api_gateway::{Mistaken, Parameters, Request};
 use order_events::{ConsumerId, OrderId};
 use payment_intents::{Amount, Currency, Invalid};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The body of `POST /payment-intents`.
@@ -17,18 +19,54 @@ pub(crate) struct Create {
     pub(crate) consumer_id: Option<ConsumerId>,
 }
 
-/// Reads an object. A member that is not in `known` is a mistake.
+/// The members of a JSON object. `serde_json` would take the last of several with one name, and let the others pass unseen.
+#[derive(Default)]
+struct Members {
+    values: Map<String, Value>,
+    repeated: BTreeSet<String>,
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Members, A::Error> {
+        let mut members = Members::default();
+        while let Some((name, value)) = object.next_entry::<String, Value>()? {
+            if members.values.insert(name.clone(), value).is_some() {
+                members.repeated.insert(name);
+            }
+        }
+        Ok(members)
+    }
+}
+
+/// Reads an object. A member that is not in `known`, or is given more than once, is a mistake.
 fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Result<Map<String, Value>, Mistaken> {
     let Some(body) = request.body() else { return Err(parameters.mistake_in(BODY, BODY, "is not UTF-8")) };
-    let members = match serde_json::from_str(&body) {
-        Ok(Value::Object(members)) => members,
-        Ok(_) => return Err(parameters.mistake_in(BODY, BODY, "must be a JSON object")),
+    let Members { values, repeated } = match serde_json::from_str(&body) {
+        Ok(members) => members,
+        Err(error) if error.is_data() => return Err(parameters.mistake_in(BODY, BODY, "must be a JSON object")),
         Err(_) => return Err(parameters.mistake_in(BODY, BODY, "is not JSON")),
     };
-    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+    for name in repeated {
+        parameters.mistake_in(BODY, &name, "is given more than once");
+    }
+    for name in values.keys().filter(|name| !known.contains(&name.as_str())) {
         parameters.mistake_in(BODY, name, format!("unknown member; expected one of {}", known.join(", ")));
     }
-    Ok(members)
+    Ok(values)
 }
 
 const BODY: &str = "body";

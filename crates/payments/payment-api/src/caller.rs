@@ -6,10 +6,10 @@ use order_events::ConsumerId;
 use crate::config::Authorization;
 use crate::problem::ProblemKind;
 
-/// Who is asking.
+/// The caller that a request's token names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// Whose idempotency keys are theirs alone.
+    /// Whose idempotency keys are theirs alone. Consumers and services have names of different kinds.
     pub(crate) name: String,
     /// The consumer they are, if they are one.
     pub(crate) consumer_id: Option<ConsumerId>,
@@ -26,15 +26,24 @@ impl Caller {
             Authorization::Jwt { consumer_id_claim } => consumer_id_claim,
         };
         let jwt = request.jwt().ok_or(ProblemKind::Unauthenticated)?;
-        let name = jwt.claim(consumer_id_claim);
-        let consumer_id = name.as_deref().and_then(|id| ConsumerId::parse(id).ok());
+        let claim = |name| jwt.claim(name).filter(|value| !value.is_empty());
+        let (client, subject) = (claim("client_id"), claim("sub"));
+        // The subject of a service's token is its client, which is no consumer.
+        // <https://www.rfc-editor.org/rfc/rfc9068#section-2.2>
+        let consumer = claim(consumer_id_claim).filter(|id| client.as_ref() != Some(id));
+        let consumer_id = consumer.and_then(|id| ConsumerId::parse(&id).ok());
         let acts_for_any = jwt.has_scope(WRITE_ANY);
         // Neither a consumer nor one who acts for all: there is nothing they may do.
         if consumer_id.is_none() && !acts_for_any {
             return Err(ProblemKind::Forbidden);
         }
-        // A service's token may name no consumer; then its client is the caller.
-        let name = name.or_else(|| jwt.claim("client_id")).or_else(|| jwt.claim("sub")).unwrap_or_default();
+        let name = match (&consumer_id, client, subject) {
+            (Some(consumer_id), _, _) => format!("consumer:{consumer_id}"),
+            (None, Some(client), _) => format!("client:{client}"),
+            (None, None, Some(subject)) => format!("subject:{subject}"),
+            // The keys of all callers without a name would be one another's.
+            (None, None, None) => return Err(ProblemKind::NamelessCaller),
+        };
         Ok(Self { name, consumer_id, acts_for_any })
     }
 

@@ -11,6 +11,13 @@ pub struct Config {
     pub tables: Tables,
     /// Who carries a charge out.
     pub charge_mode: ChargeMode,
+    /// What the API itself needs.
+    pub settings: Settings,
+}
+
+/// The settings of the API, in either mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
     /// Who may do what.
     pub authorization: Authorization,
     /// The CloudWatch namespace of the metrics.
@@ -73,6 +80,6 @@ impl Config {
         let metrics_namespace = environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned());
         environment.check_lambda()?;
         let function_version = environment.get("AWS_LAMBDA_FUNCTION_VERSION").unwrap_or_default();
-        Ok(Self { tables, charge_mode, authorization, metrics_namespace, function_version })
+        Ok(Self { tables, charge_mode, settings: Settings { authorization, metrics_namespace, function_version } })
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct ShownIntent<'a> {
     payment_intent_id: String,
     /// The order paid for.
     order_id: &'a str,
-    /// Who pays.
+    /// The consumer who pays.
     consumer_id: &'a str,
     /// How much, in the currency's minor units, such as cents.
     amount: i64,

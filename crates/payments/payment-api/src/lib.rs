@@ -11,4 +11,4 @@ mod problem;
 
 pub use api::{Api, Mode};
 pub use api_gateway::{Request, Response};
-pub use config::{Authorization, ChargeMode, Config, ConfigError};
+pub use config::{Authorization, ChargeMode, Config, ConfigError, Settings};

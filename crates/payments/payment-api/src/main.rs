@@ -30,10 +30,10 @@ async fn main() -> Result<(), Error> {
 
 fn connect(environment: &Environment<'_>) -> Result<Api, Error> {
     let config = Config::read(environment)?;
-    let store = PaymentStore::new(lambda_boot::dynamodb(environment)?, config.tables.clone(), Clock::system());
+    let store = PaymentStore::new(lambda_boot::dynamodb(environment)?, config.tables, Clock::system());
     let mode = match config.charge_mode {
         ChargeMode::Saga => Mode::Saga,
         ChargeMode::Locked => Mode::Locked(Arc::new(HttpGateway::from_environment(environment)?)),
     };
-    Ok(Api::new(store, mode, config, Clock::system()))
+    Ok(Api::new(store, mode, config.settings, Clock::system()))
 }

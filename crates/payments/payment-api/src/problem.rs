@@ -9,14 +9,14 @@ use idempotency::KeyError;
 use payment_intents::StateName;
 use serde_json::{Map, Value};
 
-/// What went wrong.
+/// Why a request gets a problem document, with what is known beyond the kind.
 #[derive(Debug)]
 pub(crate) struct Problem {
     kind: ProblemKind,
     mistakes: Vec<Mistake>,
     /// After how many seconds to try again, where it is known better than by the kind.
     retry_after: Option<u64>,
-    /// For the log.
+    /// The failure on our side, for the log and never for the client.
     cause: Option<Cause>,
 }
 
@@ -39,6 +39,8 @@ pub(crate) enum ProblemKind {
     KeyInvalid,
     Unauthenticated,
     Forbidden,
+    /// A service whose token does not name it.
+    NamelessCaller,
     IntentNotFound,
     RouteNotFound,
     /// With the methods that are allowed.
@@ -87,6 +89,9 @@ impl ProblemKind {
                 "Not allowed",
                 "Pay for yourself, or with a token that has the scope payments:write-any.",
             ),
+            Self::NamelessCaller => {
+                ("forbidden", 403, "Not allowed", "The token must name its client: it needs a claim client_id or sub.")
+            }
             Self::IntentNotFound => (
                 "payment-intent-not-found",
                 404,
@@ -127,7 +132,8 @@ impl ProblemKind {
                 "conflict",
                 409,
                 "Conflict",
-                "Other requests kept changing the same payment intent. Retry with the same Idempotency-Key.",
+                "Other requests are changing the same payment intent. Retry with the same Idempotency-Key, after the seconds that \
+                 Retry-After gives.",
             ),
             Self::VersionMismatch => (
                 "version-mismatch",
@@ -175,6 +181,7 @@ impl ProblemKind {
             | Self::KeyMissing
             | Self::KeyInvalid
             | Self::Forbidden
+            | Self::NamelessCaller
             | Self::IntentNotFound
             | Self::RouteNotFound
             | Self::WrongState(_)

@@ -75,4 +75,13 @@ impl Unknown {
             Self::KeyReused | Self::Refused { .. } | Self::Unexpected { .. } => false,
         }
     }
+
+    /// Whether somebody must correct something, at our side or the gateway's, before a charge can succeed.
+    #[must_use]
+    pub fn needs_correction(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::Secret(_) | Self::KeyReused | Self::Unexpected { .. } => true,
+            Self::Timeout | Self::Unreachable(_) | Self::Failed { .. } | Self::Throttled | Self::InProgress => false,
+        }
+    }
 }

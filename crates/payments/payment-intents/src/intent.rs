@@ -12,7 +12,7 @@ pub struct PaymentIntent(Stored);
 /// All that there is to an intent, for those who store it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Names it.
+    /// The intent's name, also at the gateway; never changes.
     pub id: PaymentIntentId,
     /// The order paid for; never changes.
     pub order_id: OrderId,
@@ -35,15 +35,15 @@ pub struct Stored {
 /// What a new intent needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIntent {
-    /// Names it.
+    /// An id that no other intent has.
     pub id: PaymentIntentId,
     /// The order to pay for.
     pub order_id: OrderId,
-    /// Who pays.
+    /// The consumer who pays, and whose intent it is.
     pub consumer_id: ConsumerId,
-    /// How much.
+    /// The amount to charge, in the currency's minor units; it may change until the charge is requested.
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount; it never changes.
     pub currency: Currency,
 }
 
@@ -77,9 +77,8 @@ impl PaymentIntent {
         }
     }
 
-    /// Requests the charge of what is stored; allowed only in `CREATED`, so that it is requested once. `charge_key` becomes the
-    /// charge's key at the gateway.
-    pub fn request_charge(&self, charge_key: ChargeKey, now: Timestamp) -> Result<Change, WrongState> {
+    /// Requests the charge of what is stored; allowed only in `CREATED`, so that it is requested once.
+    pub fn request_charge(&self, now: Timestamp) -> Result<Change, WrongState> {
         match self.0.state {
             State::Created => {
                 let event = Payload::PaymentIntentChargeRequested(PaymentIntentChargeRequested {
@@ -87,7 +86,7 @@ impl PaymentIntent {
                     amount: self.0.amount.minor_units(),
                     currency: self.0.currency.to_string(),
                 });
-                let state = State::ChargeRequested(Requested { charge_key, at: now });
+                let state = State::ChargeRequested(Requested { charge_key: ChargeKey::of(self.0.id), at: now });
                 Ok(self.changed(now, Some(event), |intent| intent.state = state))
             }
             State::ChargeRequested(_) | State::Charged { .. } | State::ChargeFailed { .. } => Err(self.wrong_state()),
@@ -142,7 +141,7 @@ impl PaymentIntent {
     }
 }
 
-/// Reading and storing.
+/// For those who store and show an intent.
 impl PaymentIntent {
     /// An intent as a store has it.
     #[must_use]
@@ -156,7 +155,7 @@ impl PaymentIntent {
         &self.0
     }
 
-    /// Names it.
+    /// The intent's name; it never changes.
     #[must_use]
     pub fn id(&self) -> PaymentIntentId {
         self.0.id
@@ -168,19 +167,19 @@ impl PaymentIntent {
         &self.0.order_id
     }
 
-    /// Who pays.
+    /// The consumer who pays, and whose intent it is.
     #[must_use]
     pub fn consumer_id(&self) -> &ConsumerId {
         &self.0.consumer_id
     }
 
-    /// How much.
+    /// The amount in minor units. It changes only in `CREATED`: from then on it is what is charged.
     #[must_use]
     pub fn amount(&self) -> Amount {
         self.0.amount
     }
 
-    /// In which currency.
+    /// The currency of the amount; it never changes.
     #[must_use]
     pub fn currency(&self) -> Currency {
         self.0.currency

@@ -2,7 +2,7 @@
 
 use crate::ChargeId;
 
-/// What the payment gateway decided about a charge, for certain. An answer that does not come, or does not say, is not an
+/// What the payment gateway decided about a charge, for certain. An answer that is lost, or is not definite, is not an
 /// outcome: the charge stays requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -45,7 +45,7 @@ impl Decline {
         &self.code
     }
 
-    /// Why, for people.
+    /// Why, for people: at most 500 characters, as the gateway wrote it.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.message.as_deref()

@@ -25,17 +25,17 @@ pub enum State {
     ChargeFailed {
         /// The request that led here.
         requested: Requested,
-        /// Why.
+        /// Why the gateway refused it, or that it was not made in time (`expired`).
         decline: Decline,
     },
 }
 
-/// A requested charge.
+/// A charge that was requested: what all attempts to make it have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
     /// The charge's key at the gateway; it never changes.
     pub charge_key: ChargeKey,
-    /// When it was requested.
+    /// The time of the request, by the clock of the host that took it: gateways forget keys after 24 hours.
     pub at: Timestamp,
 }
 
@@ -53,7 +53,7 @@ pub enum StateName {
 }
 
 impl State {
-    /// Its name.
+    /// The state without what is known in it.
     #[must_use]
     pub fn name(&self) -> StateName {
         match self {

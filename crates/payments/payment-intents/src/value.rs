@@ -18,7 +18,7 @@ impl PaymentIntentId {
         Self(Uuid::new_v4())
     }
 
-    /// Reads an id.
+    /// Reads an id in the one form that it has.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let id = Uuid::try_parse(text).map(Self).map_err(|_| Invalid::PaymentIntentId)?;
         // `Uuid` also reads other forms; one intent must not have two names.
@@ -72,13 +72,13 @@ impl fmt::Display for Amount {
 pub struct Currency([u8; 3]);
 
 impl Currency {
-    /// Reads a currency.
+    /// Reads a currency code; whether there is such a currency is not checked.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let letters: [u8; 3] = text.as_bytes().try_into().map_err(|_| Invalid::Currency)?;
         if letters.iter().all(u8::is_ascii_uppercase) { Ok(Self(letters)) } else { Err(Invalid::Currency) }
     }
 
-    /// The three letters.
+    /// The code: three upper-case letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // They are ASCII letters: `parse` has checked.
@@ -115,7 +115,7 @@ macro_rules! texts {
                 if is_valid { Ok(Self(text)) } else { Err(Invalid::$invalid) }
             }
 
-            /// The text.
+            /// As it is stored and sent.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -143,17 +143,18 @@ const MAX_CHARACTERS: usize = 255;
 
 texts! {
     /// The `Idempotency-Key` of a charge at the payment gateway: 1 to 255 visible ASCII characters. An intent gets one when its
-    /// charge is requested, and keeps it for ever: the gateway charges once for each key.
+    /// charge is requested, and keeps it: the gateway charges once for each key.
     ChargeKey, is_visible_ascii, ChargeKey;
     /// The payment gateway's name for a charge: 1 to 255 characters without white space or control characters.
     ChargeId, is_solid, ChargeId;
 }
 
 impl ChargeKey {
-    /// A new key that nobody else has.
+    /// The key of an intent's charge: its id, for an intent is charged once. An intent that was lost and restored has the same
+    /// key again, and is not charged a second time.
     #[must_use]
-    pub fn random() -> Self {
-        Self(Uuid::new_v4().to_string())
+    pub fn of(id: PaymentIntentId) -> Self {
+        Self(id.to_string())
     }
 }
 

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{KeysAndAttributes, TransactWriteItem};
 use dynamodb_locks::retry_on_conflict;
 use idempotency::{Claim, Fingerprint, Refusal};
 use order_events::{OrderId, Timestamp};
-use payment_intents::{Change, PaymentIntentId};
+use payment_intents::{Change, PaymentIntentId, StateName};
 
 use crate::attribute::{Item, PK, text};
 use crate::store::{Before, CONFLICTS};
@@ -25,11 +25,9 @@ pub struct RequestKey {
 /// What a command sees when it decides.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a, T> {
-    /// What was read.
+    /// The item as it was read; the transaction checks that it has not changed since.
     pub found: &'a T,
-    /// The request was begun before and not ended: what it was to do may have been done in part.
-    pub is_begun: bool,
-    /// The time of the decision.
+    /// The time of the decision, by the clock of this host.
     pub now: Timestamp,
 }
 
@@ -61,6 +59,11 @@ pub enum Answered<N> {
     },
     /// The key was used before for another command.
     KeyReused,
+    /// Another request or the charge handler has the intent's lock, and had it for as long as was waited. Nothing was done.
+    Held {
+        /// When its lease ends by its holder's clock; it may be renewed.
+        until: Option<SystemTime>,
+    },
 }
 
 /// What a record says: the answer, or that there is none yet.
@@ -70,9 +73,19 @@ enum Recorded<N> {
 }
 
 /// An intent to decide about, or an answer without a decision.
-pub(crate) enum Read<N> {
+enum Read<N> {
     Answer(Answered<N>),
     Intent { found: Box<Found>, is_begun: bool },
+}
+
+/// What is to be done for a request.
+pub(crate) enum Decided<N> {
+    /// Nothing: this is its answer.
+    Answer(Answered<N>),
+    /// This change of the intent that was read.
+    Change(Box<Found>, Box<Change>),
+    /// The same request has requested the charge of this intent, and its process ended before it had the result.
+    Begun(Box<Found>),
 }
 
 impl PaymentStore {
@@ -87,20 +100,24 @@ impl PaymentStore {
     ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let (recorded, item) = self.read_with_record(guard::key(order_id), request).await?;
-            let is_begun = match recorded {
-                Recorded::Answer(answer) => return Ok(answer),
-                Recorded::None { is_begun } => is_begun,
-            };
+            if let Recorded::Answer(answered) = recorded {
+                return Ok(answered);
+            }
             let guard = item.as_ref().map(Guard::from_item).transpose()?.unwrap_or_default();
-            let seen = Seen { found: &guard, is_begun, now: self.now() };
-            self.carry_out(decide(seen), Before::Order(&guard), request, None, &answer).await
+            match decide(Seen { found: &guard, now: self.now() }) {
+                Decision::Reply(reply) => Ok(Answered::Unrecorded(reply)),
+                Decision::Record(answer) => self.record(request, answer).await,
+                Decision::Change(change) => {
+                    self.carry_out(&change, Before::Order(&guard), request, None, &answer).await
+                }
+            }
         })
         .await
     }
 
-    /// Changes an intent: `admit` lets the caller at the intent, or not, before its key is looked up; `decide` decides; `answer` gets
-    /// the intent as it is stored. One read and one transaction, unless others get in the way; then everything is read and
-    /// decided afresh, a few times.
+    /// Changes an intent: `admit` authorizes the caller for the intent, or does not, before the key is looked at; `decide` decides;
+    /// `answer` gets the intent as it is stored. One read and one transaction, unless others get in the way; then everything is
+    /// read and decided afresh, a few times.
     pub async fn change<N>(
         &self,
         id: PaymentIntentId,
@@ -109,60 +126,79 @@ impl PaymentStore {
         decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        self.change_under(id, request, None, admit, decide, answer).await
-    }
-
-    /// The same, with a further write in the transaction, which checks or releases a lock.
-    pub(crate) async fn change_under<N>(
-        &self,
-        id: PaymentIntentId,
-        request: &RequestKey,
-        lock: Option<&TransactWriteItem>,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
-    ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
-            let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
-                Read::Answer(answered) => return Ok(answered),
-                Read::Intent { found, is_begun } => (found, is_begun),
-            };
-            let decision = decide(Seen { found: &found, is_begun, now: self.now() });
-            self.carry_out(decision, Before::Intent(&found), request, lock, &answer).await
+            // Boxed, because the future would become large.
+            match Box::pin(self.decide(id, request, &admit, &decide, &answer)).await? {
+                Decided::Answer(answered) => Ok(answered),
+                Decided::Begun(found) => self.record(request, answer(&found)).await,
+                Decided::Change(found, change) => {
+                    self.carry_out(&change, Before::Intent(&found), request, None, &answer).await
+                }
+            }
         })
         .await
     }
 
-    async fn carry_out<N>(
+    /// Reads an intent and decides. Answers that change nothing are recorded, where they are to be, and need no lock.
+    pub(crate) async fn decide<N>(
         &self,
-        decision: Decision<N>,
+        id: PaymentIntentId,
+        request: &RequestKey,
+        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
+        answer: impl Fn(&Found) -> String,
+    ) -> Result<Decided<N>, Error> {
+        let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
+            Read::Answer(answered) => return Ok(Decided::Answer(answered)),
+            Read::Intent { found, is_begun } => (found, is_begun),
+        };
+        // A claim is only ever written with the request of a charge: what was begun is this intent's own charge.
+        let decision = match found.intent.state().name() {
+            StateName::ChargeRequested if is_begun => return Ok(Decided::Begun(found)),
+            state if is_begun && state.is_final() => Decision::Record(answer(&found)),
+            _ => decide(Seen { found: &found, now: self.now() }),
+        };
+        Ok(match decision {
+            Decision::Change(change) => Decided::Change(found, change),
+            Decision::Record(answer) => Decided::Answer(self.record(request, answer).await?),
+            // BatchGetItem is no snapshot: the intent may have been read after the transaction of a copy of this request, and the
+            // record before it. A record that is read after the intent says so.
+            Decision::Reply(reply) => Decided::Answer(match self.read_intent(id, request, &admit).await? {
+                Read::Answer(answered) => answered,
+                Read::Intent { .. } => Answered::Unrecorded(reply),
+            }),
+        })
+    }
+
+    /// Records an answer that changes nothing.
+    pub(crate) async fn record<N>(&self, request: &RequestKey, answer: String) -> Result<Answered<N>, Error> {
+        use idempotency::Recorded::{Completed, InProgress, Now, PayloadMismatch};
+        let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(answer.clone())).await?;
+        Ok(match recorded {
+            Now => Answered::Now(answer),
+            Completed { data } => Answered::Before(data.ok_or(NO_ANSWER)?),
+            InProgress { until } => Answered::InProgress { until },
+            PayloadMismatch => Answered::KeyReused,
+        })
+    }
+
+    /// Makes a change take effect with the record of its answer, and with a further write that checks or releases a lock. It has
+    /// taken effect if the answer is [`Answered::Now`].
+    pub(crate) async fn carry_out<N>(
+        &self,
+        change: &Change,
         before: Before<'_>,
         request: &RequestKey,
         lock: Option<&TransactWriteItem>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
         let RequestKey { key, fingerprint } = request;
-        let change = match decision {
-            Decision::Reply(reply) => return Ok(Answered::Unrecorded(reply)),
-            Decision::Record(answer) => {
-                use idempotency::Recorded::{Completed, InProgress, Now, PayloadMismatch};
-                return Ok(match self.idempotency.record(key, fingerprint, Some(answer.clone())).await? {
-                    Now => Answered::Now(answer),
-                    Completed { data } => Answered::Before(data.ok_or(NO_ANSWER)?),
-                    InProgress { until } => Answered::InProgress { until },
-                    PayloadMismatch => Answered::KeyReused,
-                });
-            }
-            Decision::Change(change) => change,
-        };
         let mut work = UnitOfWork::new();
-        let after = self.add(&mut work, &change, before)?;
+        let after = self.add(&mut work, change, before)?;
         let answer = answer(&after);
         let record = self.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
-        match self.commit_with_record(work, record, lock, fingerprint).await? {
-            None => Ok(Answered::Now(answer)),
-            Some(answered) => Ok(answered),
-        }
+        let answered = self.commit_with_record(work, record, lock, fingerprint).await?;
+        Ok(answered.unwrap_or(Answered::Now(answer)))
     }
 
     /// Commits the record together with the other writes; `None` if all took effect. A request that was recorded meanwhile is
@@ -222,8 +258,8 @@ impl PaymentStore {
         .await
     }
 
-    /// Reads an intent and the request's record, in one request; the caller is let at the intent before the record is looked at.
-    pub(crate) async fn read_intent<N>(
+    /// Reads an intent and the request's record, in one request; the caller is authorized before the record is looked at.
+    async fn read_intent<N>(
         &self,
         id: PaymentIntentId,
         request: &RequestKey,

@@ -26,13 +26,13 @@ pub enum Error {
         "an item's `{attribute}` is missing, or has an unexpected type or value: check what else writes this table"
     )]
     Corrupt {
-        /// The attribute's name.
+        /// Which attribute of the item it is.
         attribute: &'static str,
     },
-    /// The idempotency records failed.
+    /// An idempotency record could not be read or written.
     #[error(transparent)]
     Record(#[from] idempotency::Error),
-    /// The locks failed.
+    /// A lock could not be taken or released, or was lost: nothing was written under it.
     #[error(transparent)]
     Lock(#[from] dynamodb_locks::Error),
     /// The outbox refuses the event.

@@ -16,7 +16,7 @@ use crate::store::Shard;
 /// An intent that was read, with what the store keeps beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The intent.
+    /// The intent in the version that was read.
     pub intent: PaymentIntent,
     /// The last event of the order's intents when this one was written: the next event's id is above it.
     pub last_event_id: Option<EventId>,

@@ -14,7 +14,7 @@ pub use command::{Answered, Decision, RequestKey, Seen};
 pub use error::Error;
 pub use found::Found;
 pub use guard::Guard;
-pub use locked::{LockedIntent, Locking};
+pub use locked::Locking;
 pub use store::{Before, OpenCharge, PaymentStore, SHARDS, Settled, Shard, Write};
 pub use table::{OPEN_CHARGES, Tables, create_tables};
 pub use unit_of_work::{Uncommitted, UnitOfWork};

@@ -1,73 +1,88 @@
 //! The pessimistic way: the same commands under the intent's lock.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use dynamodb_locks::{Acquired, Lock, retry_on_conflict};
-use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
+use idempotency::Claim;
+use payment_intents::{Outcome, PaymentIntent, PaymentIntentId};
 
-use crate::command::Read;
+use crate::command::Decided;
 use crate::store::{Before, CONFLICTS};
 use crate::unit_of_work::UnitOfWork;
 use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen};
 
-/// An intent whose lock is ours.
+/// The store's commands under locks; made by [`PaymentStore::locking`].
 ///
-/// Every write under it checks the lock in its own transaction, so that a process that has lost it writes nothing. The lock is
-/// released with the last transaction, or, where there is none, by a request of its own.
-#[derive(Debug)]
-#[must_use = "the lock stays until its lease ends"]
-pub struct LockedIntent {
+/// A caller who is not authorized, a repeated request and a command that changes nothing are answered without the lock. Every
+/// write under the lock checks it in its own transaction, so that a process that has lost it writes nothing. The lock is released
+/// with the last transaction, or, where there is none, by a request of its own.
+#[derive(Debug, Clone)]
+pub struct Locking {
     store: PaymentStore,
-    id: PaymentIntentId,
-    lock: Lock,
+    wait: Duration,
 }
 
-/// The answer to [`PaymentStore::locked`].
-#[derive(Debug)]
-#[must_use]
-pub enum Locking {
-    /// The lock is ours.
-    Granted(Box<LockedIntent>),
-    /// Another request or the charge handler has it, and had it for as long as was waited.
-    Held {
-        /// When its lease ends by its holder's clock; it may be renewed.
-        until: Option<SystemTime>,
-    },
+/// A lock, with what was decided before it was taken.
+enum Locked<N> {
+    Granted(Box<Lock>, Option<Decided<N>>),
+    Answer(Answered<N>),
+}
+
+/// An answer, and whether the lock was released in the transaction that led to it.
+struct Ended<N> {
+    answered: Answered<N>,
+    is_released: bool,
+}
+
+enum Requested<N> {
+    Charge(Box<Found>, Claim),
+    Answer(Answered<N>),
 }
 
 impl PaymentStore {
-    /// Takes an intent's lock, whether or not there is such an intent; waits for it for up to `wait`.
-    pub async fn locked(&self, id: PaymentIntentId, wait: Duration) -> Result<Locking, Error> {
-        match self.locks.exclusive(Self::lock_key(id)).wait_for(wait).acquire().await? {
-            Acquired::Granted(lock) => Ok(Locking::Granted(Box::new(LockedIntent { store: self.clone(), id, lock }))),
-            Acquired::Held(holder) => Ok(Locking::Held { until: holder.until }),
-        }
+    /// The commands under locks. A lock that another has is waited for, for up to `wait`.
+    #[must_use]
+    pub fn locking(&self, wait: Duration) -> Locking {
+        Locking { store: self.clone(), wait }
     }
 }
 
-impl LockedIntent {
-    /// As [`PaymentStore::change`], with the lock released in the same transaction.
+impl Locking {
+    /// As [`PaymentStore::change`], under the lock, which is released in the same transaction.
     pub async fn change<N>(
-        self,
+        &self,
+        id: PaymentIntentId,
         request: &RequestKey,
         admit: impl Fn(Option<Found>) -> Result<Found, N>,
         decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        let committed = AtomicBool::new(false);
-        let decide = |seen: Seen<'_, Found>| {
-            let decision = decide(seen);
-            committed.store(matches!(decision, Decision::Change(_)), Ordering::Relaxed);
-            decision
+        let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
+        let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
+            Locked::Answer(answered) => return Ok(answered),
+            Locked::Granted(lock, first) => (lock, first),
         };
-        let release = self.lock.release_with();
-        let answered = self.store.change_under(self.id, request, Some(&release), admit, decide, answer).await;
-        match &answered {
-            Ok(Answered::Now(_)) if committed.load(Ordering::Relaxed) => {}
-            _ => self.release().await,
-        }
-        answered
+        let release = &lock.release_with();
+        let ended = retry_on_conflict(CONFLICTS, Error::is_conflict, || {
+            let first = first.take();
+            async move {
+                let decided = match first {
+                    Some(decided) => decided,
+                    None => store.decide(id, request, admit, decide, answer).await?,
+                };
+                let (answered, is_change) = match decided {
+                    Decided::Answer(answered) => (answered, false),
+                    Decided::Begun(found) => (store.record(request, answer(&found)).await?, false),
+                    Decided::Change(found, change) => {
+                        let before = Before::Intent(&found);
+                        (store.carry_out(&change, before, request, Some(release), answer).await?, true)
+                    }
+                };
+                let is_released = is_change && matches!(answered, Answered::Now(_));
+                Ok(Ended { answered, is_released })
+            }
+        });
+        end(&lock, ended.await).await
     }
 
     /// Requests the charge and has it decided: `decide` requests it, in a first transaction; `charge` asks the gateway, under
@@ -76,92 +91,95 @@ impl LockedIntent {
     /// If this process ends in between, the request's repetition goes on where it ended; and so does the charge handler, for
     /// the first transaction has published the charge.
     pub async fn charge<N>(
-        self,
+        &self,
+        id: PaymentIntentId,
         request: &RequestKey,
         admit: impl Fn(Option<Found>) -> Result<Found, N>,
         decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         charge: impl AsyncFnOnce(&PaymentIntent) -> Option<Outcome>,
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
-        let (found, claim) = match self.request_charge(request, admit, decide, &answer).await {
-            Ok(Requested::Charge(found, claim)) => (found, claim),
-            Ok(Requested::Answer(answered)) => {
-                self.release().await;
-                return Ok(answered);
-            }
-            Err(error) => {
-                self.release().await;
-                return Err(error);
-            }
+        let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
+        let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
+            Locked::Answer(answered) => return Ok(answered),
+            Locked::Granted(lock, first) => (lock, first),
         };
-        let outcome = self.lock.hold(charge(&found.intent)).await?;
-        let mut work = UnitOfWork::new();
-        let found = match outcome.and_then(|outcome| found.intent.settle(outcome, self.store.now()).ok()) {
-            None => *found,
-            Some(change) => self.store.add(&mut work, &change, Before::Intent(&found))?,
+        // The first transaction: the charge is requested, its event will be published, and the request is in progress.
+        let check = &lock.check();
+        let requested = retry_on_conflict(CONFLICTS, Error::is_conflict, || {
+            let first = first.take();
+            async move {
+                let decided = match first {
+                    Some(decided) => decided,
+                    None => store.decide(id, request, admit, decide, answer).await?,
+                };
+                let mut work = UnitOfWork::new();
+                let found = match decided {
+                    Decided::Answer(answered) => return Ok(Requested::Answer(answered)),
+                    Decided::Begun(found) => *found,
+                    Decided::Change(found, change) => store.add(&mut work, &change, Before::Intent(&found))?,
+                };
+                let (claim, record) = store.idempotency.claim_with(&request.key, &request.fingerprint)?;
+                let answered = store.commit_with_record(work, record, Some(check), &request.fingerprint).await?;
+                Ok(answered.map_or(Requested::Charge(Box::new(found), claim), Requested::Answer))
+            }
+        });
+        let ended = async {
+            let (found, claim) = match requested.await? {
+                Requested::Answer(answered) => return Ok(Ended { answered, is_released: false }),
+                Requested::Charge(found, claim) => (found, claim),
+            };
+            let outcome = lock.hold(charge(&found.intent)).await?;
+            let mut work = UnitOfWork::new();
+            let found = match outcome.and_then(|outcome| found.intent.settle(outcome, store.now()).ok()) {
+                None => *found,
+                Some(change) => store.add(&mut work, &change, Before::Intent(&found))?,
+            };
+            let answer = answer(&found);
+            store.complete(&claim, &answer, &lock.release_with(), work).await?;
+            Ok(Ended { answered: Answered::Now(answer), is_released: true })
         };
-        let answer = answer(&found);
-        if let Err(error) = self.store.complete(&claim, &answer, &self.lock.release_with(), work).await {
-            self.release().await;
-            return Err(error);
-        }
-        Ok(Answered::Now(answer))
+        let ended = ended.await;
+        end(&lock, ended).await
     }
 
-    /// The first transaction: the charge is requested, its event will be published, and the request is in progress. A request that
-    /// was begun before goes on from what it has done.
-    async fn request_charge<N>(
+    /// Takes the lock, unless the request can be answered without.
+    ///
+    /// What was decided before holds as long as nobody has changed the intent since, which the transaction checks.
+    async fn lock<N>(
         &self,
+        id: PaymentIntentId,
         request: &RequestKey,
         admit: impl Fn(Option<Found>) -> Result<Found, N>,
         decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
         answer: impl Fn(&Found) -> String,
-    ) -> Result<Requested<N>, Error> {
-        let (store, RequestKey { key, fingerprint }) = (&self.store, request);
-        let check = self.lock.check();
-        retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
-            let (found, is_begun) = match store.read_intent(self.id, request, &admit).await? {
-                Read::Answer(answered) => return Ok(Requested::Answer(answered)),
-                Read::Intent { found, is_begun } => (found, is_begun),
-            };
-            let mut work = UnitOfWork::new();
-            let state = found.intent.state().name();
-            // A claim is only ever written with the request of a charge: what was begun is this intent's own charge.
-            let requested = if is_begun && state == StateName::ChargeRequested {
-                *found
-            } else {
-                let decision = if is_begun && state.is_final() {
-                    Decision::Record(answer(&found))
-                } else {
-                    decide(Seen { found: &found, is_begun, now: store.now() })
-                };
-                match decision {
-                    Decision::Change(change) => store.add(&mut work, &change, Before::Intent(&found))?,
-                    Decision::Reply(reply) => return Ok(Requested::Answer(Answered::Unrecorded(reply))),
-                    Decision::Record(answer) => {
-                        let record = store.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
-                        let committed = store.commit_with_record(work, record, Some(&check), fingerprint).await?;
-                        return Ok(Requested::Answer(committed.unwrap_or(Answered::Now(answer))));
-                    }
-                }
-            };
-            let (claim, record) = store.idempotency.claim_with(key, fingerprint)?;
-            let committed = store.commit_with_record(work, record, Some(&check), fingerprint).await?;
-            Ok(committed.map_or(Requested::Charge(Box::new(requested), claim), Requested::Answer))
+    ) -> Result<Locked<N>, Error> {
+        let decide = || self.store.decide(id, request, &admit, &decide, &answer);
+        let first = match decide().await? {
+            Decided::Answer(answered) => return Ok(Locked::Answer(answered)),
+            decided @ Decided::Change(..) => Some(decided),
+            // Its transaction does not write the intent, so that it would not see who has settled the charge meanwhile: it is
+            // read again under the lock.
+            Decided::Begun(_) => None,
+        };
+        Ok(match self.store.locks.exclusive(PaymentStore::lock_key(id)).wait_for(self.wait).acquire().await? {
+            Acquired::Granted(lock) => Locked::Granted(Box::new(lock), first),
+            // The one who has the lock may have changed the intent, or may be a copy of this request.
+            Acquired::Held(holder) => Locked::Answer(match decide().await? {
+                Decided::Answer(answered) => answered,
+                Decided::Change(..) | Decided::Begun(_) => Answered::Held { until: holder.until },
+            }),
         })
-        .await
-    }
-
-    /// Gives the lock back where no transaction has. What fails here is made up for by the end of the lease.
-    async fn release(&self) {
-        if let Err(error) = self.lock.release().await {
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "a lock is not released and will have to expire");
-        }
     }
 }
 
-enum Requested<N> {
-    Charge(Box<Found>, idempotency::Claim),
-    Answer(Answered<N>),
+/// Gives the lock back where no transaction has. If that fails, the lease ends.
+async fn end<N>(lock: &Lock, ended: Result<Ended<N>, Error>) -> Result<Answered<N>, Error> {
+    if !ended.as_ref().is_ok_and(|ended| ended.is_released)
+        && let Err(error) = lock.release().await
+    {
+        let error: &dyn std::error::Error = &error;
+        tracing::warn!(error, "a lock is not released and will have to expire");
+    }
+    ended.map(|ended| ended.answered)
 }

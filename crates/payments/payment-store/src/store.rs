@@ -69,7 +69,7 @@ pub enum Before<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard(char);
 
-/// All shards.
+/// All shards, to go through every open charge.
 pub const SHARDS: [Shard; 16] = [
     Shard('0'),
     Shard('1'),
@@ -92,9 +92,9 @@ pub const SHARDS: [Shard; 16] = [
 /// A charge that was requested and, as far as the index knows, is not settled. The index lags a little: read the intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenCharge {
-    /// Whose.
+    /// The intent whose charge it is.
     pub id: PaymentIntentId,
-    /// When it was requested.
+    /// The time of the request, by the clock of the host that took it.
     pub requested_at: Timestamp,
 }
 
@@ -154,28 +154,19 @@ impl PaymentStore {
     }
 
     /// Stores what the gateway decided, with its event, in one transaction; `release` is the write that releases the lock under
-    /// which it was done (`lock.release_with()`), if there is one. One request, unless others get in the way.
+    /// which it was done (`lock.release_with()`). One request, unless others get in the way.
     ///
     /// An intent that is not in `CHARGE_REQUESTED` is [`Settled::Superseded`] without a request.
-    pub async fn settle(
-        &self,
-        found: &Found,
-        outcome: Outcome,
-        release: Option<TransactWriteItem>,
-    ) -> Result<Settled, Error> {
+    pub async fn settle(&self, found: &Found, outcome: Outcome, release: &TransactWriteItem) -> Result<Settled, Error> {
         let Ok(change) = found.intent.settle(outcome, self.now()) else { return Ok(Settled::Superseded) };
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let mut work = UnitOfWork::new();
             let after = self.add(&mut work, &change, Before::Intent(found))?;
-            if let Some(release) = &release {
-                work.add(release.clone(), Write::Lock);
-            }
+            work.add(release.clone(), Write::Lock);
             match self.commit(work).await {
                 Ok(()) => Ok(Settled::Stored(Box::new(after))),
                 Err(Uncommitted::Refused(Write::Lock, _)) => Ok(Settled::LockLost),
-                Err(Uncommitted::Refused(Write::Intent | Write::Event | Write::Guard | Write::Record, _)) => {
-                    Ok(Settled::Superseded)
-                }
+                Err(Uncommitted::Refused(..)) => Ok(Settled::Superseded),
                 Err(Uncommitted::Conflict) => Err(Error::Contended),
                 Err(Uncommitted::Failed(error)) => Err(error),
             }

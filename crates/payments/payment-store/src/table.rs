@@ -21,9 +21,9 @@ pub struct Tables {
     pub payments: String,
     /// Events to be published.
     pub outbox: String,
-    /// Locks.
+    /// The lock of each intent that was charged or changed in locked mode, or charged by the handler.
     pub locks: String,
-    /// Idempotency records.
+    /// The answers to commands, for 24 hours, by key.
     pub idempotency: String,
 }
 

@@ -28,7 +28,7 @@ pub enum Uncommitted<R> {
 }
 
 impl<R> UnitOfWork<R> {
-    /// An empty unit.
+    /// A unit without writes: committing it does nothing.
     pub fn new() -> Self {
         Self { writes: Vec::new() }
     }

@@ -3,7 +3,7 @@
 use query_api::{Authorization, Response};
 use serde_json::{Value, json};
 
-use crate::world::{Ask, World, assert_problem, body, created, ids};
+use crate::world::{RequestBuilder, World, assert_problem, body, created, ids};
 
 /// Consumer 7 made order 1 and 3, consumer 8 made order 2.
 async fn world() -> World {
@@ -20,10 +20,10 @@ fn consumer(id: &str) -> Value {
 async fn a_consumer_sees_their_own_orders_without_saying_who_they_are() {
     let desk = world().await.guarded();
     for path in ["/orders", "/orders?consumerId=7"] {
-        let response = desk.ask(Ask::get(path).claims(consumer("7"))).await;
+        let response = desk.ask(RequestBuilder::get(path).claims(consumer("7"))).await;
         assert_eq!(ids(&[body(&response)]), ["1", "3"]);
     }
-    let response = desk.ask(Ask::get("/orders/1").claims(consumer("7"))).await;
+    let response = desk.ask(RequestBuilder::get("/orders/1").claims(consumer("7"))).await;
     assert_eq!(body(&response)["orderId"], "1");
 }
 
@@ -31,12 +31,13 @@ async fn a_consumer_sees_their_own_orders_without_saying_who_they_are() {
 async fn nothing_of_another_consumer_is_ever_seen() {
     let world = world().await;
     let desk = world.guarded();
-    let of_8 = Ask::get("/orders?pageSize=1&since=0").claims(json!({"sub": "8", "scope": "orders:read-any"}));
+    let of_8 =
+        RequestBuilder::get("/orders?pageSize=1&since=0").claims(json!({"sub": "8", "scope": "orders:read-any"}));
     let of_8_for_7 = {
         let page = desk.ask(of_8).await;
         assert_eq!(body(&page)["startKey"], Value::Null, "8 has one order, so there is no token of theirs yet");
         world.project(&[created("8", 4, 4_000, "A")]).await;
-        let page = desk.ask(Ask::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
+        let page = desk.ask(RequestBuilder::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
         body(&page)["startKey"].as_str().unwrap().to_owned()
     };
     let token_of_2 = order_events::ConsistencyToken {
@@ -46,53 +47,54 @@ async fn nothing_of_another_consumer_is_ever_seen() {
     }
     .to_string();
 
-    let attempts: [(&str, Ask, u16, &str); 13] = [
-        ("another's order", Ask::get("/orders/2").claims(consumer("7")), 404, "order-not-found"),
-        ("another's list", Ask::get("/orders?consumerId=8").claims(consumer("7")), 403, "forbidden"),
+    let attempts: [(&str, RequestBuilder, u16, &str); 13] = [
+        ("another's order", RequestBuilder::get("/orders/2").claims(consumer("7")), 404, "order-not-found"),
+        ("another's list", RequestBuilder::get("/orders?consumerId=8").claims(consumer("7")), 403, "forbidden"),
         (
             "another's token in one's own list",
-            Ask::get(&format!("/orders?since=0&startKey={of_8_for_7}")).claims(consumer("7")),
+            RequestBuilder::get(&format!("/orders?since=0&startKey={of_8_for_7}")).claims(consumer("7")),
             400,
             "invalid-parameters",
         ),
         (
             "another's token in another's list",
-            Ask::get(&format!("/orders?consumerId=8&since=0&startKey={of_8_for_7}")).claims(consumer("7")),
+            RequestBuilder::get(&format!("/orders?consumerId=8&since=0&startKey={of_8_for_7}")).claims(consumer("7")),
             403,
             "forbidden",
         ),
         (
             "another's order by its consistency token",
-            Ask::get("/orders/2").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
+            RequestBuilder::get("/orders/2").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
             412,
             "not-yet-seen",
         ),
         (
             "another's order put into one's own list",
-            Ask::get("/orders").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
+            RequestBuilder::get("/orders").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
             412,
             "not-yet-seen",
         ),
-        ("nobody's order", Ask::get("/orders/1"), 401, "unauthenticated"),
-        ("nobody's list", Ask::get("/orders?consumerId=7"), 401, "unauthenticated"),
-        ("a token without a consumer", Ask::get("/orders/1").claims(json!({"aud": "x"})), 403, "forbidden"),
-        ("an empty consumer", Ask::get("/orders?consumerId=7").claims(consumer("")), 403, "forbidden"),
+        ("nobody's order", RequestBuilder::get("/orders/1"), 401, "unauthenticated"),
+        ("nobody's list", RequestBuilder::get("/orders?consumerId=7"), 401, "unauthenticated"),
+        ("a token without a consumer", RequestBuilder::get("/orders/1").claims(json!({"aud": "x"})), 403, "forbidden"),
+        ("an empty consumer", RequestBuilder::get("/orders?consumerId=7").claims(consumer("")), 403, "forbidden"),
         (
             "a scope that only looks like it",
-            Ask::get("/orders/2").claims(json!({"sub": "7", "scope": "orders:read-any-thing xorders:read-any"})),
+            RequestBuilder::get("/orders/2")
+                .claims(json!({"sub": "7", "scope": "orders:read-any-thing xorders:read-any"})),
             404,
             "order-not-found",
         ),
         (
             "the scopes that the route wants",
-            Ask::get("/orders/2")
+            RequestBuilder::get("/orders/2")
                 .context("authorizer", json!({"jwt": {"claims": {"sub": "7"}, "scopes": ["orders:read-any"]}})),
             404,
             "order-not-found",
         ),
         (
             "a header that claims it",
-            Ask::get("/orders/2").claims(consumer("7")).header("scope", "orders:read-any"),
+            RequestBuilder::get("/orders/2").claims(consumer("7")).header("scope", "orders:read-any"),
             404,
             "order-not-found",
         ),
@@ -117,8 +119,8 @@ fn assert_tells_nothing(response: &Response, what: &str) {
 #[tokio::test]
 async fn an_unknown_order_and_another_consumers_look_the_same() {
     let desk = world().await.guarded();
-    let unknown = desk.ask(Ask::get("/orders/12345").claims(consumer("7"))).await;
-    let anothers = desk.ask(Ask::get("/orders/2").claims(consumer("7"))).await;
+    let unknown = desk.ask(RequestBuilder::get("/orders/12345").claims(consumer("7"))).await;
+    let anothers = desk.ask(RequestBuilder::get("/orders/2").claims(consumer("7"))).await;
     assert_eq!(unknown, anothers);
 }
 
@@ -132,12 +134,12 @@ async fn the_scope_read_any_sees_all() {
         json!({"scope": "[orders:read-any]"}),
     ];
     for claims in operators {
-        let response = desk.ask(Ask::get("/orders/2").claims(claims.clone())).await;
+        let response = desk.ask(RequestBuilder::get("/orders/2").claims(claims.clone())).await;
         assert_eq!(body(&response)["orderId"], "2");
-        let response = desk.ask(Ask::get("/orders?consumerId=8").claims(claims)).await;
+        let response = desk.ask(RequestBuilder::get("/orders?consumerId=8").claims(claims)).await;
         assert_eq!(ids(&[body(&response)]), ["2"]);
     }
-    let whose = desk.ask(Ask::get("/orders").claims(json!({"scope": "orders:read-any"}))).await;
+    let whose = desk.ask(RequestBuilder::get("/orders").claims(json!({"scope": "orders:read-any"}))).await;
     assert_problem(&whose, 400, "invalid-parameters");
 }
 
@@ -147,7 +149,7 @@ async fn the_claim_that_names_the_consumer_is_configurable() {
     let authorization = Authorization::Jwt { consumer_id_claim: "custom:consumerId".to_owned() };
     let desk = world.desk(authorization, world.store.clone());
     let claims = json!({"sub": "8", "custom:consumerId": 7});
-    let response = desk.ask(Ask::get("/orders").claims(claims)).await;
+    let response = desk.ask(RequestBuilder::get("/orders").claims(claims)).await;
     assert_eq!(ids(&[body(&response)]), ["1", "3"]);
 }
 

@@ -1,6 +1,6 @@
 //! `ETag` and `If-None-Match`.
 
-use crate::world::{Ask, World, authorized, created};
+use crate::world::{RequestBuilder, World, authorized, created};
 
 #[tokio::test]
 async fn what_has_not_changed_is_304_until_it_has() {
@@ -13,18 +13,19 @@ async fn what_has_not_changed_is_304_until_it_has() {
         let tag = first.headers["etag"].clone();
         let strong = tag.strip_prefix("W/").unwrap().to_owned();
         for known in [tag.clone(), strong, format!("\"other\", {tag}"), "*".to_owned()] {
-            let again = desk.ask(Ask::get(path).header("if-none-match", known.as_str())).await;
+            let again = desk.ask(RequestBuilder::get(path).header("if-none-match", known.as_str())).await;
             assert_eq!(again.status_code, 304, "{known}");
             assert_eq!(again.body, None);
             assert_eq!(again.headers["etag"], tag);
         }
-        let other = desk.ask(Ask::get(path).header("if-none-match", "\"other\"")).await;
+        let other = desk.ask(RequestBuilder::get(path).header("if-none-match", "\"other\"")).await;
         assert_eq!(other.status_code, 200);
     }
 
-    let order = Ask::get("/orders/1").header("if-none-match", desk.get("/orders/1").await.headers["etag"].as_str());
+    let order =
+        RequestBuilder::get("/orders/1").header("if-none-match", desk.get("/orders/1").await.headers["etag"].as_str());
     let list = "/orders?consumerId=7";
-    let list = Ask::get(list).header("if-none-match", desk.get(list).await.headers["etag"].as_str());
+    let list = RequestBuilder::get(list).header("if-none-match", desk.get(list).await.headers["etag"].as_str());
     world.project(&[authorized(1, 1_000)]).await;
     assert_eq!(desk.ask(order).await.status_code, 200);
     assert_eq!(desk.ask(list).await.status_code, 200);
@@ -57,6 +58,6 @@ async fn a_list_that_goes_on_keeps_its_tag_though_time_passes() {
     let path = "/orders?consumerId=7&pageSize=1";
     let first = world.open().get(path).await;
     assert!(first.headers.contains_key("link"));
-    let again = Ask::get(path).header("if-none-match", first.headers["etag"].as_str());
+    let again = RequestBuilder::get(path).header("if-none-match", first.headers["etag"].as_str());
     assert_eq!(world.open_later(1).ask(again).await.status_code, 304);
 }

@@ -7,7 +7,7 @@ use embedded_dynamodb::{Disturbance, Wire};
 use order_events::{ConsistencyToken, Event, EventType};
 use sample_events::story;
 
-use crate::world::{Ask, NOW, World, assert_problem, authorized, body, created, ids};
+use crate::world::{NOW, RequestBuilder, World, assert_problem, authorized, body, created, ids};
 
 fn token(event: &Event) -> String {
     ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: event.order_id() }.to_string()
@@ -18,7 +18,7 @@ async fn an_event_not_there_yet_is_412_with_retry_after_until_it_is() {
     let world = World::create().await;
     let desk = world.open();
     for event in story() {
-        let ask = Ask::get("/orders/99").header("consistency-token", token(&event));
+        let ask = RequestBuilder::get("/orders/99").header("consistency-token", token(&event));
         let response = desk.ask(ask.clone()).await;
         assert_problem(&response, 412, "not-yet-seen");
         assert_eq!(response.headers["retry-after"], "1");
@@ -33,7 +33,7 @@ async fn a_later_event_of_the_same_aggregate_does_not_stand_for_an_earlier_one()
     let rejected = story().into_iter().find(|event| event.event_type() == EventType::OrderRejected).unwrap();
     let others: Vec<_> = story().into_iter().filter(|event| *event != rejected).collect();
     world.project(&others).await;
-    let ask = Ask::get("/orders/99").header("consistency-token", token(&rejected));
+    let ask = RequestBuilder::get("/orders/99").header("consistency-token", token(&rejected));
     assert_problem(&world.open().ask(ask).await, 412, "not-yet-seen");
 }
 
@@ -43,7 +43,7 @@ async fn an_earlier_place_of_the_courier_is_covered_by_a_later_one() {
     let moves: Vec<_> =
         story().into_iter().filter(|event| event.event_type() == EventType::DeliveryLocationUpdated).collect();
     world.project(&[story()[0].clone(), moves[1].clone()]).await;
-    let seen = |event| Ask::get("/orders/99").header("consistency-token", token(event));
+    let seen = |event| RequestBuilder::get("/orders/99").header("consistency-token", token(event));
     let desk = world.open();
     assert_eq!(desk.ask(seen(&moves[0])).await.status_code, 200);
     assert_eq!(desk.ask(seen(&moves[1])).await.status_code, 200);
@@ -55,7 +55,7 @@ async fn prefer_wait_waits_for_the_event() {
     let world = World::create().await;
     let event = created("7", 1, 1_000, "A");
     let desk = world.open();
-    let ask = Ask::get("/orders/1").header("consistency-token", token(&event)).header("prefer", "wait=10");
+    let ask = RequestBuilder::get("/orders/1").header("consistency-token", token(&event)).header("prefer", "wait=10");
     let (response, ()) = tokio::join!(desk.ask(ask), async {
         tokio::time::sleep(Duration::from_millis(250)).await;
         world.project(std::slice::from_ref(&event)).await;
@@ -66,7 +66,7 @@ async fn prefer_wait_waits_for_the_event() {
 #[tokio::test]
 async fn the_wait_ends() {
     let world = World::create().await;
-    let ask = Ask::get("/orders/1").header("consistency-token", token(&authorized(1, 0)));
+    let ask = RequestBuilder::get("/orders/1").header("consistency-token", token(&authorized(1, 0)));
     let start = Instant::now();
     let response = world.open().ask(ask.header("prefer", "respond-async, wait=1")).await;
     assert_problem(&response, 412, "not-yet-seen");
@@ -84,8 +84,9 @@ async fn a_list_shows_an_order_that_the_index_does_not_show_yet() {
         _ => Disturbance::None,
     });
     let desk = world.open_over(&wire);
-    let list =
-        |query: &str| Ask::get(&format!("/orders?consumerId=7{query}")).header("consistency-token", token(&fresh));
+    let list = |query: &str| {
+        RequestBuilder::get(&format!("/orders?consumerId=7{query}")).header("consistency-token", token(&fresh))
+    };
     for (query, expected) in [
         ("", vec!["1"]),
         ("&keywords=ajanta", vec!["1"]),
@@ -115,7 +116,7 @@ async fn a_list_with_a_token_keeps_its_order_and_its_pages() {
         let mut start_key = String::new();
         loop {
             let path = format!("/orders?consumerId=7&pageSize=2{start_key}");
-            let page = body(&desk.ask(Ask::get(&path).header("consistency-token", token(event))).await);
+            let page = body(&desk.ask(RequestBuilder::get(&path).header("consistency-token", token(event))).await);
             found.extend(ids(std::slice::from_ref(&page)));
             let Some(next) = page["startKey"].as_str() else { break };
             start_key = format!("&startKey={next}");
@@ -134,7 +135,7 @@ async fn a_token_of_another_order_or_of_nobody_is_400() {
         "A".repeat(1_501),
         "MSBPcmRlckNyZWF0ZWQ".to_owned(),
     ] {
-        let response = desk.ask(Ask::get("/orders/1").header("consistency-token", bad.as_str())).await;
+        let response = desk.ask(RequestBuilder::get("/orders/1").header("consistency-token", bad.as_str())).await;
         let problem = assert_problem(&response, 400, "invalid-parameters");
         assert_eq!(problem["errors"][0]["parameter"], "Consistency-Token", "{bad}");
     }
@@ -145,7 +146,7 @@ async fn preferences_we_do_not_know_are_none_of_our_business() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "A")]).await;
     for prefer in ["return=minimal", "", "handling=strict; x=y, foo", "wait=long", "wait"] {
-        let response = world.open().ask(Ask::get("/orders/1").header("prefer", prefer)).await;
+        let response = world.open().ask(RequestBuilder::get("/orders/1").header("prefer", prefer)).await;
         assert_eq!(response.status_code, 200, "{prefer}");
     }
 }
@@ -155,7 +156,9 @@ async fn preferences_we_do_not_know_are_none_of_our_business() {
 #[tokio::test]
 async fn a_wait_ends_in_time_to_answer() {
     let (world, wire) = (World::create().await, Wire::watched());
-    let ask = Ask::get("/orders/1").header("consistency-token", token(&authorized(1, 0))).header("prefer", "wait=10");
+    let ask = RequestBuilder::get("/orders/1")
+        .header("consistency-token", token(&authorized(1, 0)))
+        .header("prefer", "wait=10");
     let response = world.open_over(&wire).ask_within(ask, Duration::from_secs(2)).await;
     assert_problem(&response, 412, "not-yet-seen");
     let looks = wire.count("GetItem");
@@ -170,7 +173,8 @@ async fn looks(world: &World, max_wait: Duration, event_id: &str) -> usize {
         event_id: event_id.parse().unwrap(),
         order_id: "1".parse().unwrap(),
     };
-    let ask = Ask::get("/orders/1").header("consistency-token", token.to_string()).header("prefer", "wait=10");
+    let ask =
+        RequestBuilder::get("/orders/1").header("consistency-token", token.to_string()).header("prefer", "wait=10");
     let response = world.open_with_max_wait(max_wait, &wire).ask(ask).await;
     assert_problem(&response, 412, "not-yet-seen");
     wire.count("GetItem")
@@ -201,7 +205,7 @@ async fn an_event_that_was_seen_is_found_however_old_it_is() {
     let world = World::create().await;
     let event = created("7", 1, 400 * 24 * 60 * 60 * 1_000, "A");
     world.project(std::slice::from_ref(&event)).await;
-    let ask = Ask::get("/orders/1").header("consistency-token", token(&event)).header("prefer", "wait=10");
+    let ask = RequestBuilder::get("/orders/1").header("consistency-token", token(&event)).header("prefer", "wait=10");
     assert_eq!(world.open().ask(ask).await.status_code, 200);
 }
 
@@ -219,7 +223,9 @@ async fn the_wait_is_capped_by_the_setting() {
 #[tokio::test]
 async fn the_second_look_is_soon_after_the_first() {
     let world = World::create().await;
-    let ask = Ask::get("/orders/1").header("consistency-token", token(&authorized(1, 0))).header("prefer", "wait=10");
+    let ask = RequestBuilder::get("/orders/1")
+        .header("consistency-token", token(&authorized(1, 0)))
+        .header("prefer", "wait=10");
     for _ in 0..20 {
         let times = Arc::new(Mutex::new(Vec::new()));
         let of_wire = Arc::clone(&times);

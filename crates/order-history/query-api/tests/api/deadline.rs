@@ -5,7 +5,7 @@ use std::time::Duration;
 use embedded_dynamodb::{Disturbance, Wire};
 use order_events::ConsistencyToken;
 
-use crate::world::{Ask, World, assert_problem, created};
+use crate::world::{RequestBuilder, World, assert_problem, created};
 
 /// Half a second of it is kept for the response.
 const TIMEOUT: Duration = Duration::from_millis(700);
@@ -16,13 +16,14 @@ async fn a_read_that_is_never_answered_is_503_with_retry_after() {
     let event = created("7", 1, 1_000, "A");
     world.project(std::slice::from_ref(&event)).await;
     let token = ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: event.order_id() };
-    let with_token =
-        |path: &str| Ask::get(path).header("consistency-token", token.to_string()).header("prefer", "wait=10");
+    let with_token = |path: &str| {
+        RequestBuilder::get(path).header("consistency-token", token.to_string()).header("prefer", "wait=10")
+    };
     // The number of the request that stalls: a list with a token reads the order, the index, and the order again.
     let requests = [
-        (Ask::get("/orders/1"), 1),
-        (Ask::get("/orders?consumerId=7"), 1),
-        (Ask::get("/health?deep=1"), 1),
+        (RequestBuilder::get("/orders/1"), 1),
+        (RequestBuilder::get("/orders?consumerId=7"), 1),
+        (RequestBuilder::get("/health?deep=1"), 1),
         (with_token("/orders/1"), 1),
         (with_token("/orders?consumerId=7"), 1),
         (with_token("/orders?consumerId=7"), 2),
@@ -47,7 +48,7 @@ async fn a_read_that_is_never_answered_is_503_with_retry_after() {
 async fn an_answer_that_needs_no_read_needs_no_time() {
     let desk = World::create().await.open();
     for (path, status) in [("/health", 200), ("/openapi.json", 200), ("/orders", 400), ("/none", 404)] {
-        let response = desk.ask_within(Ask::get(path), Duration::ZERO).await;
+        let response = desk.ask_within(RequestBuilder::get(path), Duration::ZERO).await;
         assert_eq!(response.status_code, status, "{path}");
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-use crate::world::{Ask, NOW, World, created, forged_token};
+use crate::world::{NOW, RequestBuilder, World, created, forged_token};
 
 /// `FUZZ_CASES` sets how many; CI runs what stands here.
 fn runner() -> TestRunner {
@@ -30,7 +30,7 @@ impl Fuzzed {
         Self { runtime, world }
     }
 
-    fn status(&self, ask: Ask) -> u16 {
+    fn status(&self, ask: RequestBuilder) -> u16 {
         self.runtime.block_on(self.world.open().ask(ask)).status_code
     }
 }
@@ -59,7 +59,7 @@ fn page_tokens() {
     runner()
         .run(&tokens, |token| {
             let token = percent_encode(token.as_bytes(), NON_ALPHANUMERIC);
-            let status = fuzzed.status(Ask::get(&format!("/orders?consumerId=7&startKey={token}")));
+            let status = fuzzed.status(RequestBuilder::get(&format!("/orders?consumerId=7&startKey={token}")));
             prop_assert!(status == 200 || status == 400, "{status}");
             Ok(())
         })
@@ -90,7 +90,14 @@ fn forged_page_tokens_with_every_parameter() {
             path.extend(keywords.iter().map(|keyword| format!("&keywords={keyword}")));
             path.extend(page_size.map(|size| format!("&pageSize={size}")));
             let expected = if made > effective { 200 } else { 400 };
-            prop_assert_eq!(fuzzed.status(Ask::get(&path)), expected, "{} made {}, since {}", path, made, effective);
+            prop_assert_eq!(
+                fuzzed.status(RequestBuilder::get(&path)),
+                expected,
+                "{} made {}, since {}",
+                path,
+                made,
+                effective
+            );
             Ok(())
         })
         .unwrap();
@@ -122,7 +129,7 @@ fn query_strings_paths_and_headers() {
     let headers = (header.clone(), header.clone(), header);
     runner()
         .run(&(path, query, headers), |(path, query, (token, prefer, tag))| {
-            let mut ask = Ask::get("")
+            let mut ask = RequestBuilder::get("")
                 .header("consistency-token", token)
                 .header("prefer", prefer.replace(char::is_numeric, "0"))
                 .header("if-none-match", tag);

@@ -6,7 +6,7 @@ use order_events::{ConsistencyToken, Event};
 use query_api::Response;
 use serde_json::{Value, json};
 
-use crate::world::{Ask, Desk, World, body, created, ids};
+use crate::world::{Desk, RequestBuilder, World, body, created, ids};
 
 const KB: usize = 1_000;
 
@@ -28,7 +28,7 @@ fn bytes(response: &Response) -> usize {
 }
 
 /// All pages, by their links. Each has as many orders as have room, and is one that Lambda takes.
-async fn walk(desk: &Desk, first: Ask, link: impl Fn(&str) -> Ask) -> Vec<Value> {
+async fn walk(desk: &Desk, first: RequestBuilder, link: impl Fn(&str) -> RequestBuilder) -> Vec<Value> {
     let mut pages = Vec::new();
     let mut next = Some(first);
     while let Some(ask) = next.take() {
@@ -62,7 +62,7 @@ async fn a_page_is_cut_by_the_bytes_of_its_answer() {
         (5, "\u{1}", 380 * KB, 3),
     ] {
         let world = world(&orders(count, text, size)).await;
-        let list = |query: &str| Ask::get(&format!("/orders{query}"));
+        let list = |query: &str| RequestBuilder::get(&format!("/orders{query}"));
         let found = walk(&world.open(), list("?consumerId=7&pageSize=100"), list).await;
         assert_eq!(ids(&found), numbers(count), "{count} orders of {size} {text:?}");
         assert_eq!(found.len(), pages, "{count} orders of {size} {text:?}");
@@ -75,7 +75,9 @@ async fn an_order_put_in_by_its_token_is_on_the_page_where_it_belongs() {
     let world = world(&events).await;
     for event in [&events[0], &events[99]] {
         let token = ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: event.order_id() };
-        let list = |query: &str| Ask::get(&format!("/orders{query}")).header("consistency-token", token.to_string());
+        let list = |query: &str| {
+            RequestBuilder::get(&format!("/orders{query}")).header("consistency-token", token.to_string())
+        };
         let found = walk(&world.open(), list("?consumerId=7&pageSize=100"), list).await;
         assert_eq!(ids(&found), numbers(100), "with the token of order {}", event.order_id());
     }
@@ -89,10 +91,10 @@ async fn the_tag_of_a_cut_page_is_of_what_it_shows() {
     let shown = body(&first)["orders"].as_array().unwrap().len();
     assert!(shown < 100);
     let exact = format!("/orders?consumerId=7&pageSize={shown}");
-    let again = desk.ask(Ask::get(&exact).header("if-none-match", first.headers["etag"].as_str())).await;
+    let again = desk.ask(RequestBuilder::get(&exact).header("if-none-match", first.headers["etag"].as_str())).await;
     assert_eq!(again.status_code, 304, "a page of {shown} shows the same");
     let fewer = format!("/orders?consumerId=7&pageSize={}", shown - 1);
-    let other = desk.ask(Ask::get(&fewer).header("if-none-match", first.headers["etag"].as_str())).await;
+    let other = desk.ask(RequestBuilder::get(&fewer).header("if-none-match", first.headers["etag"].as_str())).await;
     assert_eq!(other.status_code, 200);
 }
 

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Value, json};
 
-use crate::world::{Ask, NOW, World, authorized, created, ids};
+use crate::world::{NOW, RequestBuilder, World, authorized, created, ids};
 
 /// Orders 1 to 20 of consumer 7, the twentieth the newest.
 async fn twenty_orders() -> World {
@@ -107,7 +107,7 @@ async fn a_revision_that_cannot_be_read_is_left_out() {
 async fn an_order_with_damaged_details_is_still_its_consumers_only() {
     let world = twenty_orders().await;
     set(&world, 5, "lineItems", AttributeValue::Bool(true)).await;
-    let ask = |consumer: &str| Ask::get("/orders/5").claims(json!({"sub": consumer}));
+    let ask = |consumer: &str| RequestBuilder::get("/orders/5").claims(json!({"sub": consumer}));
     assert_eq!(world.guarded().ask(ask("7")).await.status_code, 200);
     assert_eq!(world.guarded().ask(ask("8")).await.status_code, 404);
 }

@@ -4,7 +4,7 @@ use order_events::{EventType, Payload};
 use sample_events::story;
 use serde_json::json;
 
-use crate::world::{Ask, World, assert_problem, body, created};
+use crate::world::{RequestBuilder, World, assert_problem, body, created};
 
 #[tokio::test]
 async fn an_order_carries_everything_the_view_knows() {
@@ -148,7 +148,7 @@ async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
     let mut event = created("7", 1, 0, "Ajanta");
     event.aggregate_id = "a%41/ü".parse().unwrap();
     world.project(&[event]).await;
-    let mut ask = Ask::get("/orders/whatever");
+    let mut ask = RequestBuilder::get("/orders/whatever");
     ask.event().insert("pathParameters".to_owned(), json!({"orderId": "a%41/ü"}));
     assert_eq!(body(&world.open().ask(ask).await)["orderId"], "a%41/ü");
 
@@ -166,7 +166,7 @@ async fn an_id_that_no_order_can_have_is_400() {
     let desk = World::create().await.open();
     for path in ["/orders/ ", "/orders/a\u{0}", &format!("/orders/{}", "x".repeat(256))] {
         for method in ["GET", "OPTIONS"] {
-            let response = desk.ask(Ask::get(path).method(method)).await;
+            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
             let problem = assert_problem(&response, 400, "invalid-parameters");
             assert_eq!(problem["errors"][0]["parameter"], "orderId");
             assert_eq!(problem["errors"][0]["in"], "path");

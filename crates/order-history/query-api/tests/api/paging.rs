@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::json;
 
-use crate::world::{Ask, World, authorized, body, created, ids};
+use crate::world::{RequestBuilder, World, authorized, body, created, ids};
 
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
@@ -191,6 +191,6 @@ async fn the_page_size_may_change_from_page_to_page() {
     let desk = world.open();
     let first = desk.json("/orders?consumerId=7&pageSize=1").await;
     let start_key = first["startKey"].as_str().unwrap();
-    let ask = Ask::get(&format!("/orders?consumerId=7&pageSize=50&startKey={start_key}"));
+    let ask = RequestBuilder::get(&format!("/orders?consumerId=7&pageSize=50&startKey={start_key}"));
     assert_eq!(ids(&[body(&desk.ask(ask).await)]), ["2", "3", "4", "5"]);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::{Ask, NOW, World, assert_problem, created, forged_token};
+use crate::world::{NOW, RequestBuilder, World, assert_problem, created, forged_token};
 
 fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
     let errors = problem["errors"].as_array().unwrap();
@@ -12,7 +12,7 @@ fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
 #[tokio::test]
 async fn every_mistake_is_in_one_answer() {
     let desk = World::create().await.open();
-    let ask = Ask::get(
+    let ask = RequestBuilder::get(
         "/orders?since=yesterday&status=approved&keywords=!!&pageSize=101&startKey=x&pagesize=1&consumerId=%20",
     )
     .header("consistency-token", "x");

@@ -3,7 +3,7 @@
 use embedded_dynamodb::Wire;
 use order_events::ConsistencyToken;
 
-use crate::world::{Ask, World, created};
+use crate::world::{RequestBuilder, World, created};
 
 #[tokio::test]
 async fn an_order_is_one_request_and_so_is_an_unfiltered_page() {
@@ -56,7 +56,7 @@ async fn a_list_with_a_consistency_token_reads_the_order_before_and_after_the_in
     world.project(std::slice::from_ref(&event)).await;
     let token = ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: event.order_id() };
     let wire = Wire::watched();
-    let ask = Ask::get("/orders?consumerId=7").header("consistency-token", token.to_string());
+    let ask = RequestBuilder::get("/orders?consumerId=7").header("consistency-token", token.to_string());
     assert_eq!(world.open_over(&wire).ask(ask).await.status_code, 200);
     let operations: Vec<_> = wire.requests().into_iter().map(|request| request.operation).collect();
     assert_eq!(operations, ["GetItem", "Query", "GetItem"]);

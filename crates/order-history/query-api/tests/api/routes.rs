@@ -2,14 +2,14 @@
 
 use embedded_dynamodb::{Disturbance, Wire};
 
-use crate::world::{Ask, World, assert_problem, body, created};
+use crate::world::{RequestBuilder, World, assert_problem, body, created};
 
 #[tokio::test]
 async fn an_unknown_route_is_404_whatever_the_method() {
     let desk = World::create().await.open();
     for path in ["/", "/order", "/orders/", "//orders", "", "/ORDERS", "/health/deep"] {
         for method in ["GET", "POST", "OPTIONS"] {
-            let response = desk.ask(Ask::get(path).method(method)).await;
+            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
             assert_problem(&response, 404, "route-not-found");
         }
     }
@@ -20,7 +20,7 @@ async fn a_wrong_method_is_405_with_allow() {
     let desk = World::create().await.open();
     for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
         for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "get", ""] {
-            let response = desk.ask(Ask::get(path).method(method)).await;
+            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
             assert_problem(&response, 405, "method-not-allowed");
             assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
         }
@@ -31,7 +31,7 @@ async fn a_wrong_method_is_405_with_allow() {
 async fn options_is_204_with_allow_and_asks_for_no_token() {
     let desk = World::create().await.guarded();
     for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
-        let response = desk.ask(Ask::get(path).method("OPTIONS")).await;
+        let response = desk.ask(RequestBuilder::get(path).method("OPTIONS")).await;
         assert_eq!(response.status_code, 204);
         assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
         assert_eq!(response.body, None);
@@ -43,7 +43,7 @@ async fn head_is_get_without_its_body() {
     let desk = World::create().await.open();
     for path in ["/orders?consumerId=1", "/orders/1", "/orders?pageSize=0", "/openapi.json", "/health", "/none"] {
         let get = desk.get(path).await;
-        let mut head = desk.ask(Ask::get(path).method("HEAD")).await;
+        let mut head = desk.ask(RequestBuilder::get(path).method("HEAD")).await;
         assert_eq!(head.status_code, get.status_code, "{path}");
         let length = head.headers.remove("content-length");
         assert_eq!(length, get.body.map(|body| body.len().to_string()), "{path}");
@@ -57,8 +57,8 @@ async fn what_has_no_body_has_no_length() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "A")]).await;
     let desk = world.open();
-    let unchanged = Ask::get("/orders/1").header("if-none-match", "*");
-    for (ask, status) in [(Ask::get("/orders").method("OPTIONS"), 204), (unchanged.method("HEAD"), 304)] {
+    let unchanged = RequestBuilder::get("/orders/1").header("if-none-match", "*");
+    for (ask, status) in [(RequestBuilder::get("/orders").method("OPTIONS"), 204), (unchanged.method("HEAD"), 304)] {
         let response = desk.ask(ask).await;
         assert_eq!((response.status_code, response.headers.get("content-length")), (status, None));
     }
@@ -67,7 +67,7 @@ async fn what_has_no_body_has_no_length() {
 #[tokio::test]
 async fn a_stage_in_the_path_is_not_part_of_it() {
     let desk = World::create().await.open();
-    let ask = Ask::get("/prod/health").context("stage", "prod".into());
+    let ask = RequestBuilder::get("/prod/health").context("stage", "prod".into());
     assert_eq!(desk.ask(ask).await.status_code, 200);
 }
 

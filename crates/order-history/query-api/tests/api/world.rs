@@ -98,9 +98,9 @@ pub(crate) struct Desk {
 
 /// What one asks.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask(Value);
+pub(crate) struct RequestBuilder(Value);
 
-impl Ask {
+impl RequestBuilder {
     /// `GET` of a path with its query string.
     pub(crate) fn get(path: &str) -> Self {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -136,17 +136,17 @@ impl Ask {
 }
 
 impl Desk {
-    pub(crate) async fn ask(&self, ask: Ask) -> Response {
+    pub(crate) async fn ask(&self, ask: RequestBuilder) -> Response {
         self.ask_within(ask, Duration::from_secs(30)).await
     }
 
-    pub(crate) async fn ask_within(&self, ask: Ask, timeout: Duration) -> Response {
+    pub(crate) async fn ask_within(&self, ask: RequestBuilder, timeout: Duration) -> Response {
         let request = serde_json::from_value(ask.0).unwrap();
         self.api.handle(request, self.now + timeout).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {
-        self.ask(Ask::get(path)).await
+        self.ask(RequestBuilder::get(path)).await
     }
 
     /// The JSON of a `GET` that must succeed.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use embedded_dynamodb::Wire;
 use payment_gateway::{Outcome, Unknown};
 use payment_intents::{Decline, State, StateName};
+use payment_store::{PaymentStore, Settled};
 
 use crate::scripted::Scripted;
 use crate::world::{World, order_of};
@@ -115,10 +116,11 @@ async fn a_second_answer_does_not_overwrite_the_first() {
     let decline = Outcome::Declined(Decline::new(None, "card_declined", None));
     let again = world.function_with(Arc::new(Scripted::charging(move || Ok(decline.clone()))));
     again.expect_done(&message).await;
-    // Also of a worker that read the intent before the first answer, and holds no lock.
+    // Also of a worker that read the intent before the first answer.
     let late = Outcome::Declined(Decline::new(None, "late", None));
-    let settled = world.store().settle(&before, late, None).await.unwrap();
-    assert_eq!(settled, payment_store::Settled::Superseded);
+    let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap();
+    let settled = world.store().settle(&before, late, &lock.release_with()).await.unwrap();
+    assert_eq!(settled, Settled::Superseded);
     assert_eq!(world.find(id).await, first);
     assert_eq!(world.unpublished().await.len(), 2, "one final event");
 }

@@ -13,7 +13,7 @@ use idempotency::Fingerprint;
 use lambda_boot::Clock;
 use outbox::EventRow;
 use payment_gateway::{Gateway, HttpGateway, Patience, Secret};
-use payment_intents::{Amount, ChargeKey, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
+use payment_intents::{Amount, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
 use payment_store::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Tables, create_tables};
 use serde_json::{Value, json};
 use stand_in_gateway::{Settings, StandIn};
@@ -198,7 +198,7 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
             &request,
             |found| found.ok_or(()),
             |seen| {
-                let change = seen.found.intent.request_charge(ChargeKey::random(), seen.now);
+                let change = seen.found.intent.request_charge(seen.now);
                 change.map_or_else(
                     |_| Decision::Record("refused".to_owned()),
                     |change| Decision::Change(Box::new(change)),

@@ -133,13 +133,13 @@ fn charge() -> Value {
         "description": "A payment intent is charged once. 202: the charge is requested, and the result comes by events. 200: the payment \
                         gateway has decided; see `state`. The `Consistency-Token` makes `GET /orders/{orderId}` wait for it.",
         "security": [{"jwt": []}],
-        "parameters": [parameter("PaymentIntentId"), parameter("IdempotencyKey")],
+        "parameters": [parameter("PaymentIntentId"), parameter("IdempotencyKey"), parameter("IfMatch")],
         "responses": responses(
             &[
                 ("200", "The payment gateway has decided", &with, &intent("CHARGED", 3)),
                 ("202", "The charge is requested", &with, &intent("CHARGE_REQUESTED", 2)),
             ],
-            &[&COMMAND[..], &[IntentNotFound, WrongState(StateName::Charged)]].concat(),
+            &[&COMMAND[..], &[IntentNotFound, WrongState(StateName::Charged), VersionMismatch]].concat(),
         ),
     })
 }
@@ -302,7 +302,7 @@ fn headers() -> Value {
         "Cache-Control": text("Who may keep the answer, and how.", "no-store"),
         "Vary": text("The answer depends on who asks.", "Authorization"),
         "Allow": text("The methods there are.", "GET, HEAD, PATCH, OPTIONS"),
-        "Retry-After": text("Ask again after so many seconds.", "1"),
+        "Retry-After": text("Retry after so many seconds.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
     })
 }
@@ -379,7 +379,7 @@ fn schemas() -> Value {
             "orderId": id("The order to pay for."),
             "amount": amount,
             "currency": {"description": "The currency (ISO 4217).", "type": "string", "pattern": "^[A-Z]{3}$"},
-            "consumerId": id("Who pays; a consumer may leave it out."),
+            "consumerId": id("Who pays. It may be left out if the token names a consumer."),
         },
     });
     schemas["NewAmount"] = json!({

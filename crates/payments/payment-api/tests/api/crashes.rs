@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use charge_handler::Done;
 use embedded_dynamodb::{Disturbance, Wire};
 use payment_api::Mode;
 
-use crate::world::{Ask, Reply, TestApi, World, change, charge, create};
+use crate::world::{Reply, RequestBuilder, TestApi, World, change, charge, create};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
@@ -18,7 +19,7 @@ impl Command {
     const ALL: [Self; 3] = [Self::Create, Self::Amount, Self::Charge];
 
     /// Its request, for an intent that is there unless it creates one.
-    async fn prepare(self, api: &TestApi) -> Ask {
+    async fn prepare(self, api: &TestApi) -> RequestBuilder {
         let ask = match self {
             Self::Create => create("99", 100),
             Self::Amount => change(&api.created("99", 100).await, 200),
@@ -33,7 +34,13 @@ fn mode(world: &World, is_locked: bool) -> Mode {
 }
 
 /// Sends a request over a wire that does `disturbance` to the `k`th request. A process that dies is one that is dropped.
-async fn send_disturbed(world: &World, is_locked: bool, ask: Ask, k: usize, disturbance: Disturbance) -> Option<Reply> {
+async fn send_disturbed(
+    world: &World,
+    is_locked: bool,
+    ask: RequestBuilder,
+    k: usize,
+    disturbance: Disturbance,
+) -> Option<Reply> {
     let wire = Wire::disturbed(move |request| if request.number == k { disturbance } else { Disturbance::None });
     let api = world.over(&wire, mode(world, is_locked));
     tokio::select! {
@@ -90,4 +97,38 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
     let expected = if command == Command::Charge { 2 } else { 0 };
     assert_eq!(world.events().await.len(), expected, "{case}: one event for each commit that has one");
     assert_eq!(world.held_locks().await, 0, "{case}");
+}
+
+/// The request of a charge in locked mode dies at any of its requests, and the charge handler gets the message: at once, together with
+/// the client's repetition, and once more.
+#[tokio::test]
+async fn a_crash_at_any_request_under_the_lock_with_the_handler_beside_it_is_one_charge() {
+    for is_handler_early in [true, false] {
+        for k in 1..=4 {
+            for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Stall] {
+                let case = format!("{disturbance:?} at request {k}, early: {is_handler_early}");
+                let world = World::create().await;
+                let api = world.locked();
+                let ask = Command::Charge.prepare(&api).await;
+                let id =
+                    world.intents().await[0]["pk"].as_s().unwrap().strip_prefix("PaymentIntent#").unwrap().to_owned();
+                if let Some(reply) = send_disturbed(&world, true, ask.clone(), k, disturbance).await {
+                    assert!(reply.status() == 503 || reply.status() == 200, "{case}: {reply:?}");
+                }
+                if is_handler_early {
+                    // The dead request's lock is respected until its lease ends; a request that could not be carried out is none.
+                    let done = api.handle_message(&id).await;
+                    assert!(!matches!(done, Done::Declined | Done::Expired), "{case}: {done:?}");
+                }
+                world.pass(Duration::from_secs(31));
+                let (repeated, _) = futures_util::join!(api.send(ask.clone()), api.handle_message(&id));
+                assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{case}");
+                assert_eq!(api.handle_message(&id).await, Done::Nothing, "{case}");
+                let again = api.send(ask).await;
+                assert!(again.is_replayed() && again.0.body == repeated.0.body, "{case}: {again:?}");
+                assert_eq!((world.gateway.charged(), world.events().await.len()), (vec![100], 2), "{case}");
+                assert_eq!(world.held_locks().await, 0, "{case}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::world::{Ask, TestApi, World};
+use crate::world::{RequestBuilder, TestApi, World};
 
 struct Target {
     runtime: Runtime,
@@ -20,7 +20,7 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (world, apis, id) = runtime.block_on(async {
         let world = World::create().await;
-        let apis = vec![world.saga(), world.locked(), world.guarded()];
+        let apis = vec![world.saga(), world.locked(), world.guarded(world.locked_mode())];
         let id = apis[0].created("99", 100).await;
         (world, apis, id)
     });
@@ -81,7 +81,7 @@ proptest! {
             "/payment-intents".to_owned(), format!("/payment-intents/{id}"), format!("/payment-intents/{id}/charge"),
             "/payments/health".to_owned(), "/payments/openapi.json".to_owned(), format!("/{id}"),
         ][path].clone();
-        let mut ask = Ask::new(method, &path).text(&body);
+        let mut ask = RequestBuilder::new(method, &path).text(&body);
         ask.0["rawQueryString"] = query.into();
         ask.0["isBase64Encoded"] = base64.into();
         for (name, value) in [("idempotency-key", key), ("if-match", if_match)] {

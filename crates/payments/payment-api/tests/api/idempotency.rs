@@ -1,17 +1,19 @@
 //! One key, one effect, one answer.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::future::join_all;
 use payment_api::Mode;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{Ask, Behaviour, Reply, TestApi, World, change, charge, create, tables};
+use crate::world::{Behaviour, Reply, RequestBuilder, TestApi, World, change, charge, create, tables};
 
 /// Sends one request 50 times at once.
-async fn fifty_times(api: &TestApi, ask: &Ask) -> Vec<Reply> {
+async fn fifty_times(api: &TestApi, ask: &RequestBuilder) -> Vec<Reply> {
     join_all((0..50).map(|_| api.send(ask.clone()))).await
 }
 
@@ -41,11 +43,11 @@ async fn one_key_50_times_at_once_is_one_charge_under_the_lock() {
     let api = world.locked();
     let id = api.created("99", 100).await;
     let charged = fifty_times(&api, &charge(&id).key("k")).await;
-    // One that waited for the lock in vain is told to come again.
+    // One that finds the request in progress is told to retry.
     let (answered, busy): (Vec<_>, Vec<_>) = charged.into_iter().partition(|reply| reply.status() == 200);
     check_one_effect(&answered, 200);
     for reply in busy {
-        reply.expect_problem(409, "conflict");
+        reply.expect_problem(409, "idempotency-key-in-progress");
         assert!(reply.header("retry-after").is_some());
     }
     assert_eq!((world.gateway.calls(), world.events().await.len()), (1, 2));
@@ -74,7 +76,7 @@ async fn the_same_command_written_otherwise_is_the_same() {
         r#"{ "consumerId": "7", "currency": "USD", "amount": 100, "orderId": "99" }"#,
         r#"{"orderId":"99","amount":100.0,"currency":"USD","consumerId":"7"}"#,
     ];
-    let post = |body| api.send(Ask::new("POST", "/payment-intents").key("k").text(body));
+    let post = |body| api.send(RequestBuilder::new("POST", "/payment-intents").key("k").text(body));
     let first = post(one).await;
     assert_eq!(first.status(), 201);
     for body in same {
@@ -86,10 +88,10 @@ async fn the_same_command_written_otherwise_is_the_same() {
 #[tokio::test]
 async fn one_key_of_two_callers_or_on_two_routes_is_two_keys() {
     let world = World::create().await;
-    let api = world.guarded();
+    let api = world.guarded(Mode::Saga);
     let post = |caller: &str, order_id: &str| {
         let body = json!({"orderId": order_id, "amount": 100, "currency": "USD"});
-        let ask = Ask::new("POST", "/payment-intents").key("k").body(&body).by(&json!({"sub": caller}));
+        let ask = RequestBuilder::new("POST", "/payment-intents").key("k").body(&body).by(&json!({"sub": caller}));
         api.send(ask)
     };
     let (ann, bob) = (post("ann", "1").await, post("bob", "2").await);
@@ -105,10 +107,10 @@ async fn one_key_of_two_callers_or_on_two_routes_is_two_keys() {
 #[tokio::test]
 async fn who_may_no_longer_see_an_intent_is_not_shown_a_recorded_answer() {
     let world = World::create().await;
-    let api = world.guarded();
+    let api = world.guarded(Mode::Saga);
     let service = json!({"sub": "desk", "scope": "payments:write-any"});
     let body = json!({"orderId": "1", "amount": 100, "currency": "USD", "consumerId": "ann"});
-    let created = api.send(Ask::new("POST", "/payment-intents").key("k").body(&body).by(&service)).await;
+    let created = api.send(RequestBuilder::new("POST", "/payment-intents").key("k").body(&body).by(&service)).await;
     let charge = charge(&created.id()).key("k");
     assert_eq!(api.send(charge.clone().by(&service)).await.status(), 202);
     api.send(charge.by(&json!({"sub": "desk"}))).await.expect_problem(404, "payment-intent-not-found");
@@ -221,6 +223,42 @@ async fn other_refusals_are_not_recorded() {
         api.send(change(&id, 0).key("k")).await.expect_problem(400, "invalid-request");
         let changed = api.send(change(&id, 200).key("k")).await;
         assert_eq!((changed.status(), changed.is_replayed()), (200, false));
+    }
+}
+
+/// The answer to a `BatchGetItem` that has seen these items of the payments table, and no record.
+fn read_without_record(items: &[HashMap<String, AttributeValue>]) -> &'static str {
+    let attribute = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => json!({"S": text}),
+        AttributeValue::N(number) => json!({"N": number}),
+        other => panic!("{other:?}"),
+    };
+    let item = |item: &HashMap<String, AttributeValue>| -> Value {
+        item.iter().map(|(name, value)| (name.clone(), attribute(value))).collect()
+    };
+    let items: Vec<_> = items.iter().map(item).collect();
+    let answer = json!({"Responses": {tables().payments: items}, "UnprocessedKeys": {}});
+    Box::leak(answer.to_string().into_boxed_str())
+}
+
+#[tokio::test]
+async fn a_read_between_the_writes_of_a_transaction_does_not_refuse_what_was_carried_out() {
+    for (world, api) in World::both().await {
+        let id = api.created("99", 100).await;
+        let request = change(&id, 200).key("k").header("if-match", "\"1\"");
+        let changed = api.send(request.clone()).await;
+        assert_eq!(changed.status(), 200);
+        // Its copy has read the record before the transaction, and the intent after it: BatchGetItem is no snapshot.
+        let torn = read_without_record(&world.intents().await);
+        let wire =
+            Wire::disturbed(
+                move |request| {
+                    if request.number == 1 { Disturbance::Answer(200, torn) } else { Disturbance::None }
+                },
+            );
+        let mode = if api.is_locked { world.locked_mode() } else { Mode::Saga };
+        let copy = world.over(&wire, mode).send(request).await;
+        assert!(copy.is_replayed() && copy.0.body == changed.0.body, "{copy:?}");
     }
 }
 

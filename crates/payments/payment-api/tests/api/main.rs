@@ -5,6 +5,7 @@ mod authorization;
 mod crashes;
 mod document;
 mod fuzz;
+mod gate;
 mod idempotency;
 mod interleavings;
 mod locked;

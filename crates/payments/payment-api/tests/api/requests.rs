@@ -70,10 +70,10 @@ async fn under_the_lock_a_command_takes_one_request_more_and_none_to_release() {
     let id = world.locked().created("99", 100).await;
     let wire = Wire::watched();
     world.over(&wire, world.locked_mode()).send(change(&id, 200).key("a")).await;
-    assert_eq!(operations(&wire), [LOCK, READ, WRITE]);
+    assert_eq!(operations(&wire), [READ, LOCK, WRITE]);
     let wire = Wire::watched();
     world.over(&wire, world.locked_mode()).send(charge(&id).key("b")).await;
-    assert_eq!(operations(&wire), [LOCK, READ, WRITE, WRITE]);
+    assert_eq!(operations(&wire), [READ, LOCK, WRITE, WRITE]);
     assert_eq!(world.held_locks().await, 0);
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Ask, World, change, charge, create};
+use crate::world::{RequestBuilder, World, change, charge, create};
 
 const ID: &str = "00000000-0000-4000-8000-000000000000";
 
@@ -32,19 +32,19 @@ async fn methods_that_are_not_there_are_refused_with_those_that_are() {
         ("POST", "/payments/health".to_owned(), "GET, HEAD, OPTIONS"),
     ];
     for (method, path, allow) in cases {
-        let refused = api.send(Ask::new(method, &path)).await;
+        let refused = api.send(RequestBuilder::new(method, &path)).await;
         refused.expect_problem(405, "method-not-allowed");
         assert_eq!(refused.header("allow"), Some(allow));
-        let options = api.send(Ask::new("OPTIONS", &path)).await;
+        let options = api.send(RequestBuilder::new("OPTIONS", &path)).await;
         assert_eq!((options.status(), options.header("allow")), (204, Some(allow)));
     }
-    assert_eq!(api.send(Ask::new("OPTIONS", "/payment-intents/no-id")).await.status(), 400);
+    assert_eq!(api.send(RequestBuilder::new("OPTIONS", "/payment-intents/no-id")).await.status(), 400);
 }
 
 #[tokio::test]
 async fn the_stage_is_no_part_of_the_path() {
     let world = World::create().await;
-    let mut ask = Ask::new("GET", "/prod/payments/health");
+    let mut ask = RequestBuilder::new("GET", "/prod/payments/health");
     ask.0["requestContext"]["stage"] = "prod".into();
     assert_eq!(world.saga().send(ask).await.status(), 200);
 }
@@ -82,6 +82,24 @@ async fn bodies_that_are_no_objects_are_refused() {
 }
 
 #[tokio::test]
+async fn a_member_that_is_given_twice_is_refused() {
+    let world = World::create().await;
+    let api = world.saga();
+    let twice = [
+        change(ID, 1).text(r#"{"amount":100,"amount":1}"#),
+        change(ID, 1).text(r#"{"amount":1,"\u0061mount":1}"#),
+        create("99", 1).text(r#"{"orderId":"99","amount":100,"currency":"USD","consumerId":"7","amount":100}"#),
+    ];
+    for request in twice {
+        let refused = api.send(request.key("k")).await;
+        refused.expect_problem(400, "invalid-request");
+        let mistake = &refused.member("errors")[0];
+        assert_eq!((&mistake["parameter"], &mistake["detail"]), (&json!("amount"), &json!("is given more than once")));
+    }
+    assert!(world.intents().await.is_empty());
+}
+
+#[tokio::test]
 async fn a_body_in_base64_is_the_same() {
     let world = World::create().await;
     let mut ask = create("99", 1)
@@ -107,12 +125,12 @@ async fn an_unchanged_intent_is_not_sent_again() {
     let api = world.saga();
     let id = api.created("99", 100).await;
     let path = format!("/payment-intents/{id}");
-    let unchanged = api.send(Ask::new("GET", &path).header("if-none-match", "\"1\"")).await;
+    let unchanged = api.send(RequestBuilder::new("GET", &path).header("if-none-match", "\"1\"")).await;
     assert_eq!((unchanged.status(), unchanged.0.body.as_deref()), (304, None));
     assert_eq!(unchanged.header("etag"), Some("\"1\""));
     assert_eq!(unchanged.header("vary"), Some("Authorization"));
     api.send(change(&id, 200).key("k")).await;
-    assert_eq!(api.send(Ask::new("GET", &path).header("if-none-match", "\"1\"")).await.status(), 200);
+    assert_eq!(api.send(RequestBuilder::new("GET", &path).header("if-none-match", "\"1\"")).await.status(), 200);
 }
 
 #[tokio::test]
@@ -121,7 +139,7 @@ async fn head_is_get_without_its_body() {
     let api = world.saga();
     let id = api.created("99", 100).await;
     let path = format!("/payment-intents/{id}");
-    let (get, head) = (api.get(&path).await, api.send(Ask::new("HEAD", &path)).await);
+    let (get, head) = (api.get(&path).await, api.send(RequestBuilder::new("HEAD", &path)).await);
     assert_eq!((head.status(), head.0.body.as_deref()), (200, None));
     assert_eq!(head.header("content-length"), Some(get.0.body.unwrap().len().to_string().as_str()));
 }

@@ -167,11 +167,13 @@ async fn a_second_answer_never_overwrites_the_first() {
         let id = api.created("99", 100).await;
         api.send(charge(&id).key("k")).await;
         let found = api.found(&id).await;
-        assert!(matches!(store.settle(&found, first, None).await.unwrap(), Settled::Stored(_)));
+        let release = world.take_lock(&id).await.release_with();
+        assert!(matches!(store.settle(&found, first, &release).await.unwrap(), Settled::Stored(_)));
         let settled = api.find(&id).await;
-        assert_eq!(store.settle(&found, second.clone(), None).await.unwrap(), Settled::Superseded);
+        let release = world.take_lock(&id).await.release_with();
+        assert_eq!(store.settle(&found, second.clone(), &release).await.unwrap(), Settled::Superseded);
         let fresh = api.found(&id).await;
-        assert_eq!(store.settle(&fresh, second, None).await.unwrap(), Settled::Superseded);
+        assert_eq!(store.settle(&fresh, second, &release).await.unwrap(), Settled::Superseded);
         assert_eq!(api.find(&id).await, settled);
         assert_eq!(world.events().await.len(), 2);
     }
@@ -228,5 +230,24 @@ async fn if_match_names_the_version_decided_on() {
             let changed = api.send(change(&id, 200).key(&format!("fresh-{version}")).header("if-match", fresh)).await;
             assert_eq!((changed.status(), changed.member("version")), (200, json!(version + 1)));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_charge_of_a_version_that_has_changed_is_refused_and_not_recorded() {
+    for (world, api) in World::both().await {
+        let id = api.created("99", 1_000).await;
+        // Another session of the consumer changes the amount meanwhile.
+        assert_eq!(api.send(change(&id, 10_000).key("c")).await.status(), 200);
+        for stale in ["\"1\"", "W/\"2\"", "\"9\""] {
+            let refused = api.send(charge(&id).key("k").header("if-match", stale)).await;
+            refused.expect_problem(412, "version-mismatch");
+        }
+        assert_eq!((world.gateway.calls(), api.state(&id).await.as_str()), (0, "CREATED"));
+        let charged = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
+        assert_eq!((charged.status() < 300, charged.is_replayed()), (true, false), "{charged:?}");
+        // The version has changed by this very request, which is answered as before.
+        let again = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
+        assert!(again.is_replayed() && again.0.body == charged.0.body, "{again:?}");
     }
 }

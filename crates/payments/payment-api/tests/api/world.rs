@@ -5,18 +5,23 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::AttributeValue;
+use charge_handler::{Charger, Done};
+use dynamodb_locks::Lock;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::{ConsistencyToken, Message};
-use payment_api::{Api, Authorization, ChargeMode, Config, Mode, Response};
+use payment_api::{Api, Authorization, Mode, Response, Settings};
 use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
 use payment_intents::{ChargeId, Decline};
-use payment_store::{Found, PaymentStore, Settled, Tables, create_tables};
+use payment_store::{Found, PaymentStore, Tables, create_tables};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use crate::gate::Gate;
 
 pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
@@ -86,30 +91,47 @@ impl World {
 
     /// The saga's way with this client.
     pub(crate) fn with_client(&self, client: Client) -> TestApi {
-        self.with_client_and_mode(client, Mode::Saga)
+        self.api(client, Mode::Saga, Authorization::Off)
     }
 
-    pub(crate) fn with_client_and_mode(&self, client: Client, mode: Mode) -> TestApi {
-        self.api(client, mode, Authorization::Off)
+    /// Its requests wait at the gate.
+    pub(crate) fn gated(&self, gate: &Gate, mode: Mode) -> TestApi {
+        let config = self.engine.config().http_client(gate.clone()).retry_config(RetryConfig::disabled());
+        self.api(Client::from_conf(config.build()), mode, Authorization::Off)
     }
 
     /// As it is in production.
-    pub(crate) fn guarded(&self) -> TestApi {
-        self.api(self.client(), Mode::Saga, Authorization::Jwt { consumer_id_claim: "sub".to_owned() })
+    pub(crate) fn guarded(&self, mode: Mode) -> TestApi {
+        self.guarded_over(&Wire::watched(), mode)
+    }
+
+    pub(crate) fn guarded_over(&self, wire: &Wire, mode: Mode) -> TestApi {
+        let authorization = Authorization::Jwt { consumer_id_claim: "sub".to_owned() };
+        self.api(self.engine.client_over(wire), mode, authorization)
+    }
+
+    /// The two ways as they are in production, each on tables of its own.
+    pub(crate) async fn both_guarded() -> [(Self, TestApi); 2] {
+        let (one, other) = (Self::create().await, Self::create().await);
+        let apis = (one.guarded(Mode::Saga), other.guarded(other.locked_mode()));
+        [(one, apis.0), (other, apis.1)]
+    }
+
+    /// Takes an intent's lock, as another process would.
+    pub(crate) async fn take_lock(&self, id: &str) -> Lock {
+        let key = PaymentStore::lock_key(id.parse().unwrap());
+        self.store().locks().exclusive(key).acquire().await.unwrap().granted().unwrap()
     }
 
     fn api(&self, client: Client, mode: Mode, authorization: Authorization) -> TestApi {
-        let config = Config {
-            tables: tables(),
-            charge_mode: ChargeMode::Saga,
-            authorization,
-            metrics_namespace: "Test".to_owned(),
-            function_version: "1".to_owned(),
-        };
+        let settings =
+            Settings { authorization, metrics_namespace: "Test".to_owned(), function_version: "1".to_owned() };
         let store = PaymentStore::new(client, tables(), self.clock());
         let is_locked = matches!(mode, Mode::Locked(_));
-        let api = Arc::new(Api::new(store, mode, config, self.clock()));
-        TestApi { api, is_locked, clock: self.clock(), store: self.store(), gateway: Arc::clone(&self.gateway) }
+        let api = Arc::new(Api::new(store, mode, settings, self.clock()));
+        let gateway = Arc::clone(&self.gateway);
+        let handler = Charger::new(&self.client(), &tables(), Arc::<CountingGateway>::clone(&gateway), self.clock());
+        TestApi { api, is_locked, clock: self.clock(), store: self.store(), gateway, handler }
     }
 
     /// The event rows, oldest first.
@@ -222,6 +244,7 @@ pub(crate) struct TestApi {
     clock: Clock,
     store: PaymentStore,
     pub(crate) gateway: Arc<CountingGateway>,
+    handler: Charger,
 }
 
 /// An answer.
@@ -273,9 +296,9 @@ impl Reply {
 
 /// A request as API Gateway hands it over.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask(pub(crate) Value);
+pub(crate) struct RequestBuilder(pub(crate) Value);
 
-impl Ask {
+impl RequestBuilder {
     pub(crate) fn new(method: &str, path: &str) -> Self {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         Self(json!({
@@ -309,27 +332,27 @@ impl Ask {
     }
 }
 
-pub(crate) fn create(order_id: &str, amount: i64) -> Ask {
+pub(crate) fn create(order_id: &str, amount: i64) -> RequestBuilder {
     let body = json!({"orderId": order_id, "amount": amount, "currency": "USD", "consumerId": "7"});
-    Ask::new("POST", "/payment-intents").body(&body)
+    RequestBuilder::new("POST", "/payment-intents").body(&body)
 }
 
-pub(crate) fn change(id: &str, amount: i64) -> Ask {
-    Ask::new("PATCH", &format!("/payment-intents/{id}")).body(&json!({"amount": amount}))
+pub(crate) fn change(id: &str, amount: i64) -> RequestBuilder {
+    RequestBuilder::new("PATCH", &format!("/payment-intents/{id}")).body(&json!({"amount": amount}))
 }
 
-pub(crate) fn charge(id: &str) -> Ask {
-    Ask::new("POST", &format!("/payment-intents/{id}/charge"))
+pub(crate) fn charge(id: &str) -> RequestBuilder {
+    RequestBuilder::new("POST", &format!("/payment-intents/{id}/charge"))
 }
 
 impl TestApi {
-    pub(crate) async fn send(&self, ask: Ask) -> Reply {
+    pub(crate) async fn send(&self, ask: RequestBuilder) -> Reply {
         let deadline = self.clock.now() + Duration::from_millis(TIME);
         Reply(self.api.handle(serde_json::from_value(ask.0).unwrap(), deadline).await)
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
-        self.send(Ask::new("GET", path)).await
+        self.send(RequestBuilder::new("GET", path)).await
     }
 
     pub(crate) async fn find(&self, id: &str) -> Reply {
@@ -360,11 +383,14 @@ impl TestApi {
         reply
     }
 
-    /// What the charge handler does, without its queue.
+    /// The charge handler finishes the charge, if it is open.
     pub(crate) async fn settle_pending(&self, id: &str) {
-        let found = self.found(id).await;
-        let Some(request) = ChargeRequest::of(&found.intent) else { return };
-        let outcome = self.gateway.charge(&request, Instant::now()).await.unwrap();
-        assert!(matches!(self.store.settle(&found, outcome, None).await.unwrap(), Settled::Stored(_)));
+        assert_ne!(self.handle_message(id).await, Done::HeldByAnother);
+    }
+
+    /// What the charge handler does with one message.
+    pub(crate) async fn handle_message(&self, id: &str) -> Done {
+        let deadline = self.clock.now() + Duration::from_millis(TIME);
+        self.handler.finish(id.parse().unwrap(), deadline).await.unwrap()
     }
 }

@@ -95,6 +95,35 @@ async fn in_locked_mode_the_answer_has_the_result() {
 }
 
 #[tokio::test]
+async fn in_locked_mode_a_gateway_that_gives_no_definite_answer_is_counted_as_the_handlers_count_it() {
+    let engine = Engine::start();
+    let tables = tables(&engine).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let settled =
+        stand_in_gateway::Settings { secret: Some("another".to_owned()), ..stand_in_gateway::Settings::default() };
+    let gateway = StandIn::start(listener, settled).unwrap();
+    let variables = [
+        ("CHARGE_MODE", "locked"),
+        ("GATEWAY_URL", &gateway.url()),
+        ("GATEWAY_SECRET", SECRET),
+        ("METRICS_NAMESPACE", "staging"),
+    ];
+    let function = Function::start(settings(&engine, &tables, &variables)).await.unwrap();
+    let id = create(&function, 6_063).await;
+    let charge = request("POST", &format!("/payment-intents/{id}/charge"), &json!({}));
+    let accepted = function.invoke(charge).await.unwrap();
+    assert_eq!((&accepted["statusCode"], &body(&accepted)["state"]), (&json!(202), &json!("CHARGE_REQUESTED")));
+    let log = function.stop().await.unwrap();
+    let lines: Vec<Value> = log.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((&line["GatewayUnknown"], &line["GatewayRefusedUs"]), (&json!(1), &json!(1)));
+    assert_eq!((&line["reason"], &line["payment_intent_id"]), (&json!("gateway_refused_secret"), &json!(id)));
+    let metrics = &line["_aws"]["CloudWatchMetrics"][0];
+    assert_eq!((&metrics["Namespace"], &metrics["Dimensions"]), (&json!("staging"), &json!([["Function"]])));
+    assert_eq!(line["Function"], "payment-api");
+}
+
+#[tokio::test]
 async fn a_missing_setting_stops_the_function_at_init_with_what_to_set() {
     let engine = Engine::start();
     let tables = tables(&engine).await;

@@ -107,9 +107,10 @@ pub(crate) fn charged() -> Reply {
 }
 
 pub(crate) fn request(amount: i64) -> ChargeRequest {
+    let id = PaymentIntentId::random();
     ChargeRequest {
-        charge_key: ChargeKey::random(),
-        payment_intent_id: PaymentIntentId::random(),
+        charge_key: ChargeKey::of(id),
+        payment_intent_id: id,
         order_id: "99".parse().unwrap(),
         amount: Amount::parse(amount).unwrap(),
         currency: Currency::parse("USD").unwrap(),

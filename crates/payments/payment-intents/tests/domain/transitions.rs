@@ -34,7 +34,7 @@ pub(crate) fn declined() -> Outcome {
 }
 
 fn requested() -> PaymentIntent {
-    created().request_charge(ChargeKey::parse("key-1").unwrap(), at(1)).unwrap().after
+    created().request_charge(at(1)).unwrap().after
 }
 
 fn in_state(state: StateName) -> PaymentIntent {
@@ -73,14 +73,13 @@ fn the_amount_changes_only_in_created() {
 fn a_charge_is_requested_once_and_only_in_created() {
     for state in StateName::ALL {
         let intent = in_state(state);
-        let key = ChargeKey::parse("another-key").unwrap();
-        let requested = intent.request_charge(key.clone(), at(9));
+        let requested = intent.request_charge(at(9));
         if state == StateName::Created {
             let change = requested.unwrap();
             let Some(Payload::PaymentIntentChargeRequested(event)) = change.event else { panic!("no event") };
             assert_eq!((event.order_id.as_str(), event.amount, event.currency.as_str()), ("99", 6_063, "USD"));
             let request = change.after.state().requested().unwrap();
-            assert_eq!((&request.charge_key, request.at), (&key, at(9)));
+            assert_eq!((&request.charge_key, request.at), (&ChargeKey::of(intent.id()), at(9)));
             assert_eq!(change.after.version(), 2);
         } else {
             assert_eq!(requested, Err(WrongState { state }));
@@ -130,7 +129,8 @@ fn a_second_answer_of_the_gateway_never_overwrites_the_first() {
 #[test]
 fn the_charge_key_stays_as_it_was_requested() {
     for state in [StateName::ChargeRequested, StateName::Charged, StateName::ChargeFailed] {
-        assert_eq!(in_state(state).state().requested().unwrap().charge_key.as_str(), "key-1");
+        let intent = in_state(state);
+        assert_eq!(intent.state().requested().unwrap().charge_key, ChargeKey::of(intent.id()));
     }
 }
 

@@ -48,7 +48,8 @@ fn keys_and_ids_of_charges_are_bounded() {
     }
     assert_eq!(ChargeKey::parse("schlüssel"), Err(Invalid::ChargeKey));
     assert!(ChargeId::parse("schlüssel").is_ok());
-    assert_ne!(ChargeKey::random(), ChargeKey::random());
+    let id = PaymentIntentId::random();
+    assert_eq!(ChargeKey::parse(id.to_string()), Ok(ChargeKey::of(id)), "an intent is charged under its own id");
 }
 
 #[test]

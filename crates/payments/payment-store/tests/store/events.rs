@@ -1,7 +1,6 @@
 //! Event rows: each commit with its event and none without; ids that rise whatever the clocks do.
 
 use order_events::{EventType, Message};
-use payment_intents::ChargeKey;
 use payment_store::{Before, Write};
 use proptest::prelude::*;
 
@@ -12,7 +11,7 @@ async fn an_event_that_is_not_there_is_not_found_and_a_charge_publishes_one() {
     let world = World::create().await;
     let created = world.created("99").await;
     assert!(world.scan(&tables().outbox).await.is_empty());
-    let change = created.intent.request_charge(ChargeKey::random(), world.now()).unwrap();
+    let change = created.intent.request_charge(world.now()).unwrap();
     let requested = world.commit(&change, Before::Intent(&created)).await.unwrap();
     let rows = world.scan(&tables().outbox).await;
     assert_eq!(rows.len(), 1);
@@ -38,7 +37,7 @@ async fn an_event_row_that_exists_is_refused_and_nothing_is_written() {
     ];
     let row = row.map(|(name, value)| (name.to_owned(), value)).into();
     client.put_item().table_name(&tables().outbox).set_item(Some(row)).send().await.unwrap();
-    let change = created.intent.request_charge(ChargeKey::random(), world.now()).unwrap();
+    let change = created.intent.request_charge(world.now()).unwrap();
     assert_eq!(refused(world.commit(&change, Before::Intent(&created)).await), Write::Event);
     assert_eq!(world.find(created.intent.id()).await, Some(created));
 }
@@ -47,7 +46,7 @@ async fn an_event_row_that_exists_is_refused_and_nothing_is_written() {
 async fn a_refused_commit_has_no_event() {
     let world = World::create().await;
     let created = world.created("99").await;
-    let change = created.intent.request_charge(ChargeKey::random(), world.now()).unwrap();
+    let change = created.intent.request_charge(world.now()).unwrap();
     world.commit(&change, Before::Intent(&created)).await.unwrap();
     assert_eq!(refused(world.commit(&change, Before::Intent(&created)).await), Write::Intent);
     assert_eq!(world.scan(&tables().outbox).await.len(), 1);
@@ -67,7 +66,7 @@ proptest! {
                 let requested = world.requested("99").await;
                 ids.push(requested.last_event_id.unwrap());
                 world.set_clock(pair[1]);
-                let _ = world.store.settle(&requested, declined(), None).await.unwrap();
+                let _ = world.settle(&requested, declined()).await;
                 ids.push(world.find(requested.intent.id()).await.unwrap().last_event_id.unwrap());
             }
             assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use lambda_boot::Clock;
-use payment_intents::{Change, ChargeKey, NewIntent, Outcome, PaymentIntent};
+use payment_intents::{Change, NewIntent, Outcome, PaymentIntent};
 use payment_store::{Before, Found, Guard, PaymentStore, UnitOfWork, Write};
 
 use crate::world::{NOW, amount, at, charged_as, declined, tables};
@@ -33,7 +33,7 @@ fn found(intent: &PaymentIntent) -> Found {
 }
 
 fn requested() -> Change {
-    created().after.request_charge(ChargeKey::parse("charge-key-1").unwrap(), at(1_000)).unwrap()
+    created().after.request_charge(at(1_000)).unwrap()
 }
 
 fn settled(outcome: Outcome) -> Change {

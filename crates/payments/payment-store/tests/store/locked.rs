@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use idempotency::Fingerprint;
-use payment_intents::ChargeKey;
+use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
 use payment_store::{Answered, Decision, Found, Locking, RequestKey, Seen};
 
 use crate::world::{World, amount, charged_as, tables};
@@ -22,7 +22,7 @@ fn answer(found: &Found) -> String {
 
 #[allow(clippy::needless_pass_by_value)] // The signature of a decision.
 fn request_charge(seen: Seen<'_, Found>) -> Decision<&'static str> {
-    match seen.found.intent.request_charge(ChargeKey::random(), seen.now) {
+    match seen.found.intent.request_charge(seen.now) {
         Ok(change) => Decision::Change(Box::new(change)),
         Err(_) => Decision::Record("\"refused\"".to_owned()),
     }
@@ -32,80 +32,79 @@ async fn held(world: &World) -> usize {
     world.scan(&tables().locks).await.iter().filter(|lock| lock.contains_key("owner")).count()
 }
 
-async fn lock(world: &World, found: &Found) -> Box<payment_store::LockedIntent> {
-    match world.store.locked(found.intent.id(), Duration::ZERO).await.unwrap() {
-        Locking::Granted(locked) => locked,
-        Locking::Held { .. } => panic!("somebody holds it"),
-    }
+/// The commands under locks, without waiting for one that is held.
+fn locking(world: &World) -> Locking {
+    world.store.locking(Duration::ZERO)
+}
+
+async fn not_called(_: &PaymentIntent) -> Option<Outcome> {
+    panic!("the gateway is not called")
 }
 
 #[tokio::test]
 async fn the_charge_is_requested_and_decided_under_one_lock() {
     let world = World::create().await;
-    let created = world.created("99").await;
-    let charged = lock(&world, &created)
-        .await
-        .charge(&request("k"), admit, request_charge, async |_| Some(charged_as("ch_1")), answer)
-        .await
-        .unwrap();
+    let id = world.created("99").await.intent.id();
+    let charge = async |_: &PaymentIntent| Some(charged_as("ch_1"));
+    let charged = locking(&world).charge(id, &request("k"), admit, request_charge, charge, answer).await.unwrap();
     assert_eq!(charged, Answered::Now("\"CHARGED\"".to_owned()));
     assert_eq!((held(&world).await, world.scan(&tables().outbox).await.len()), (0, 2));
 }
 
 #[tokio::test]
-async fn the_lock_is_released_whatever_is_decided() {
+async fn the_lock_is_released_with_the_change_and_not_taken_for_any_other_answer() {
     let world = World::create().await;
-    let created = world.created("99").await;
+    let id = world.created("99").await.intent.id();
     let change = |seen: Seen<'_, Found>| {
         Decision::<&str>::Change(Box::new(seen.found.intent.change_amount(amount(1), seen.now).unwrap()))
     };
-    let answered = lock(&world, &created).await.change(&request("a"), admit, change, answer).await.unwrap();
+    let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
     assert_eq!((answered, held(&world).await), (Answered::Now("\"CREATED\"".to_owned()), 0));
+    let _held = world.lock(id).await;
     // The same again: it is answered by its record.
-    let answered = lock(&world, &created).await.change(&request("a"), admit, change, answer).await.unwrap();
-    assert_eq!((answered, held(&world).await), (Answered::Before("\"CREATED\"".to_owned()), 0));
+    let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
+    assert_eq!(answered, Answered::Before("\"CREATED\"".to_owned()));
     let reply = |_: Seen<'_, Found>| Decision::Reply("no");
-    let answered = lock(&world, &created).await.change(&request("b"), admit, reply, answer).await.unwrap();
-    assert_eq!((answered, held(&world).await), (Answered::Unrecorded("no"), 0));
+    let answered = locking(&world).change(id, &request("b"), admit, reply, answer).await.unwrap();
+    assert_eq!(answered, Answered::Unrecorded("no"));
     let record = |_: Seen<'_, Found>| Decision::<&str>::Record("\"no\"".to_owned());
-    let answered = lock(&world, &created).await.change(&request("c"), admit, record, answer).await.unwrap();
-    assert_eq!((answered, held(&world).await), (Answered::Now("\"no\"".to_owned()), 0));
+    let answered = locking(&world).change(id, &request("c"), admit, record, answer).await.unwrap();
+    assert_eq!(answered, Answered::Now("\"no\"".to_owned()));
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_locked_and_released_and_not_made() {
+async fn what_is_not_there_is_not_locked_and_not_made() {
     let world = World::create().await;
-    let elsewhere = World::create().await.created("99").await;
-    let answered = lock(&world, &elsewhere)
-        .await
-        .charge(&request("k"), admit, request_charge, async |_| panic!("the gateway is not called"), answer)
-        .await
-        .unwrap();
+    let id = PaymentIntentId::random();
+    let answered = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, answer).await.unwrap();
     assert_eq!(answered, Answered::Unrecorded("not found"));
-    assert!(world.scan(&tables().payments).await.is_empty());
-    assert_eq!(held(&world).await, 0);
-}
-
-#[tokio::test]
-async fn who_lost_the_lock_writes_nothing_and_leaves_the_successor_alone() {
-    let world = World::create().await;
-    let created = world.created("99").await;
-    let zombie = lock(&world, &created).await;
-    world.set_clock(60_000);
-    let _successor = lock(&world, &created).await;
-    let refused = zombie
-        .charge(&request("k"), admit, request_charge, async |_| panic!("the gateway is not called"), answer)
-        .await;
-    assert!(matches!(refused, Err(payment_store::Error::Lock(dynamodb_locks::Error::Lost))), "{refused:?}");
-    assert_eq!(world.find(created.intent.id()).await, Some(created));
-    assert_eq!((held(&world).await, world.scan(&tables().outbox).await.len()), (1, 0));
+    for table in [tables().payments, tables().locks, tables().idempotency] {
+        assert!(world.scan(&table).await.is_empty(), "{table}");
+    }
 }
 
 #[tokio::test]
 async fn a_lock_that_is_held_is_refused() {
     let world = World::create().await;
-    let created = world.created("99").await;
-    let _held = lock(&world, &created).await;
-    let refused = world.store.locked(created.intent.id(), Duration::ZERO).await.unwrap();
-    assert!(matches!(refused, Locking::Held { until: Some(_) }));
+    let id = world.created("99").await.intent.id();
+    let _held = world.lock(id).await;
+    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, answer).await.unwrap();
+    assert!(matches!(refused, Answered::Held { until: Some(_) }), "{refused:?}");
+    assert_eq!(held(&world).await, 1);
+}
+
+#[tokio::test]
+async fn who_lost_the_lock_at_the_gateway_stores_nothing_although_nobody_else_has_settled() {
+    let world = World::create().await;
+    let id = world.created("99").await.intent.id();
+    let charge = async |_: &PaymentIntent| {
+        world.set_clock(60_000);
+        let _successor = world.lock(id).await;
+        Some(charged_as("ch_1"))
+    };
+    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, charge, answer).await;
+    assert!(matches!(refused, Err(payment_store::Error::Lock(dynamodb_locks::Error::Lost))), "{refused:?}");
+    let found = world.find(id).await.unwrap();
+    assert_eq!((found.intent.state().name(), found.intent.version()), (StateName::ChargeRequested, 2));
+    assert_eq!((held(&world).await, world.scan(&tables().outbox).await.len()), (1, 1));
 }

@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use dynamodb_locks::Lock;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::Timestamp;
-use payment_intents::{
-    Amount, Change, ChargeId, ChargeKey, Decline, NewIntent, Outcome, PaymentIntent, PaymentIntentId,
-};
+use payment_intents::{Amount, Change, ChargeId, Decline, NewIntent, Outcome, PaymentIntent, PaymentIntentId};
 use payment_store::{
     Before, Found, Guard, PaymentStore, Settled, Tables, Uncommitted, UnitOfWork, Write, create_tables,
 };
@@ -93,16 +92,27 @@ impl World {
 
     pub(crate) async fn requested(&self, order_id: &str) -> Found {
         let created = self.created(order_id).await;
-        let change = created.intent.request_charge(ChargeKey::random(), self.now()).unwrap();
+        let change = created.intent.request_charge(self.now()).unwrap();
         self.commit(&change, Before::Intent(&created)).await.unwrap()
     }
 
     pub(crate) async fn settled(&self, order_id: &str, outcome: Outcome) -> Found {
         let requested = self.requested(order_id).await;
-        match self.store.settle(&requested, outcome, None).await.unwrap() {
+        match self.settle(&requested, outcome).await {
             Settled::Stored(found) => *found,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Settles under the intent's lock.
+    pub(crate) async fn settle(&self, found: &Found, outcome: Outcome) -> Settled {
+        let lock = self.lock(found.intent.id()).await;
+        self.store.settle(found, outcome, &lock.release_with()).await.unwrap()
+    }
+
+    /// Takes an intent's lock, which nobody else has.
+    pub(crate) async fn lock(&self, id: PaymentIntentId) -> Lock {
+        self.store.locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

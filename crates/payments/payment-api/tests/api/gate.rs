@@ -1,0 +1,62 @@
+//! Requests that wait to be let pass, one by one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use embedded_dynamodb::Wire;
+use tokio::sync::Semaphore;
+
+/// A wire whose every request waits for leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    wire: Wire,
+    pub(crate) leave: Arc<Semaphore>,
+    done: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self { wire: Wire::watched(), leave: Arc::new(Semaphore::new(0)), done: Arc::default() }
+    }
+
+    /// Lets so many requests pass, and waits until they are answered.
+    pub(crate) async fn pass(&self, requests: usize) {
+        let until = self.done() + requests;
+        self.leave.add_permits(requests);
+        while self.done() < until {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets all requests pass from now on.
+    pub(crate) fn open(&self) {
+        self.leave.add_permits(1_000);
+    }
+
+    pub(crate) fn done(&self) -> usize {
+        self.done.load(Ordering::SeqCst)
+    }
+}
+
+impl HttpConnector for Gate {
+    fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
+        let gate = self.clone();
+        HttpConnectorFuture::new(async move {
+            gate.leave.acquire().await.unwrap().forget();
+            let answer = gate.wire.call(http).await;
+            gate.done.fetch_add(1, Ordering::SeqCst);
+            answer
+        })
+    }
+}
+
+impl HttpClient for Gate {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
