@@ -64,6 +64,7 @@ class Payments(Promises, unittest.TestCase):
         "failing",
         "gateway-refused-us",
         "gateway-unknown",
+        "not-running",
         "outbox-backlog",
         "poison-rows",
         "relay-behind",

@@ -462,7 +462,9 @@ class Promises:
         }
         for name, alarm in properties(self.production, "AWS::CloudWatch::Alarm"):
             with self.subTest(name):
-                self.assertEqual("notBreaching", alarm["TreatMissingData"])
+                # That nothing is published is bad news only of what must run.
+                missing = "breaching" if alarm["MetricName"] == "Invocations" else "notBreaching"
+                self.assertEqual(missing, alarm["TreatMissingData"])
                 if f"<{name}>" in rollback:
                     # CodeDeploy hears it.
                     self.assertNotIn("AlarmActions", alarm)
@@ -471,6 +473,25 @@ class Promises:
                     self.assertEqual([ALARM_TOPIC], alarm["OKActions"])
         unheard = self.template.with_parameters(Rollout=GRADUAL).of_type("AWS::CloudWatch::Alarm")
         self.assertEqual(rollback, {f"<{name}>" for name in unheard})
+
+    def test_an_alarm_rings_if_a_schedule_no_longer_starts_its_function(self):
+        # What the function itself publishes is missing then, and its other alarms are silent.
+        alarms = {
+            alarm["Dimensions"][0]["Value"]: alarm
+            for alarm in self.production.of_type("AWS::CloudWatch::Alarm").values()
+            if (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "Invocations")
+        }
+        rules = self.production.of_type("AWS::Events::Rule").values()
+        started = {target["Arn"].replace("Aliaslive", "") for rule in rules for target in rule["Targets"]}
+        self.assertEqual(started, set(alarms))
+        for function, alarm in alarms.items():
+            with self.subTest(function):
+                self.assertEqual([{"Name": "FunctionName", "Value": function}], alarm["Dimensions"])
+                self.assertEqual(
+                    ("Sum", "LessThanThreshold", 1), tuple(alarm[n] for n in ["Statistic", "ComparisonOperator", "Threshold"])
+                )
+                # At least two runs are due in it, whatever the schedule, so that one that is late rings nobody up.
+                self.assertGreaterEqual(alarm["Period"] * alarm["EvaluationPeriods"], 2 * 300)
 
     def test_alarms_say_what_is_wrong_and_where_the_runbook_has_it(self):
         linked = set()
