@@ -318,6 +318,23 @@ class Promises:
             keys = [s["Resource"] for s in policy["PolicyDocument"]["Statement"] if "kms:Decrypt" in s["Action"]]
             self.assertEqual([key] if key else [], keys)
 
+    def test_a_key_of_ones_own_is_used_only_through_the_services_that_hold_the_data(self):
+        roles = {name: statements(self.everything, name) for name in self.everything.of_type("AWS::IAM::Role")}
+        (policy,) = self.everything.of_type("AWS::IAM::ManagedPolicy").values()
+        for name, some in [*roles.items(), ("OperatorPolicy", policy["PolicyDocument"]["Statement"])]:
+            services = {action.split(":")[0] for statement in some for action in listed(statement["Action"])}
+            for statement in some:
+                if listed(statement["Resource"]) == [KEY]:
+                    with self.subTest(name):
+                        ((operator, keys),) = statement["Condition"].items()
+                        self.assertEqual(("StringLike", ["kms:ViaService"]), (operator, list(keys)))
+                        through = {
+                            re.fullmatch(r"(\w+)\.eu-west-1\.\*", service)[1] for service in listed(keys["kms:ViaService"])
+                        }
+                        keep_data = {"dynamodb", "secretsmanager", "sns", "sqs"}
+                        self.assertLessEqual(services & keep_data, through)
+                        self.assertLessEqual(through, keep_data)
+
     def test_traces_are_made_only_if_asked_for(self):
         for stack, mode in [(self.development, "PassThrough"), (self.everything, "Active")]:
             for name, function in properties(stack, "AWS::Lambda::Function"):
