@@ -18,9 +18,9 @@ test: ## Run every test (the first build takes some minutes, the tests about fiv
 	exit $${failed:-0}
 
 .PHONY: storm
-storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments, through the local system while functions are killed
+storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments and 300 in locked mode, through the local system while functions are killed
 	cargo build $(SYSTEM)
-	STORM_ORDERS=1500 STORM_INTENTS=2000 cargo test --workspace --test local storm -- --nocapture
+	STORM_ORDERS=1500 STORM_INTENTS=2000 STORM_LOCKED_INTENTS=300 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
 check: lint deny template ops contract test e2e sam-local ## All that CI checks
