@@ -520,6 +520,9 @@ class Promises:
                     self.assertTrue(alarm["AlarmName"].endswith(section))
                     linked.add(section)
         self.assertEqual(set(self.sections), linked)
+        runbook = (ROOT / "docs/runbook.md").read_text()
+        headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.+)$", runbook, re.MULTILINE)}
+        self.assertLessEqual(linked | set(re.findall(r"\(#([^)]+)\)", runbook)), headings)
 
     def test_parameters_that_contradict_each_other_are_refused(self):
         for parameters, refused in [
