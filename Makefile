@@ -26,12 +26,13 @@ storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments 
 .PHONY: check
 check: lint deny template ops contract test e2e sam-local ## All that CI checks
 
+# With the examples, so that cargo doc gives the dependencies the features that clippy gives them: they are checked once.
 .PHONY: lint
 lint: ## Formatting, clippy and documentation, warnings denied; scripts and workflows
 	ops/lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples
 
 .PHONY: deny
 deny: cargo-deny ## Bans, licences and sources of the dependencies
