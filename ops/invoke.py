@@ -79,9 +79,10 @@ def about_intent(event, intent, file):
 
 
 def build_local():
-    """The local system, and the functions as it runs them."""
-    packages = ["local", "event-handlers", "query-api", "payment-api", "charge-handler", "outbox-relay"]
-    subprocess.run(["cargo", "build", *(f"--package={package}" for package in packages)], cwd=ROOT, check=True)
+    """The local system, and the functions as it runs them; with the options that the Makefile has, and for its reason."""
+    binaries = ["local", "event-handler", "query-api", "payment-api", "charge-handler", "outbox-relay"]
+    options = ["--workspace", "--test=local", *(f"--bin={binary}" for binary in binaries)]
+    subprocess.run(["cargo", "build", *options], cwd=ROOT, check=True)
 
 
 def build_lambda():

@@ -125,7 +125,7 @@ fn binary() -> PathBuf {
     let binary = test.ancestors().nth(2).unwrap().join("local");
     assert!(
         binary.exists(),
-        "run `cargo build -p local -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay`: there is no {}",
+        "there is no {}: `cargo test --workspace` builds it, and so do `make storm` and `make run`",
         binary.display()
     );
     binary

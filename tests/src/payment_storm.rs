@@ -9,7 +9,7 @@ use order_events::{EventType, OrderId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::local::{DataDir, Local, start_on};
+use crate::local::{DataDir, Local, command, start_with};
 use crate::order::{Order, consumer};
 use crate::payments::Command;
 use crate::storm::{Dice, kill_functions};
@@ -26,6 +26,8 @@ const CLIENTS: usize = 8;
 pub struct PaymentStorm {
     /// How many orders are paid for.
     pub intents: usize,
+    /// How a charge is made, as `CHARGE_MODE` has it: `saga` or `locked`.
+    pub charge_mode: &'static str,
     /// Which storm.
     pub seed: u64,
 }
@@ -51,9 +53,12 @@ struct Outcome {
 pub async fn run_payment_storm(storm: &PaymentStorm) {
     let mut dice = Dice(storm.seed);
     let payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut dice)).collect();
-    let system = start_on(DataDir::new(), 10).await;
+    let data = DataDir::new();
+    let mut command = command(data.path());
+    command.env("DEMO", "0").env("VISIBILITY_TIMEOUT", "10").env("CHARGE_MODE", storm.charge_mode);
+    let system = start_with(command, data).await;
     let began = Instant::now();
-    println!("payment storm {}: {} intents", storm.seed, payers.len());
+    println!("payment storm {}: {} intents, {}", storm.seed, payers.len(), storm.charge_mode);
     let created: Vec<_> = payers.iter().map(|payer| payer.order.event(EventType::OrderCreated).body.clone()).collect();
     let paying = async {
         system.send(EventType::OrderCreated, &created).await;

@@ -10,6 +10,7 @@ use end_to_end::scenarios;
 use end_to_end::system::eventually;
 use order_events::EventType;
 use serde_json::json;
+use uuid::Uuid;
 
 scenarios!(connect);
 
@@ -77,6 +78,37 @@ async fn a_function_of_payments_may_do_its_own_work_and_no_other() {
     }
     assert!(system.try_publish_as(&relay).await.is_success(), "the relay publishes");
     assert_eq!(system.try_publish_as(&api).await, 403, "the API publishes");
+}
+
+/// By the condition on `dynamodb:EnclosingOperation` in the roles.
+#[tokio::test]
+async fn intents_and_events_are_written_in_transactions_only() {
+    let system = connect().await;
+    let intent = json!({"pk": {"S": format!("PaymentIntent#{}", Uuid::new_v4())}});
+    let update = json!({"TableName": "ftgo-payments", "Key": intent, "UpdateExpression": "SET #state = :state",
+        "ConditionExpression": "attribute_exists(pk)", "ExpressionAttributeNames": {"#state": "state"},
+        "ExpressionAttributeValues": {":state": {"S": "CHARGED"}}});
+    let put = json!({"TableName": "ftgo-payments", "Item": intent});
+    let event = json!({"TableName": "ftgo-payments-outbox", "Item": {"pk": intent["pk"], "sk": {"N": "1"}}});
+    let (updated, written, published) = (("UpdateItem", &update), ("PutItem", &put), ("PutItem", &event));
+    for (function, alone) in [
+        ("PaymentApi", vec![updated, written, published]),
+        ("Charge", vec![updated, published]),
+        ("Reconcile", vec![updated, published]),
+    ] {
+        let function_may = system.as_function_of_payments(function).await;
+        for (operation, request) in alone {
+            let (status, answer) = function_may.try_dynamodb(operation, request).await;
+            let table = &request["TableName"];
+            let is_denied = status.is_client_error() && answer.contains("AccessDenied");
+            assert!(is_denied, "{function} writes to {table} with {operation} alone: {status} {answer}");
+        }
+        // The same update in a transaction is refused by its own condition only: there is no such intent.
+        let transaction = json!({"TransactItems": [{"Update": update}]});
+        let (status, answer) = function_may.try_dynamodb("TransactWriteItems", &transaction).await;
+        let is_tried = status.is_client_error() && answer.contains("ConditionalCheckFailed");
+        assert!(is_tried, "{function} may not update in a transaction: {status} {answer}");
+    }
 }
 
 #[tokio::test]

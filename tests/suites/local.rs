@@ -264,17 +264,28 @@ fn lines(data: &Path) -> Vec<Value> {
 /// Storms pass one after the other: each wants the whole machine.
 static STORMS: Mutex<()> = Mutex::const_new(());
 
+/// How large a storm is: as `make storm` says, else small enough for `make test`.
+fn size(variable: &str, small: usize) -> usize {
+    std::env::var(variable).map_or(small, |size| size.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+}
+
 #[tokio::test]
 async fn a_storm_leaves_every_order_as_its_events_say() {
     let _storm = STORMS.lock().await;
-    let orders = std::env::var("STORM_ORDERS").map_or(100, |orders| orders.parse().expect("STORM_ORDERS is a number"));
-    storm::weather(&Storm { orders, ..Storm::default() }).await;
+    storm::weather(&Storm { orders: size("STORM_ORDERS", 100), ..Storm::default() }).await;
 }
 
 #[tokio::test]
 async fn a_storm_of_payments_charges_everybody_once_and_right() {
     let _storm = STORMS.lock().await;
-    let intents =
-        std::env::var("STORM_INTENTS").map_or(60, |intents| intents.parse().expect("STORM_INTENTS is a number"));
-    run_payment_storm(&PaymentStorm { intents, seed: 1 }).await;
+    let intents = size("STORM_INTENTS", 60);
+    run_payment_storm(&PaymentStorm { intents, charge_mode: "saga", seed: 1 }).await;
+}
+
+/// The request, its repetition, the charge handler and the reconciler are after the same lock.
+#[tokio::test]
+async fn a_storm_of_payments_in_locked_mode_charges_everybody_once_and_right() {
+    let _storm = STORMS.lock().await;
+    let intents = size("STORM_LOCKED_INTENTS", 16);
+    run_payment_storm(&PaymentStorm { intents, charge_mode: "locked", seed: 3 }).await;
 }

@@ -23,7 +23,6 @@ READ_AND_SETTLE = {
 PUBLISH = {
     "sns:Publish": {TOPIC},
     "dynamodb:BatchWriteItem": {"<Outbox.Arn>"},
-    "dynamodb:DeleteItem": {"<Outbox.Arn>"},
 }
 ANSWER = {
     "dynamodb:BatchGetItem": {"<Payments.Arn>", "<Idempotency.Arn>"},
@@ -64,6 +63,7 @@ class Payments(Promises, unittest.TestCase):
         "failing",
         "gateway-refused-us",
         "gateway-unknown",
+        "not-running",
         "outbox-backlog",
         "poison-rows",
         "relay-behind",
@@ -201,7 +201,9 @@ class Payments(Promises, unittest.TestCase):
         gateway = {"GATEWAY_URL": "https://gateway.example", "GATEWAY_SECRET_ARN": SECRET}
         tables = {"PAYMENTS_TABLE": "<Payments>", "OUTBOX_TABLE": "<Outbox>", "LOCKS_TABLE": "<Locks>"}
         told = {
-            "PaymentApi": tables | gateway | {"AUTHORIZATION": "jwt", "CONSUMER_ID_CLAIM": "sub", "CHARGE_MODE": "saga"},
+            "PaymentApi": tables
+            | gateway
+            | {"AUTHORIZATION": "jwt", "CONSUMER_ID_CLAIM": "sub", "CHARGE_MODE": "saga", "IDEMPOTENCY_TABLE": "<Idempotency>"},
             "Charge": tables | gateway,
             "Reconcile": tables | gateway | {"RECONCILE_AFTER_SECONDS": "300"},
             "Relay": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC},
@@ -212,13 +214,11 @@ class Payments(Promises, unittest.TestCase):
                 function = self.development.of_type("AWS::Lambda::Function")[name]
                 found = function["Environment"]["Variables"]
                 self.assertEqual(variables, {variable: found.get(variable) for variable in variables})
-        # Only who publishes knows the topic, and only who charges knows the gateway.
+        # Only who publishes knows the topic, only who charges knows the gateway, and only who answers knows the records of answers.
+        particular = {"TOPIC_ARN", "IDEMPOTENCY_TABLE", *gateway}
         for name, function in properties(self.development, "AWS::Lambda::Function"):
             with self.subTest(name):
-                self.assertEqual(
-                    set(told[name]) & {"TOPIC_ARN", *gateway},
-                    set(function["Environment"]["Variables"]) & {"TOPIC_ARN", *gateway},
-                )
+                self.assertEqual(set(told[name]) & particular, set(function["Environment"]["Variables"]) & particular)
         for stack, memory, concurrency, reserved in [(self.development, 256, 10, None), (self.everything, 512, 50, "50")]:
             functions = stack.of_type("AWS::Lambda::Function")
             self.assertEqual({memory}, {int(functions[name]["MemorySize"]) for name in BACKGROUND})

@@ -318,6 +318,23 @@ class Promises:
             keys = [s["Resource"] for s in policy["PolicyDocument"]["Statement"] if "kms:Decrypt" in s["Action"]]
             self.assertEqual([key] if key else [], keys)
 
+    def test_a_key_of_ones_own_is_used_only_through_the_services_that_hold_the_data(self):
+        roles = {name: statements(self.everything, name) for name in self.everything.of_type("AWS::IAM::Role")}
+        (policy,) = self.everything.of_type("AWS::IAM::ManagedPolicy").values()
+        for name, some in [*roles.items(), ("OperatorPolicy", policy["PolicyDocument"]["Statement"])]:
+            services = {action.split(":")[0] for statement in some for action in listed(statement["Action"])}
+            for statement in some:
+                if listed(statement["Resource"]) == [KEY]:
+                    with self.subTest(name):
+                        ((operator, keys),) = statement["Condition"].items()
+                        self.assertEqual(("StringLike", ["kms:ViaService"]), (operator, list(keys)))
+                        through = {
+                            re.fullmatch(r"(\w+)\.eu-west-1\.\*", service)[1] for service in listed(keys["kms:ViaService"])
+                        }
+                        keep_data = {"dynamodb", "secretsmanager", "sns", "sqs"}
+                        self.assertLessEqual(services & keep_data, through)
+                        self.assertLessEqual(through, keep_data)
+
     def test_traces_are_made_only_if_asked_for(self):
         for stack, mode in [(self.development, "PassThrough"), (self.everything, "Active")]:
             for name, function in properties(stack, "AWS::Lambda::Function"):
@@ -462,7 +479,9 @@ class Promises:
         }
         for name, alarm in properties(self.production, "AWS::CloudWatch::Alarm"):
             with self.subTest(name):
-                self.assertEqual("notBreaching", alarm["TreatMissingData"])
+                # That nothing is published is bad news only of what must run.
+                missing = "breaching" if alarm["MetricName"] == "Invocations" else "notBreaching"
+                self.assertEqual(missing, alarm["TreatMissingData"])
                 if f"<{name}>" in rollback:
                     # CodeDeploy hears it.
                     self.assertNotIn("AlarmActions", alarm)
@@ -471,6 +490,25 @@ class Promises:
                     self.assertEqual([ALARM_TOPIC], alarm["OKActions"])
         unheard = self.template.with_parameters(Rollout=GRADUAL).of_type("AWS::CloudWatch::Alarm")
         self.assertEqual(rollback, {f"<{name}>" for name in unheard})
+
+    def test_an_alarm_rings_if_a_schedule_no_longer_starts_its_function(self):
+        # What the function itself publishes is missing then, and its other alarms are silent.
+        alarms = {
+            alarm["Dimensions"][0]["Value"]: alarm
+            for alarm in self.production.of_type("AWS::CloudWatch::Alarm").values()
+            if (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "Invocations")
+        }
+        rules = self.production.of_type("AWS::Events::Rule").values()
+        started = {target["Arn"].replace("Aliaslive", "") for rule in rules for target in rule["Targets"]}
+        self.assertEqual(started, set(alarms))
+        for function, alarm in alarms.items():
+            with self.subTest(function):
+                self.assertEqual([{"Name": "FunctionName", "Value": function}], alarm["Dimensions"])
+                self.assertEqual(
+                    ("Sum", "LessThanThreshold", 1), tuple(alarm[n] for n in ["Statistic", "ComparisonOperator", "Threshold"])
+                )
+                # At least two runs are due in it, whatever the schedule, so that one that is late rings nobody up.
+                self.assertGreaterEqual(alarm["Period"] * alarm["EvaluationPeriods"], 2 * 300)
 
     def test_alarms_say_what_is_wrong_and_where_the_runbook_has_it(self):
         linked = set()
@@ -482,6 +520,9 @@ class Promises:
                     self.assertTrue(alarm["AlarmName"].endswith(section))
                     linked.add(section)
         self.assertEqual(set(self.sections), linked)
+        runbook = (ROOT / "docs/runbook.md").read_text()
+        headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.+)$", runbook, re.MULTILINE)}
+        self.assertLessEqual(linked | set(re.findall(r"\(#([^)]+)\)", runbook)), headings)
 
     def test_parameters_that_contradict_each_other_are_refused(self):
         for parameters, refused in [

@@ -10,7 +10,7 @@ use payment_store::{METRICS_NAMESPACE, Tables};
 pub struct Config {
     /// What this function does: its `Handler`.
     pub role: Role,
-    /// The tables of Payments.
+    /// The tables of Payments, but that of idempotency records.
     pub tables: Tables,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
@@ -49,7 +49,7 @@ impl Config {
         let handler = environment.needed("_HANDLER", "charge or reconcile (in Lambda: the function's Handler)")?;
         let config = Self {
             role: Role::parse(&handler).ok_or(ConfigError::Handler)?,
-            tables: Tables::read(environment)?,
+            tables: Tables::read_to_settle(environment)?,
             metrics_namespace: environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned()),
             reconcile_after: match environment.get("RECONCILE_AFTER_SECONDS") {
                 Some(seconds) => Duration::from_secs(seconds.parse().map_err(|_| ConfigError::ReconcileAfter)?),

@@ -33,7 +33,7 @@ async fn main() -> Result<(), Error> {
         Role::Reconcile => {
             let reconciler = &Reconciler::new(charger, &config, Clock::system());
             let reconcile = service_fn(|event: LambdaEvent<IgnoredAny>| async move {
-                reconciler.run(&event.context.request_id, event.context.deadline()).await
+                reconciler.run(&event.context.request_id, event.context.deadline()).await.map(drop)
             });
             Runtime::new(reconcile).run().await
         }

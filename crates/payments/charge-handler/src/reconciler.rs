@@ -1,14 +1,14 @@
 //! Finishes charges that fell out of the queue.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use lambda_boot::{Clock, with_causes};
 use order_events::Timestamp;
 use payment_store::{OpenCharge, PaymentStore, SHARDS, Shard};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 use crate::handler::CONCURRENCY;
 use crate::report::{Report, Subject};
@@ -33,10 +33,12 @@ impl Reconciler {
         Self { charger, after, metrics_namespace, clock }
     }
 
-    /// Finishes open charges until there are no more, or the time is up. The next run goes on.
+    /// Finishes open charges until there are no more, or the time is up. Returns how many are overdue though none has failed: 1 if
+    /// the time was up before all were begun, which the next run goes on with, else 0.
     ///
-    /// An error says that some could not be finished. One that another worker holds has not failed, but counts as overdue.
-    pub async fn run(&self, request_id: &str, deadline: SystemTime) -> Result<(), Unfinished> {
+    /// An error says that some could not be finished. One that another worker holds has not failed: that worker finishes it, or
+    /// counts it.
+    pub async fn run(&self, request_id: &str, deadline: SystemTime) -> Result<usize, Unfinished> {
         let now = self.clock.now();
         let before = Timestamp::from(now.checked_sub(self.after).unwrap_or(SystemTime::UNIX_EPOCH));
         let last_begin = self.charger.last_begin(deadline);
@@ -45,14 +47,15 @@ impl Reconciler {
 
         // All shards at the same time, so that a long one does not hold up the others.
         let shards = SHARDS.map(|shard| Box::pin(open_charges(self.charger.store(), shard, before)));
-        let finished = stream::select_all(shards)
-            .take_until(sleep_until(last_begin))
+        let mut open = stream::select_all(shards);
+        let mut finished = open
+            .by_ref()
+            .take_until(Box::pin(sleep_until(last_begin)))
             .map(async |found| match found {
                 Ok(OpenCharge { id, .. }) => Ok((id, self.charger.finish(id, deadline).await)),
                 Err(error) => Err(error),
             })
             .buffer_unordered(CONCURRENCY);
-        let mut finished = pin!(finished);
         while let Some(finished) = finished.next().await {
             match finished {
                 Ok((id, Ok(done))) => report.note_done(id, done),
@@ -62,8 +65,10 @@ impl Reconciler {
                 Err(error) => unreadable.push(error),
             }
         }
+        drop(finished);
 
-        let is_cut_short = Instant::now() >= last_begin;
+        // The end of the last shard is known at once; a page that is still to be read may have more.
+        let is_cut_short = !matches!(open.next().now_or_never(), Some(None));
         let mut reasons: BTreeSet<_> = report.reasons().into_iter().collect();
         for error in &unreadable {
             reasons.insert(error.code());
@@ -71,15 +76,16 @@ impl Reconciler {
             tracing::error!(request_id, reason, error, "open charges not found");
         }
         // What is not known to be finished counts, so that an alarm hears of a reconciler that never gets to the end.
-        let overdue = report.failures() + report.gave_back() + unreadable.len() + usize::from(is_cut_short);
+        let overdue = report.failures() + unreadable.len() + usize::from(is_cut_short);
         let line = report.line(&self.metrics_namespace, self.clock.now()).count("ChargesOverdue", overdue);
         println!("{}", if is_cut_short { line.with("cut_short", true) } else { line });
         let charges = report.failures() + unreadable.len();
-        if charges == 0 { Ok(()) } else { Err(Unfinished { charges, reasons: reasons.into_iter().collect() }) }
+        if charges == 0 { Ok(overdue) } else { Err(Unfinished { charges, reasons: reasons.into_iter().collect() }) }
     }
 }
 
-/// The open charges of one shard, oldest first. After an error there are no more.
+/// The open charges of one shard, page by page from the oldest on; within a page in any order, another one each time, so that charges
+/// that use up the time of every run keep no other from being tried. After an error there are no more.
 fn open_charges(
     store: &PaymentStore,
     shard: Shard,
@@ -93,7 +99,11 @@ fn open_charges(
             Ok(_) | Err(_) => None,
         };
         let charges: Vec<_> = match page {
-            Ok(charges) => charges.into_iter().map(Ok).collect(),
+            Ok(mut charges) => {
+                let shuffle = RandomState::new();
+                charges.sort_by_cached_key(|charge| shuffle.hash_one(charge.id));
+                charges.into_iter().map(Ok).collect()
+            }
             Err(error) => vec![Err(error)],
         };
         Some((stream::iter(charges), next))

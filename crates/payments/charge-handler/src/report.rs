@@ -106,11 +106,6 @@ impl<'a> Report<'a> {
         self.gateway_unknown + self.malformed + self.failed
     }
 
-    /// How many were left to another worker.
-    pub(crate) fn gave_back(&self) -> usize {
-        self.gave_back
-    }
-
     /// The distinct reasons of the failures.
     pub(crate) fn reasons(&self) -> Vec<&'static str> {
         self.reasons.iter().copied().collect()

@@ -207,7 +207,6 @@ impl Account {
             ("PAYMENTS_TABLE", self.tables.payments.clone()),
             ("OUTBOX_TABLE", self.tables.outbox.clone()),
             ("LOCKS_TABLE", self.tables.locks.clone()),
-            ("IDEMPOTENCY_TABLE", self.tables.idempotency.clone()),
             ("GATEWAY_URL", self.gateway.url()),
             ("GATEWAY_SECRET", SECRET.to_owned()),
             ("AWS_ENDPOINT_URL_DYNAMODB", self.engine.endpoint()),

@@ -23,19 +23,25 @@ pub struct Tables {
     pub outbox: String,
     /// The lock of each intent that was charged or changed in locked mode, or charged by the handler.
     pub locks: String,
-    /// The answers to commands, for 24 hours, by key.
+    /// The answers to commands, for 24 hours, by key. Empty in a function that only settles: it has none, and its role may not use them.
     pub idempotency: String,
 }
 
 impl Tables {
     /// Reads `PAYMENTS_TABLE`, `OUTBOX_TABLE`, `LOCKS_TABLE` and `IDEMPOTENCY_TABLE`.
     pub fn read(environment: &Environment<'_>) -> Result<Self, Missing> {
+        let tables = Self::read_to_settle(environment)?;
+        let example = "the table of idempotency records, such as ftgo-payments-idempotency";
+        Ok(Self { idempotency: environment.needed("IDEMPOTENCY_TABLE", example)?, ..tables })
+    }
+
+    /// Reads what a function needs that only finds and settles intents: `PAYMENTS_TABLE`, `OUTBOX_TABLE` and `LOCKS_TABLE`.
+    pub fn read_to_settle(environment: &Environment<'_>) -> Result<Self, Missing> {
         Ok(Self {
             payments: environment.needed("PAYMENTS_TABLE", "the table of intents, such as ftgo-payments")?,
             outbox: environment.needed("OUTBOX_TABLE", "the table of events, such as ftgo-payments-outbox")?,
             locks: environment.needed("LOCKS_TABLE", "the table of locks, such as ftgo-payments-locks")?,
-            idempotency: environment
-                .needed("IDEMPOTENCY_TABLE", "the table of idempotency records, such as ftgo-payments-idempotency")?,
+            idempotency: String::new(),
         })
     }
 

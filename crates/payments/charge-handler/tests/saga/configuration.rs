@@ -6,12 +6,11 @@ use charge_handler::{Config, ConfigError, Role};
 use lambda_boot::Environment;
 use payment_store::Tables;
 
-const VARIABLES: [(&str, &str); 9] = [
+const VARIABLES: [(&str, &str); 8] = [
     ("_HANDLER", "charge"),
     ("PAYMENTS_TABLE", "ftgo-payments"),
     ("OUTBOX_TABLE", "ftgo-payments-outbox"),
     ("LOCKS_TABLE", "ftgo-payments-locks"),
-    ("IDEMPOTENCY_TABLE", "ftgo-payments-idempotency"),
     ("AWS_LAMBDA_RUNTIME_API", "localhost"),
     ("AWS_LAMBDA_FUNCTION_NAME", "charge"),
     ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256"),
@@ -30,7 +29,7 @@ fn the_environment_says_it_all() {
     let config = read(&[]).unwrap();
     let expected = Config {
         role: Role::Charge,
-        tables: Tables::with_prefix("ftgo-payments"),
+        tables: Tables { idempotency: String::new(), ..Tables::with_prefix("ftgo-payments") },
         metrics_namespace: "FtgoPayments".to_owned(),
         reconcile_after: Duration::from_mins(5),
     };

@@ -1,6 +1,8 @@
 //! The reconciler finishes what fell out of the queue.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use charge_handler::Unfinished;
@@ -10,8 +12,8 @@ use payment_gateway::Unknown;
 use payment_intents::{PaymentIntentId, StateName};
 use payment_store::PaymentStore;
 
-use crate::scripted::Scripted;
-use crate::world::{World, charge};
+use crate::scripted::{Gate, Scripted};
+use crate::world::{TIMEOUT, World, charge, skip};
 
 const LONG: Duration = Duration::from_mins(6);
 
@@ -73,8 +75,68 @@ async fn a_charge_that_another_worker_holds_is_left_to_it() {
     world.pass(LONG);
     let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap();
     assert!(matches!(lock, Acquired::Granted(_)));
-    world.reconcile(world.http_gateway()).await.unwrap();
+    let overdue = world.reconcile(world.http_gateway()).await.unwrap();
+    assert_eq!(overdue, 0, "who holds it counts it, if it fails");
     assert_eq!(world.gateway.posts(), 0);
+}
+
+/// Ten charges are under way at once: of `charges`, those are begun in time, and end when it is too late to begin another one.
+async fn overdue_after_a_run_with_time_for_ten(charges: u32) -> usize {
+    let world = World::create().await;
+    for _ in 0..charges {
+        world.requested(1_250).await;
+    }
+    world.pass(LONG);
+    let gate = Gate::default();
+    let gateway = Arc::new(Scripted::charged_as("ch_1").behind(&gate));
+    let reconciler = world.reconciler(&world.client, gateway.clone());
+    let too_late = async {
+        gate.arrivals(charges.min(10)).await;
+        // Less than a lease.
+        skip(Duration::from_secs(6)).await;
+        gate.open_for_all();
+    };
+    let deadline = world.clock().now() + Duration::from_secs(10);
+    let (overdue, ()) = tokio::join!(reconciler.run("request-1", deadline), too_late);
+    assert_eq!(gateway.asked().len(), usize::try_from(charges.min(10)).unwrap());
+    overdue.unwrap()
+}
+
+#[tokio::test]
+async fn a_run_whose_last_charges_end_late_leaves_nothing_overdue() {
+    for charges in [1, 9, 10] {
+        assert_eq!(overdue_after_a_run_with_time_for_ten(charges).await, 0, "{charges} charges");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_leaves_charges_for_the_next_one_says_that_some_are_overdue() {
+    assert_eq!(overdue_after_a_run_with_time_for_ten(11).await, 1);
+}
+
+#[tokio::test]
+async fn charges_that_use_up_every_run_keep_no_other_from_being_tried() {
+    let world = Arc::new(World::create().await);
+    let ids: BTreeSet<PaymentIntentId> =
+        (0..30).map(|number| format!("a0000000-0000-4000-8000-{number:012x}").parse().unwrap()).collect();
+    for &id in &ids {
+        world.created_as(id, 1_250).await;
+        charge(&world.store(), id).await.unwrap();
+        world.pass(Duration::from_millis(1));
+    }
+    world.pass(LONG);
+    // Ten charges take all the time that a run has.
+    let (hands, asked) = (Arc::clone(&world), AtomicUsize::new(0));
+    let gateway = Arc::new(Scripted::charging(move || {
+        if asked.fetch_add(1, Ordering::SeqCst) % 10 == 9 {
+            hands.pass(TIMEOUT);
+        }
+        Err(Unknown::Timeout)
+    }));
+    for _ in 0..100 {
+        world.reconcile(gateway.clone()).await.unwrap_err();
+    }
+    assert_eq!(gateway.asked(), ids);
 }
 
 #[tokio::test]

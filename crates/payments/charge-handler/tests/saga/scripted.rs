@@ -1,13 +1,14 @@
 //! A gateway that answers as a test says.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
-use payment_intents::ChargeId;
-use tokio::sync::Notify;
+use payment_intents::{ChargeId, PaymentIntentId};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 type Charge = dyn Fn() -> Result<Outcome, Unknown> + Send + Sync;
@@ -18,26 +19,44 @@ pub(crate) struct Scripted {
     charge: Box<Charge>,
     look_up: Box<LookUp>,
     charges: AtomicUsize,
+    asked: Mutex<BTreeSet<PaymentIntentId>>,
     look_ups: AtomicUsize,
     untils: Mutex<Vec<Instant>>,
     gate: Option<Gate>,
 }
 
-/// Holds a request up until it is opened.
-#[derive(Clone, Default)]
+/// Holds each request up until it is opened for it.
+#[derive(Clone)]
 pub(crate) struct Gate {
-    arrived: Arc<Notify>,
-    opened: Arc<Notify>,
+    arrived: Arc<Semaphore>,
+    opened: Arc<Semaphore>,
 }
 
 impl Gate {
     /// Waits until a request is held up.
     pub(crate) async fn arrival(&self) {
-        self.arrived.notified().await;
+        self.arrivals(1).await;
     }
 
+    /// Waits until so many requests are held up.
+    pub(crate) async fn arrivals(&self, requests: u32) {
+        self.arrived.acquire_many(requests).await.unwrap().forget();
+    }
+
+    /// Lets one request pass.
     pub(crate) fn open(&self) {
-        self.opened.notify_one();
+        self.opened.add_permits(1);
+    }
+
+    /// Lets every request pass.
+    pub(crate) fn open_for_all(&self) {
+        self.opened.close();
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { arrived: Arc::new(Semaphore::new(0)), opened: Arc::new(Semaphore::new(0)) }
     }
 }
 
@@ -48,6 +67,7 @@ impl Scripted {
             charge: Box::new(charge),
             look_up: Box::new(|| Ok(None)),
             charges: AtomicUsize::default(),
+            asked: Mutex::default(),
             look_ups: AtomicUsize::default(),
             untils: Mutex::default(),
             gate: None,
@@ -79,6 +99,11 @@ impl Scripted {
         self.charges.load(Ordering::SeqCst)
     }
 
+    /// The intents whose charge it was asked for.
+    pub(crate) fn asked(&self) -> BTreeSet<PaymentIntentId> {
+        self.asked.lock().unwrap().clone()
+    }
+
     pub(crate) fn look_ups(&self) -> usize {
         self.look_ups.load(Ordering::SeqCst)
     }
@@ -90,13 +115,16 @@ impl Scripted {
 }
 
 impl Gateway for Scripted {
-    fn charge<'a>(&'a self, _: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
         self.charges.fetch_add(1, Ordering::SeqCst);
+        self.asked.lock().unwrap().insert(request.payment_intent_id);
         self.untils.lock().unwrap().push(until);
         Box::pin(async move {
             if let Some(gate) = &self.gate {
-                gate.arrived.notify_one();
-                gate.opened.notified().await;
+                gate.arrived.add_permits(1);
+                if let Ok(opened) = gate.opened.acquire().await {
+                    opened.forget();
+                }
             }
             (self.charge)()
         })

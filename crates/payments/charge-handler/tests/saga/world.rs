@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_http_client::tls::TlsContext;
 use charge_handler::{BatchFailed, ChargeHandler, Charger, Config, Reconciler, Role, Unfinished};
 use embedded_dynamodb::{Engine, Wire};
@@ -101,7 +102,7 @@ impl World {
         Function { handler: ChargeHandler::new(charger, "test", self.clock()), clock: self.clock() }
     }
 
-    pub(crate) async fn reconcile(&self, gateway: Arc<dyn Gateway>) -> Result<(), Unfinished> {
+    pub(crate) async fn reconcile(&self, gateway: Arc<dyn Gateway>) -> Result<usize, Unfinished> {
         self.reconciler(&self.client, gateway).run("request-1", self.deadline()).await
     }
 
@@ -169,6 +170,13 @@ impl World {
         rows.items().iter().map(|row| EventRow::from_item(row).unwrap()).collect()
     }
 
+    /// When the lease of an intent's lock ends.
+    pub(crate) async fn lease_end(&self, id: PaymentIntentId) -> AttributeValue {
+        let read = self.client.get_item().table_name(&self.tables.locks).consistent_read(true);
+        let key = AttributeValue::S(PaymentStore::lock_key(id));
+        read.key("id", key).send().await.unwrap().item.unwrap().remove("expiresAt").unwrap()
+    }
+
     /// Asserts that nobody holds a lock.
     pub(crate) async fn assert_no_lock_is_held(&self) {
         let locks = self.client.scan().table_name(&self.tables.locks).send().await.unwrap();
@@ -182,6 +190,13 @@ impl World {
         let is_of = |row: &EventRow| row.aggregate_id == id.to_string() && row.event_type.ends_with("ChargeRequested");
         self.rows().await.into_iter().find(is_of).unwrap().message
     }
+}
+
+/// Makes the timers of this runtime due that are due within `time`. The world's clock does not move.
+pub(crate) async fn skip(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
 }
 
 /// The order that an intent of these tests pays for.

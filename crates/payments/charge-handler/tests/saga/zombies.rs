@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use embedded_dynamodb::Wire;
 use payment_intents::{State, StateName};
+use tokio::time::timeout;
 
 use crate::scripted::{Gate, Scripted};
-use crate::world::World;
+use crate::world::{World, skip};
 
 /// Longer than a lease, in the clock's time.
 const LONG: Duration = Duration::from_mins(1);
@@ -77,21 +77,27 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let bodies = [world.message(id).await];
-    let wire = Wire::watched();
     let gate = Gate::default();
     let gateway = Arc::new(Scripted::charged_as("ch_1").behind(&gate));
-    let function = world.function_over(&world.engine.client_over(&wire), gateway);
-    let beats = async {
+    let function = world.function_with(gateway.clone());
+    let second = async {
         gate.arrival().await;
-        let beat = async {
-            while wire.count("UpdateItem") < 2 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), beat).await.unwrap();
+        for beat in 1..=4 {
+            let before = world.lease_end(id).await;
+            let step = Duration::from_secs(4);
+            world.pass(step);
+            skip(step).await;
+            let renewed = async { while world.lease_end(id).await == before {} };
+            timeout(Duration::from_secs(20), renewed).await.unwrap_or_else(|_| panic!("heartbeat {beat} is missing"));
+        }
+        // The first lease ended long ago, the last one has a second left.
+        world.pass(Duration::from_secs(9));
+        let answer = world.function().invoke(&bodies).await.unwrap();
+        assert_eq!(answer.batch_item_failures.len(), 1, "the lock is held");
         gate.open();
     };
-    let (answer, ()) = tokio::join!(function.invoke(&bodies), beats);
+    let (answer, ()) = tokio::join!(function.invoke(&bodies), second);
     assert_eq!(answer.unwrap().batch_item_failures.len(), 0);
+    assert_eq!((gateway.charges(), world.gateway.posts()), (1, 0), "the second worker did not ask");
     assert_eq!(world.state(id).await, StateName::Charged);
 }
