@@ -52,7 +52,11 @@ struct Outcome {
 /// Lets a storm pass over a system, and looks whether the money is right.
 pub async fn run_payment_storm(storm: &PaymentStorm) {
     let mut dice = Dice(storm.seed);
-    let payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut dice)).collect();
+    let mut payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut dice)).collect();
+    // However small the storm is, one charge is declined and one is made.
+    for (payer, amount) in payers.iter_mut().zip([10_002, 10_050]) {
+        (payer.amount, payer.change) = (amount, None);
+    }
     let data = DataDir::new();
     let mut command = command(data.path());
     command.env("DEMO", "0").env("VISIBILITY_TIMEOUT", "10").env("CHARGE_MODE", storm.charge_mode);

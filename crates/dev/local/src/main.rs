@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lambda_boot::with_causes;
 use local::invoke::{Invoked, invoke};
 use local::stack::{Authorization, Config, Stack};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::filter::{LevelFilter, Targets, dynamic_filter_fn};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
 
@@ -18,7 +19,8 @@ const USAGE: &str =
 async fn main() -> ExitCode {
     // What a function failed at is told as it happens; standard output is for what to do next.
     let host = Targets::new().with_target("lambda_host", LevelFilter::WARN);
-    tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(host).init();
+    let running = dynamic_filter_fn(|_, _| !IS_STOPPING.load(Ordering::Relaxed));
+    tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(host).with(running).init();
     // A signal drops the system: the engine's thread and the functions' processes end with it.
     let ended = tokio::select! {
         ended = run() => ended,
@@ -33,6 +35,9 @@ async fn main() -> ExitCode {
     }
 }
 
+/// Functions that are ended in the middle of their work are no failures that anybody should read about.
+static IS_STOPPING: AtomicBool = AtomicBool::new(false);
+
 /// Ctrl-C, or what a supervisor sends.
 async fn asked_to_stop() {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
@@ -42,6 +47,7 @@ async fn asked_to_stop() {
         _ = terminate.recv() => {}
         _ = tokio::signal::ctrl_c() => {}
     }
+    IS_STOPPING.store(true, Ordering::Relaxed);
 }
 
 type Error = Box<dyn std::error::Error>;
