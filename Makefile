@@ -3,8 +3,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# What `make run` runs, with the features that `cargo test --workspace` gives the dependencies: with a test in it, cargo counts those for
-# tests, too. With others, the SDK and all that is built on it would be compiled a second time.
+# What `make run` runs, and one test: cargo adds the features of dev-dependencies only if it builds a test. Without them, the SDK and all that
+# is built on it would be compiled a second time.
 SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-api --bin payment-api --bin charge-handler --bin outbox-relay
 
 .PHONY: help

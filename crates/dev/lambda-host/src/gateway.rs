@@ -237,7 +237,7 @@ impl Gateway {
 }
 
 /// Whether the body is handed over as a text. AWS's documentation says that binary types are encoded in Base64, and not which those are; these
-/// were found by trying: <https://github.com/ministackorg/ministack/pull/766>. A body without a content type is none of text.
+/// were found by trying: <https://github.com/ministackorg/ministack/pull/766>. A body without a content type counts as binary.
 fn has_text(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).map(text).unwrap_or_default().to_ascii_lowercase();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();

@@ -196,6 +196,9 @@ impl Lock {
     ///   tried again until then.
     /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has come.
     ///
+    /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped for a
+    /// lock that the database says is another's: the commit itself succeeds or is refused.
+    ///
     /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
     /// ends with, or with [`release`](Self::release).
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
@@ -217,7 +220,7 @@ impl Lock {
     pub async fn run<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, RunError<E>> {
         let result = self.hold(work).await.map_err(RunError::Lock)?;
         let release = self.send_release().await.map(|release| {
-            let committed = result.is_ok() && self.is_released_by_caller.load(Ordering::Relaxed);
+            let committed = result.is_ok() && self.is_released_by_caller();
             if committed { Release::Released } else { release }
         });
         match &release {
@@ -262,6 +265,9 @@ impl Lock {
             match timeout_at(ends.min(now + every), self.renew()).await {
                 Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
                 Ok(Ok(Renewed::Released)) => return std::future::pending().await,
+                // The caller's own write, whose answer is on its way, may have released it for the one that has it now. That write
+                // is the judge: it succeeds or is refused.
+                Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => return std::future::pending().await,
                 Ok(Ok(Renewed::Lost)) => {
                     self.locks.observe(Observation::Lost);
                     return Error::Lost;
@@ -324,6 +330,10 @@ impl Lock {
 
     pub(crate) fn has(&self, key: &Key) -> bool {
         self.key.is_same(key, &self.locks.settings.attributes)
+    }
+
+    fn is_released_by_caller(&self) -> bool {
+        self.is_released_by_caller.load(Ordering::Relaxed)
     }
 
     fn is_read(&self, record: &Record) -> bool {

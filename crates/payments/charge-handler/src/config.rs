@@ -10,7 +10,7 @@ use payment_store::{METRICS_NAMESPACE, Tables};
 pub struct Config {
     /// What this function does: its `Handler`.
     pub role: Role,
-    /// The tables of Payments, but that of idempotency records.
+    /// The tables of Payments, without that of idempotency records.
     pub tables: Tables,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,

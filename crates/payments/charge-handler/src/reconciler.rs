@@ -85,7 +85,7 @@ impl Reconciler {
 }
 
 /// The open charges of one shard, page by page from the oldest on; within a page in any order, another one each time, so that charges
-/// that use up the time of every run keep no other from being tried. After an error there are no more.
+/// that use up the time of every run keep no other of the oldest page from being tried. After an error there are no more.
 fn open_charges(
     store: &PaymentStore,
     shard: Shard,

@@ -151,7 +151,7 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let body = Create::read(request, &mut parameters).and_then(|body| {
             let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
-            let needed = "is required: it names who pays, for your token names no consumer";
+            let needed = "is required: the request's token names no consumer";
             let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", needed))?;
             Ok((body, consumer_id))
         });

@@ -19,7 +19,8 @@ pub trait Gateway: fmt::Debug + Send + Sync {
     /// [looked up](Self::look_up) instead.
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome>;
 
-    /// The id of the charge that was made under the request's charge key. `None`: the gateway has made no such charge.
+    /// The id of the charge that was made under the request's charge key. `None`: the gateway has made no such charge before it was
+    /// asked. An answer that may be out of date is not enough: after `None`, an old charge counts as never made.
     fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>>;
 }
 

@@ -151,7 +151,7 @@ texts! {
 
 impl ChargeKey {
     /// The key of an intent's charge: its id, for an intent is charged once. An intent that was lost and restored has the same
-    /// key again, and is not charged a second time.
+    /// key again, and is not charged a second time for as long as the gateway remembers the key.
     #[must_use]
     pub fn of(id: PaymentIntentId) -> Self {
         Self(id.to_string())

@@ -32,7 +32,8 @@ pub enum Error {
     /// An idempotency record could not be read or written.
     #[error(transparent)]
     Record(#[from] idempotency::Error),
-    /// A lock could not be taken or released, or was lost: nothing was written under it.
+    /// A lock could not be taken or released, or was lost. The transaction that reports a loss wrote nothing; an earlier one may have
+    /// requested the charge.
     #[error(transparent)]
     Lock(#[from] dynamodb_locks::Error),
     /// The outbox refuses the event.

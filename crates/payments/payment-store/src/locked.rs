@@ -14,7 +14,7 @@ use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen};
 /// The store's commands under locks; made by [`PaymentStore::locking`].
 ///
 /// A caller who is not authorized, a repeated request and a command that changes nothing are answered without the lock. Every
-/// write under the lock checks it in its own transaction, so that a process that has lost it writes nothing. The lock is released
+/// change of the intent under the lock checks it in its own transaction, so that a process that has lost it writes nothing. The lock is released
 /// with the last transaction, or, where there is none, by a request of its own.
 #[derive(Debug, Clone)]
 pub struct Locking {

@@ -213,6 +213,22 @@ async fn run_takes_a_commit_that_released_the_lock_for_a_success_also_if_the_nex
     successor.heartbeat().await.expect("the next one has it");
 }
 
+/// The answer to the commit is slow, the next one has the lock already, and a heartbeat comes in between.
+#[tokio::test]
+async fn work_whose_commit_has_released_the_lock_is_not_dropped_by_a_heartbeat() {
+    let world = World::start().await;
+    let locks = on_real_time(world.builder(world.engine.client())).build();
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let done = lock.run(async {
+        world.commit(lock.release_with(), "1").await?;
+        let successor = granted(locks.exclusive("key").acquire().await);
+        tokio::time::sleep(SHORT / 2).await;
+        Ok::<_, Cancellation>(successor)
+    });
+    let successor = done.await.expect("committed under the lock");
+    assert_eq!(successor.release().await.expect("an answer"), Release::Released);
+}
+
 #[tokio::test]
 async fn run_says_so_if_the_work_was_done_but_not_under_the_lock_to_its_end() {
     let world = World::start().await;
