@@ -129,7 +129,11 @@ def topic_arn(name):
 
 def override(name, value):
     """A parameter as `sam deploy --parameter-overrides` reads it: only in quotes may a value be empty, or have spaces."""
-    quoted = str(value).replace('"', '\\"')
+    value = str(value)
+    # SAM's own parser takes the next two for the end of the value, or for other parameters.
+    if "\\" in value or value.startswith("ParameterKey="):
+        stop(f"{name}: a value may have no backslash, and may not begin with ParameterKey=")
+    quoted = value.replace('"', '\\"')
     return f'{name}="{quoted}"'
 
 

@@ -252,7 +252,11 @@ def given_parameters(services):
     service that is not among these is left out, so that the same $PARAMETERS serve for either.
     """
     common, own = {}, {service.name: {} for service in SERVICES}
-    for name, value in assignments(shlex.split(os.environ.get("PARAMETERS", ""))).items():
+    try:
+        words = shlex.split(os.environ.get("PARAMETERS", ""))
+    except ValueError as error:
+        stop(f"PARAMETERS is not a list of Name=value as a shell reads it ({error}): put values with spaces or quotes into quotes")
+    for name, value in assignments(words).items():
         scope, dot, rest = name.rpartition(".")
         if dot and scope not in own:
             stop(f"{name}: before the dot there may be {' or '.join(own)}")

@@ -26,6 +26,11 @@ class Overrides(unittest.TestCase):
                 )
                 self.assertEqual(read, {"Name": value, "Other": "y"})
 
+    def test_what_sam_would_read_as_other_parameters_is_refused(self):
+        for value in ["x\\", 'x\\" Stage=production Y="1', "ParameterKey=Stage,ParameterValue=production"]:
+            with self.subTest(value), self.assertRaisesRegex(SystemExit, "^CorsOrigins: "):
+                deploy.override("CorsOrigins", value)
+
     def test_an_empty_value_is_a_value(self):
         self.assertEqual(stage.assignments(["CorsOrigins=https://a.example", "CorsOrigins="]), {"CorsOrigins": ""})
 
@@ -59,6 +64,9 @@ class Parameters(unittest.TestCase):
                 text, text.split("=")[0], "template.yaml (order-history) has Stage", "payments.yaml (payments) has Stage"
             )
         self.assert_refused("billing.LogLevel=DEBUG", "order-history or payments")
+
+    def test_a_quotation_mark_without_another_is_told(self):
+        self.assert_refused("JwtIssuer=it's", "PARAMETERS")
 
     def test_what_would_clash_must_be_given_for_each(self):
         for name in ["Prefix", "DomainName"]:

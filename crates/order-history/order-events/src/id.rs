@@ -82,7 +82,9 @@ fn checked(text: String) -> Result<String, Invalid> {
     if text.chars().count() > MAX_CHARACTERS {
         return Err(Invalid::TooLong(MAX_CHARACTERS));
     }
-    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+    // SQS takes no message with the last two:
+    // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+    if text.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')) {
         return Err(Invalid::Character);
     }
     Ok(text)

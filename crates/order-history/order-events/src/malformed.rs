@@ -84,7 +84,7 @@ pub enum Invalid {
     /// An id longer than we take.
     #[error("must be at most {0} characters long")]
     TooLong(usize),
-    /// An id with white space or control characters.
+    /// An id with white space, control characters, or the noncharacters U+FFFE and U+FFFF.
     #[error("must not contain white space or control characters")]
     Character,
     /// An event id of no known form.

@@ -170,7 +170,7 @@ impl Api {
                 return refuse(ProblemKind::OrderAlreadyPaid, request);
             }
             if seen.found.open_intent.is_some() {
-                return refuse(ProblemKind::OrderHasOpenIntent, request);
+                return refuse(ProblemKind::OrderHasOpenIntent(seen.found.open_intent), request);
             }
             Decision::Change(Box::new(PaymentIntent::create(new.clone(), seen.now)))
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
 use idempotency::KeyError;
-use payment_intents::StateName;
+use payment_intents::{PaymentIntentId, StateName};
 use serde_json::{Map, Value};
 
 /// Why a request gets a problem document, with what is known beyond the kind.
@@ -48,7 +48,8 @@ pub(crate) enum ProblemKind {
     KeyInProgress,
     /// With the state that the intent is in.
     WrongState(StateName),
-    OrderHasOpenIntent,
+    /// With that intent; without it only in the document of the API.
+    OrderHasOpenIntent(Option<PaymentIntentId>),
     OrderAlreadyPaid,
     Conflict,
     VersionMismatch,
@@ -119,11 +120,11 @@ impl ProblemKind {
                 "Not allowed in this state",
                 "The payment intent is in the state that `state` names, which does not allow this.",
             ),
-            Self::OrderHasOpenIntent => (
+            Self::OrderHasOpenIntent(_) => (
                 "order-has-open-intent",
                 409,
                 "The order has an open payment intent",
-                "Charge the payment intent that the order has; a new one may be made if that charge fails.",
+                "Charge the payment intent that `paymentIntentId` names; a new one may be made if that charge fails.",
             ),
             Self::OrderAlreadyPaid => {
                 ("order-already-paid", 409, "The order is paid", "The order was paid for: nothing is left to pay.")
@@ -165,8 +166,12 @@ impl ProblemKind {
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
         let (_, status, title, detail) = self.parts();
         let mut extensions = Map::new();
-        if let Self::WrongState(state) = self {
-            extensions.insert("state".to_owned(), Value::from(state.as_str()));
+        match self {
+            Self::WrongState(state) => _ = extensions.insert("state".to_owned(), state.as_str().into()),
+            Self::OrderHasOpenIntent(Some(id)) => {
+                _ = extensions.insert("paymentIntentId".to_owned(), id.to_string().into())
+            }
+            _ => {}
         }
         Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors, extensions }
     }
@@ -185,7 +190,7 @@ impl ProblemKind {
             | Self::IntentNotFound
             | Self::RouteNotFound
             | Self::WrongState(_)
-            | Self::OrderHasOpenIntent
+            | Self::OrderHasOpenIntent(_)
             | Self::OrderAlreadyPaid
             | Self::VersionMismatch
             | Self::KeyReused

@@ -16,6 +16,8 @@ pub(crate) struct HttpAnswer {
 struct Succeeded {
     charge_id: String,
     status: String,
+    amount: Option<i64>,
+    currency: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -45,12 +47,18 @@ const SUCCEEDED: &str = "succeeded";
 
 impl HttpAnswer {
     /// As the answer to a charge.
-    pub(crate) fn to_charge(&self) -> Result<Outcome, Unknown> {
+    pub(crate) fn to_charge(&self, request: &ChargeRequest) -> Result<Outcome, Unknown> {
         match self.status {
             200 => {
-                let Succeeded { charge_id, status } = self.json()?;
+                let Succeeded { charge_id, status, amount, currency } = self.json()?;
                 if status != SUCCEEDED {
                     return Err(self.unexpected("the charge's status is not succeeded"));
+                }
+                // The contract does not ask for these two, but a gateway that gives others has charged something else.
+                let is_ours = amount.is_none_or(|amount| amount == request.amount.minor_units())
+                    && currency.is_none_or(|currency| currency == request.currency.as_str());
+                if !is_ours {
+                    return Err(self.unexpected("the charge has another amount or currency"));
                 }
                 Ok(Outcome::Charged { charge_id: self.charge_id(charge_id)? })
             }

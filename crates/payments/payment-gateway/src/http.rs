@@ -160,7 +160,7 @@ impl HttpGateway {
 
 impl Gateway for HttpGateway {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
-        Box::pin(self.ask(Call::Charge(request), HttpAnswer::to_charge, until))
+        Box::pin(self.ask(Call::Charge(request), |answer| answer.to_charge(request), until))
     }
 
     fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>> {

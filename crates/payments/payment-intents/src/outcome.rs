@@ -27,7 +27,8 @@ pub struct Decline {
 const MAX_CHARACTERS: usize = 500;
 
 impl Decline {
-    /// A refusal as the gateway gives it. Texts are cut after 500 characters; an empty code becomes `declined`.
+    /// A refusal as the gateway gives it. Texts are cut after 500 characters, control characters become spaces, and an empty code
+    /// becomes `declined`.
     pub fn new(charge_id: Option<ChargeId>, code: &str, message: Option<&str>) -> Self {
         let code = if code.is_empty() { "declined" } else { code };
         Self { charge_id, code: cut(code), message: message.filter(|message| !message.is_empty()).map(cut) }
@@ -52,6 +53,8 @@ impl Decline {
     }
 }
 
+/// Control characters, and two that SQS does not take, become spaces: the texts go to consumers, and into events.
 fn cut(text: &str) -> String {
-    text.chars().take(MAX_CHARACTERS).collect()
+    let is_unfit = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|c| if is_unfit(c) { ' ' } else { c }).take(MAX_CHARACTERS).collect()
 }

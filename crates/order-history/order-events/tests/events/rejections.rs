@@ -79,6 +79,7 @@ fn headers() {
     check(json!({"event-aggregate-type": "SECRET"}), "wrong_aggregate", "DeliveryScheduled is published by Delivery");
     check(json!({"event-aggregate-id": ""}), "malformed_header", "must not be empty");
     check(json!({"event-aggregate-id": "SECRET 1"}), "malformed_header", "white space");
+    check(json!({"event-aggregate-id": "SECRET\u{ffff}1"}), "malformed_header", "white space");
     check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 characters");
 }
 

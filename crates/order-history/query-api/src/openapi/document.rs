@@ -46,7 +46,7 @@ pub fn document() -> Value {
         "parameters": [
             {
                 "name": "orderId", "in": "path", "required": true, "description": "The order's id. A slash in it is written as %2F.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$"},
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]+$"},
                 "example": "99",
             },
             {"$ref": "#/components/parameters/ConsistencyToken"},
@@ -256,7 +256,7 @@ fn history_parameters() -> Value {
         {
             "name": parameter::CONSUMER_ID, "in": "query",
             "description": "Whose orders. A consumer may leave it out: their own.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$"},
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]+$"},
             "example": "1511300065921",
         },
         {

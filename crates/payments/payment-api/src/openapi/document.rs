@@ -85,7 +85,7 @@ fn create() -> Value {
         "requestBody": body("NewPaymentIntent", &json!({"orderId": "99", "amount": 6063, "currency": "USD"})),
         "responses": responses(
             &[("201", "The payment intent", &["ETag", "Location", "Cache-Control", "Idempotent-Replayed"], &intent("CREATED", 1))],
-            &[&COMMAND[..], &[OrderHasOpenIntent, OrderAlreadyPaid]].concat(),
+            &[&COMMAND[..], &[OrderHasOpenIntent(None), OrderAlreadyPaid]].concat(),
         ),
     })
 }
@@ -359,6 +359,9 @@ fn schemas() -> Value {
     schemas["Problem"]["properties"]["state"] = json!({
         "description": "With `wrong-state`: the state that the payment intent is in.", "type": "string", "enum": states,
     });
+    schemas["Problem"]["properties"]["paymentIntentId"] = json!({
+        "description": "With `order-has-open-intent`: the payment intent that the order has.", "type": "string", "format": "uuid",
+    });
     schemas["Mistake"]["properties"]["in"] = json!({
         "description": "Where the parameter stands: `body`, `query`, `path` or `header`.",
         "type": "string", "enum": ["body", "query", "path", "header"],
@@ -366,7 +369,7 @@ fn schemas() -> Value {
     let id = |description: &str| {
         json!({
             "description": description, "type": "string", "minLength": 1, "maxLength": 255,
-            "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f]+$",
+            "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]+$",
         })
     };
     let amount = json!({
@@ -394,7 +397,8 @@ fn schemas() -> Value {
 
 /// What the member `type` of a problem document may be.
 fn problem_types() -> Vec<String> {
-    let own = [IntentNotFound, OrderHasOpenIntent, OrderAlreadyPaid, WrongState(StateName::Charged), VersionMismatch];
+    let own =
+        [IntentNotFound, OrderHasOpenIntent(None), OrderAlreadyPaid, WrongState(StateName::Charged), VersionMismatch];
     COMMAND.into_iter().chain(own).map(ProblemKind::uri).collect()
 }
 

@@ -138,7 +138,9 @@ async fn the_charge_fails_and_a_new_intent_may_be_made() {
 async fn an_order_has_at_most_one_open_intent_and_is_paid_once() {
     for (_world, api) in World::both().await {
         let id = api.created("99", 100).await;
-        api.send(create("99", 200).key("second")).await.expect_problem(409, "order-has-open-intent");
+        let second = api.send(create("99", 200).key("second")).await;
+        second.expect_problem(409, "order-has-open-intent");
+        assert_eq!(second.member("paymentIntentId"), id.as_str(), "who has lost it can go on with it");
         api.charge_and_settle(&id, "k").await;
         api.send(create("99", 200).key("third")).await.expect_problem(409, "order-already-paid");
         assert_eq!(api.send(create("100", 200).key("other")).await.status(), 201);

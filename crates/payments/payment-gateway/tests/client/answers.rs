@@ -58,6 +58,8 @@ async fn whatever_is_not_certain_is_unknown() {
         (200, r#"{"chargeId":"ch_1","status":"pending"}"#, "gateway_unexpected_answer"),
         (200, r#"{"chargeId":"","status":"succeeded"}"#, "gateway_unexpected_answer"),
         (200, r#"{"status":"succeeded"}"#, "gateway_unexpected_answer"),
+        (200, r#"{"chargeId":"ch_1","status":"succeeded","amount":1,"currency":"USD"}"#, "gateway_unexpected_answer"),
+        (200, r#"{"chargeId":"ch_1","status":"succeeded","currency":"EUR"}"#, "gateway_unexpected_answer"),
         (200, "<html>", "gateway_unexpected_answer"),
         (200, &too_large, "gateway_unexpected_answer"),
         (201, succeeded, "gateway_unexpected_answer"),

@@ -56,6 +56,8 @@ fn keys_and_ids_of_charges_are_bounded() {
 fn a_gateways_texts_are_bounded() {
     let decline = Decline::new(None, "", Some(&"ä".repeat(10_000)));
     assert_eq!((decline.code(), decline.message().unwrap().chars().count()), ("declined", 500));
+    let decline = Decline::new(None, "no\u{1b}", Some("line\nbreak\u{ffff}"));
+    assert_eq!((decline.code(), decline.message()), ("no ", Some("line break ")));
 }
 
 #[test]
