@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
 use idempotency::KeyError;
 use payment_intents::{PaymentIntentId, StateName};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 /// Why a request gets a problem document, with what is known beyond the kind.
 #[derive(Debug)]
