@@ -166,12 +166,11 @@ impl ProblemKind {
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
         let (_, status, title, detail) = self.parts();
         let mut extensions = Map::new();
-        match self {
-            Self::WrongState(state) => _ = extensions.insert("state".to_owned(), state.as_str().into()),
-            Self::OrderHasOpenIntent(Some(id)) => {
-                _ = extensions.insert("paymentIntentId".to_owned(), id.to_string().into())
-            }
-            _ => {}
+        if let Self::WrongState(state) = self {
+            extensions.insert("state".to_owned(), state.as_str().into());
+        }
+        if let Self::OrderHasOpenIntent(Some(id)) = self {
+            extensions.insert("paymentIntentId".to_owned(), id.to_string().into());
         }
         Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors, extensions }
     }
