@@ -255,7 +255,7 @@ def given_parameters(services):
     try:
         words = shlex.split(os.environ.get("PARAMETERS", ""))
     except ValueError as error:
-        stop(f"PARAMETERS is not a list of Name=value as a shell reads it ({error}): put values with spaces or quotes into quotes")
+        stop(f"PARAMETERS cannot be read ({error}): put a value with spaces or quotation marks into quotation marks")
     for name, value in assignments(words).items():
         scope, dot, rest = name.rpartition(".")
         if dot and scope not in own:
