@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_http_client::Builder as HttpClientBuilder;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -187,21 +190,16 @@ impl System<Local> {
 
     /// How many events are not published yet.
     pub async fn outbox_rows(&self) -> u64 {
-        self.count("ftgo-payments-outbox", None).await
+        count(self.tables().scan().table_name("ftgo-payments-outbox")).await
     }
 
-    /// How many locks are held.
+    /// How many locks are held. The lock of a function that was killed is free when its lease has ended, but its record says so only
+    /// when somebody takes it over or the time to live deletes it.
     pub async fn locks_held(&self) -> u64 {
-        self.count("ftgo-payments-locks", Some("attribute_exists(#owner)")).await
-    }
-
-    async fn count(&self, table: &str, filter: Option<&str>) -> u64 {
-        let mut scan = self.tables().scan().table_name(table).consistent_read(true);
-        if let Some(filter) = filter {
-            scan = scan.filter_expression(filter).expression_attribute_names("#owner", "owner");
-        }
-        let pages: Vec<_> = scan.into_paginator().send().collect::<Result<_, _>>().await.unwrap();
-        pages.iter().map(|page| u64::try_from(page.count).unwrap()).sum()
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let held = self.tables().scan().table_name("ftgo-payments-locks").filter_expression("#expiresAt >= :now");
+        let now = AttributeValue::N(now.to_string());
+        count(held.expression_attribute_names("#expiresAt", "expiresAt").expression_attribute_values(":now", now)).await
     }
 
     fn tables(&self) -> Client {
@@ -213,6 +211,11 @@ impl System<Local> {
             .http_client(HttpClientBuilder::new().build_http());
         Client::from_conf(config.build())
     }
+}
+
+async fn count(scan: ScanFluentBuilder) -> u64 {
+    let pages: Vec<_> = scan.consistent_read(true).into_paginator().send().collect::<Result<_, _>>().await.unwrap();
+    pages.iter().map(|page| u64::try_from(page.count).unwrap()).sum()
 }
 
 /// Sends a signal to a process, which may have ended by now.
