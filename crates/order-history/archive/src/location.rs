@@ -1,0 +1,43 @@
+//! Where an archive is.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Where an archive is: `s3://bucket/prefix`, `file:///folder`, or the path of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A bucket, or a part of it.
+    S3 {
+        /// The bucket's name.
+        bucket: String,
+        /// What every key begins with: empty, or a text that ends with a slash.
+        prefix: String,
+    },
+    /// A folder of this machine.
+    Folder(PathBuf),
+}
+
+impl FromStr for Location {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        if let Some(rest) = text.strip_prefix("s3://") {
+            let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+            let prefix = prefix.trim_matches('/');
+            let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+            return Ok(Self::S3 { bucket: bucket.to_owned(), prefix });
+        }
+        Ok(Self::Folder(text.strip_prefix("file://").unwrap_or(text).into()))
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::S3 { bucket, prefix } => write!(f, "s3://{bucket}/{prefix}"),
+            Self::Folder(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
