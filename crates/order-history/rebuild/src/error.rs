@@ -1,0 +1,47 @@
+//! Why a rebuild stops.
+
+/// Why a rebuild stops. What it stored is right; the run can be resumed.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages are the documentation.
+pub enum Error {
+    #[error("the archive cannot be used: check --from, and that it may be read and written")]
+    Archive(#[from] archive::Error),
+    #[error("the table cannot be written")]
+    Table(#[from] projection::dynamodb::Error),
+    #[error("a run's id has letters, digits, `-`, `_` and `.`, and at most 100 of them")]
+    RunId,
+    #[error("there is no run `{0}` in this archive: check the id and --from, or list the folder `runs/`")]
+    NoRun(String),
+    #[error("{key} is not what this version writes: use the version that began the run, or begin another run")]
+    Unreadable { key: String, source: serde_json::Error },
+    #[error("what is to be written to the run's folder has no JSON form: this is a mistake in this program")]
+    Write(#[source] serde_json::Error),
+    #[error("the process is being stopped")]
+    Stopped,
+    #[error("run `{run}` is not finished: {} have no result; resume it with --resume {run}", name(batches))]
+    Unfinished { run: String, batches: Vec<String> },
+}
+
+impl Error {
+    /// Whether the same may succeed later with nothing changed by hand.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            // A file that cannot be read now may be readable on another machine.
+            Self::Archive(_) | Self::Stopped => true,
+            Self::Table(error) => error.is_retryable(),
+            Self::RunId | Self::NoRun(_) | Self::Unreadable { .. } | Self::Write(_) | Self::Unfinished { .. } => false,
+        }
+    }
+}
+
+/// The first few, and how many there are.
+fn name(batches: &[String]) -> String {
+    const MOST: usize = 10;
+    let named = batches.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match batches.len() {
+        1 => format!("batch {named}"),
+        2..=MOST => format!("batches {named}"),
+        count => format!("{count} batches ({named}, …)"),
+    }
+}

@@ -1,0 +1,3 @@
+//! Builds the order history again from the archive.
+
+fn main() {}
