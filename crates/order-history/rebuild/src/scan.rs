@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use order_view::VIEW;
+use projection::Shape;
 use projection::dynamodb::{Error as TableError, Item};
 use tokio::time::{Instant, sleep};
 
@@ -41,7 +42,7 @@ impl Source {
     pub async fn size(&self) -> Result<Size, Error> {
         let described = self.client.describe_table().table_name(&self.name).send().await;
         let described = described.map_err(|error| TableError::from_sdk(error, &self.name)).map_err(Error::Read)?;
-        let table = described.table.unwrap_or_default();
+        let Some(table) = described.table else { return Ok(Size::default()) };
         let count = |number: Option<i64>| number.and_then(|number| number.try_into().ok()).unwrap_or_default();
         Ok(Size { items: count(table.item_count), bytes: count(table.table_size_bytes) })
     }
@@ -106,6 +107,16 @@ impl Source {
 /// The id of the order in an item of the table.
 pub fn order_id(item: &Item) -> Option<&str> {
     item.get(VIEW.key)?.as_s().ok().map(String::as_str)
+}
+
+/// Whether the view has an attribute of this name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    let of_facet = |shape: &Shape| shape.watermark == name || shape.attributes.contains(&name);
+    name == VIEW.key
+        || VIEW.facets.iter().any(of_facet)
+        || VIEW.sets.contains(&name)
+        || VIEW.marks.iter().any(|kind| name.starts_with(kind))
 }
 
 fn key(order_id: &String) -> Item {

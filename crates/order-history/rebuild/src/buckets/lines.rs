@@ -75,6 +75,12 @@ pub enum BadFile {
     },
 }
 
+/// Checks that a file is as it was written, without keeping any of it.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), BadFile> {
+    io::copy(&mut GzDecoder::new(bytes), &mut io::sink())?;
+    Ok(())
+}
+
 /// Gives each order of a file to `each`, and returns how many there are. The check sum is at the end of the file: if this fails,
 /// what `each` was given may be wrong, and must not be used.
 pub(crate) fn read(bytes: &[u8], mut each: impl FnMut(String, State)) -> Result<u64, BadFile> {

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::fold::Summary;
 use crate::item_size::{MOST, of_line};
+use crate::verify::Sample;
 
 /// Brings together what was put aside, bucket by bucket.
 #[derive(Debug, Clone)]
@@ -108,6 +109,19 @@ impl Merge {
         Ok(Merged { buckets })
     }
 
+    /// Reads back the file of a bucket that was merged.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        bucket: u32,
+        mut kept: T,
+        each: impl Fn(&mut T, String, State) + Send + 'static,
+    ) -> Result<T, Error> {
+        let key = self.key(bucket);
+        let bytes = self.out.get(&key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
+        let read = blocking(move || lines::read(&bytes, |order_id, view| each(&mut kept, order_id, view)).map(|_| kept));
+        read.await?.map_err(|source| Error::BadFile { key, source })
+    }
+
     /// The key of a bucket's file.
     #[must_use]
     pub fn key(&self, bucket: u32) -> String {
@@ -150,7 +164,9 @@ impl Merge {
         result.compressed = file.len() as u64;
         // A prefix that is imported must have no file that says nothing, and every order is known to be in no other bucket.
         if result.orders > 0 || !self.only_items {
-            self.out.put(&self.key(bucket), file).await?;
+            // One that is there has the same orders: it was written before a crash, or by another process with the same run, which
+            // may even have removed by now what this one has read.
+            self.out.put_if_absent(&self.key(bucket), file).await?;
         }
         let json = serde_json::to_vec(&result).map_err(Error::Write)?;
         self.spill.store.put(&self.result_key(bucket), json).await?;
@@ -183,6 +199,7 @@ impl Merge {
 /// A bucket, or a part of it, on the way.
 struct Merging {
     filter: Arc<Filter>,
+    sample: Sample,
     only_items: bool,
     /// How many bytes the views may take.
     limit: usize,
@@ -204,6 +221,7 @@ impl Merging {
         let slice = merge.spill.buckets.slice(bucket);
         Self {
             filter: Arc::clone(&merge.filter),
+            sample: merge.spill.sample,
             only_items: merge.only_items,
             limit: merge.memory / merge.workers.max(1),
             views: BTreeMap::new(),
@@ -226,7 +244,7 @@ impl Merging {
     }
 
     fn merge(&mut self, order_id: String, view: State) {
-        if !self.slice.has(&order_id) || !self.filter.takes_order(&order_id) {
+        if !self.slice.has(&order_id) || !self.sample.has(&order_id) || !self.filter.takes_order(&order_id) {
             return;
         }
         match self.views.get_mut(&order_id) {
@@ -279,5 +297,5 @@ fn memory(order_id: &str, view: &State) -> usize {
 
 /// Does what takes processor time, away from what waits for answers.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(Error::Panicked)
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Stopped)
 }

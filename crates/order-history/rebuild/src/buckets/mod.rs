@@ -12,7 +12,11 @@ mod spill;
 
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::Snapshot;
+
 pub use hash::order_hash;
+pub use lines::BadFile;
+pub(crate) use merge::blocking;
 pub use merge::{Base, BucketResult, Merge, Merged};
 pub use spill::Spill;
 
@@ -102,6 +106,18 @@ impl Slice {
 
 fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
+}
+
+/// How many buckets are needed for what a run reads, so that the views of one bucket fit into the memory of one of the workers: for
+/// `archive` bytes of files of events as they are listed, the views of a snapshot, and `table` bytes of a table's items.
+#[must_use]
+pub fn buckets_for(archive: u64, snapshot: Option<&Snapshot>, table: u64, memory: usize, workers: usize) -> Buckets {
+    // Measured: events compress to a tenth and ten of them make a view of 3.5 KB in memory; a line of a snapshot takes three times its
+    // length in memory. A wrong guess costs time, not memory.
+    let expected = archive * 8 + snapshot.map_or(0, |snapshot| snapshot.manifest.bytes() * 3) + table * 4;
+    // Half of the memory, because the hash does not make all buckets equally large.
+    let memory = memory / workers.max(1) / 2;
+    Buckets::for_size(expected, memory as u64)
 }
 
 /// The name of a bucket, as it stands in keys.

@@ -6,8 +6,10 @@ use archive::Store;
 use projection::State;
 
 use super::lines::{Lines, QUICK};
-use super::{Buckets, name};
+use super::{Buckets, blocking, name};
 use crate::error::Error;
+use crate::fold::Views;
+use crate::verify::Sample;
 
 /// Where the partial views of a run are put aside: `<prefix>bucket=NNN/<batch>-<part>.ndjson.gz`.
 ///
@@ -21,16 +23,31 @@ pub struct Spill {
     pub prefix: String,
     /// How many buckets there are.
     pub buckets: Buckets,
+    /// Which orders are put aside.
+    pub sample: Sample,
 }
 
 /// The partial views of one bucket, as a gzip file.
-pub type Spilled = (u32, Vec<u8>);
+type Spilled = (u32, Vec<u8>);
 
 impl Spill {
+    /// A place for all orders.
+    #[must_use]
+    pub fn new(store: Store, prefix: String, buckets: Buckets) -> Self {
+        Self { store, prefix, buckets, sample: Sample::ALL }
+    }
+
+    /// Puts the views of a part of a batch aside.
+    pub async fn store(&self, batch: &str, part: usize, views: Views) -> Result<(), Error> {
+        let spill = self.clone();
+        let files = blocking(move || spill.compress(views)).await??;
+        self.put(batch, part, files).await
+    }
+
     /// Sorts views into buckets and compresses them. This takes processor time and waits for nothing.
-    pub fn compress(&self, views: impl IntoIterator<Item = (String, State)>) -> Result<Vec<Spilled>, Error> {
+    fn compress(&self, views: Views) -> Result<Vec<Spilled>, Error> {
         let mut views: Vec<_> =
-            views.into_iter().map(|(order_id, view)| (self.buckets.of(&order_id), order_id, view)).collect();
+            views.into_iter().filter(|(order_id, _)| self.sample.has(order_id)).map(|(order_id, view)| (self.buckets.of(&order_id), order_id, view)).collect();
         views.sort_unstable_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         let compressed = |views: &[(u32, String, State)]| {
             // A compressor takes a quarter of a megabyte, so there is one at a time.
@@ -46,7 +63,7 @@ impl Spill {
     }
 
     /// Puts the files of a part of a batch.
-    pub async fn put(&self, batch: &str, part: usize, files: Vec<Spilled>) -> Result<(), Error> {
+    async fn put(&self, batch: &str, part: usize, files: Vec<Spilled>) -> Result<(), Error> {
         for (bucket, bytes) in files {
             let key = format!("{}{}/{batch}-{part:03}.ndjson.gz", self.prefix, name(bucket));
             self.store.put(&key, bytes).await?;

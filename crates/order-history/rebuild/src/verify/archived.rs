@@ -14,12 +14,12 @@ use super::digests::Digests;
 use super::normal::digest;
 use super::{Options, Step};
 use crate::batch::{Meter, Processor, Sink};
-use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for, lines};
+use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::fold::{Fold, Summary, Views};
 use crate::plan::Listing;
-use crate::snapshot::{self, Choice};
+use crate::snapshot::Choice;
 
 /// The archive's views, in files by bucket.
 pub(super) struct Archived {
@@ -53,7 +53,7 @@ impl Archived {
         let listing = Listing::read(archive, &filter, plan_base.as_ref()).await?;
         let mut folded: HashSet<_> = listing.files.iter().map(|file| file.key.clone()).collect();
         let bytes = listing.files.iter().map(|file| file.size).sum();
-        let buckets = buckets_for(bytes, choice.snapshot.as_ref(), options.memory, options.workers);
+        let buckets = buckets_for(bytes, choice.snapshot.as_ref(), 0, options.memory, options.workers);
         let spill = Spill { store: work.clone(), prefix: "spill/".to_owned(), buckets, sample: options.sample };
         let processor = Processor {
             archive: archive.clone(),
@@ -98,14 +98,12 @@ impl Archived {
     ) -> Result<u64, Error> {
         for bucket in &self.merged.buckets {
             let digests = Arc::clone(digests);
-            let mut failed = None;
-            self.read(bucket.bucket, move |order_id, view| {
-                let item = write_item(&VIEW, &order_id, &view);
-                if let Err(error) = digests.add(&order_id, digest(&item)) {
-                    failed.get_or_insert(error);
+            let note = move |noted: &mut std::io::Result<()>, order_id: String, view: State| {
+                if noted.is_ok() {
+                    *noted = digests.add(&order_id, digest(&write_item(&VIEW, &order_id, &view)));
                 }
-            })
-            .await?;
+            };
+            self.merge.read(bucket.bucket, Ok(()), note).await?.map_err(Error::Temporary)?;
             count(bucket.orders);
         }
         Ok(self.merged.orders())
@@ -136,13 +134,17 @@ impl Archived {
 
     /// Those of the orders that the archive has.
     pub(super) async fn get(&self, order_ids: &[String]) -> Result<BTreeMap<String, Item>, Error> {
-        let wanted: HashSet<_> = order_ids.iter().cloned().collect();
+        let wanted: Arc<HashSet<_>> = Arc::new(order_ids.iter().cloned().collect());
         let buckets: BTreeSet<_> = order_ids.iter().map(|order_id| self.merge.spill.buckets.of(order_id)).collect();
         let mut views = BTreeMap::<String, State>::new();
         for bucket in buckets {
-            let wanted = wanted.clone();
-            let found = self.collect(bucket, wanted).await?;
-            views.extend(found);
+            let wanted = Arc::clone(&wanted);
+            let keep = move |views: &mut BTreeMap<String, State>, order_id: String, view: State| {
+                if wanted.contains(&order_id) {
+                    views.insert(order_id, view);
+                }
+            };
+            views = self.merge.read(bucket, views, keep).await?;
         }
         for order_id in order_ids {
             if let Some(fresh) = self.fresh.get(order_id) {

@@ -31,7 +31,7 @@ use self::normal::{differing, digest};
 use crate::buckets::{blocking, order_hash};
 use crate::error::Error;
 use crate::fold::Summary;
-use crate::scan::{Size, Source, order_id};
+use crate::scan::{Size, Source, is_known, order_id};
 
 /// What is compared, and how.
 #[derive(Debug, Clone)]
@@ -198,24 +198,24 @@ pub async fn compare(options: Options, told: impl Fn(Step) + Send + Sync) -> Res
         told(Step::Read { left: read.0, right: read.1 });
     };
 
+    let (count_left, count_right) = (|orders| count(orders, 0), |orders| count(0, orders));
     let digests = |side: &str| Digests::new(folder.path.join(side)).map(Arc::new).map_err(Error::Temporary);
     let (left, right) = (digests("left")?, digests("right")?);
     let ignored = Arc::new(Mutex::new(BTreeMap::new()));
     let mut sides = match &options.right {
         Right::Table(table) => {
-            let left_read = options.scan(&options.left, &left, None, &|orders| count(orders, 0));
-            let right_read = options.scan(table, &right, None, &|orders| count(0, orders));
+            let left_read = options.scan(&options.left, &left, None, &count_left);
+            let right_read = options.scan(table, &right, None, &count_right);
             (compared.left, compared.right) = tokio::try_join!(left_read, right_read)?;
             Sides { left: &options.left, right: Other::Table(table) }
         }
         Right::Archive { archive, use_snapshot } => {
             // The archive first: what is written meanwhile is in the table, and may still come to the archive.
             let store = Store::folder(folder.path.join("archive"));
-            let mut archived = Archived::build(&options, archive, *use_snapshot, store, told).await?;
-            compared.right = archived.digests(&right, &|orders| count(0, orders)).await?;
-            let left_read = options.scan(&options.left, &left, Some(&ignored), &|orders| count(orders, 0));
+            let archived = Archived::build(&options, archive, *use_snapshot, store, told).await?;
+            compared.right = archived.digests(&right, &count_right).await?;
+            let left_read = options.scan(&options.left, &left, Some(&ignored), &count_left);
             compared.left = left_read.await?;
-            archived.summary.items = 0;
             Sides { left: &options.left, right: Other::Archive(Box::new(archived)) }
         }
     };
@@ -316,7 +316,7 @@ fn note(
             Some(ignored) => {
                 let known = as_view(&order_id, &item);
                 let mut ignored = ignored.lock().unwrap_or_else(PoisonError::into_inner);
-                for name in item.keys().filter(|name| !known.contains_key(*name)) {
+                for name in item.keys().filter(|name| !is_known(name)) {
                     *ignored.entry(name.clone()).or_default() += 1;
                 }
                 known
@@ -454,9 +454,8 @@ fn covers(now: &State, before: State) -> bool {
 
 /// The digest of what the view does not know.
 fn strangers(item: &Item) -> normal::Digest {
-    let order_id = order_id(item).unwrap_or_default();
-    let known = as_view(order_id, item);
-    digest(&item.iter().filter(|(name, _)| !known.contains_key(*name)).map(|(name, value)| (name.clone(), value.clone())).collect())
+    let strange = item.iter().filter(|(name, _)| !is_known(name));
+    digest(&strange.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 impl Sample {
