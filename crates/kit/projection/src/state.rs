@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::facet::{self, Facet, Unreadable};
 use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
+use crate::small_map::SmallMap;
 
 /// What is known under one key.
 ///
@@ -15,9 +16,9 @@ use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {
-    pub(crate) marks: BTreeMap<Name, Stamp>,
-    pub(crate) facets: BTreeMap<Name, Written>,
-    pub(crate) sets: BTreeMap<Name, BTreeSet<String>>,
+    pub(crate) marks: SmallMap<Name, Stamp>,
+    pub(crate) facets: SmallMap<Name, Written>,
+    pub(crate) sets: SmallMap<Name, BTreeSet<String>>,
 }
 
 /// What an event wrote into a facet.
@@ -75,7 +76,7 @@ impl State {
                 && written.by == by
                 && written.attributes != attributes
             {
-                if canonical(&attributes) > canonical(&written.attributes) {
+                if is_kept_over(&attributes, &written.attributes) {
                     written.attributes = attributes;
                 }
                 contradictions.push(Contradiction { watermark, by });
@@ -138,6 +139,27 @@ impl State {
         facets.chain(marks).chain(elements)
     }
 
+    /// About how many bytes of memory this state takes, itself included: for a budget, so it is never much less than the truth.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let marks = self.marks.iter().map(|(name, by)| text_size(name.len()) + stamp_size(by));
+        let facets = self.facets.values().map(|Written { by, attributes }| {
+            stamp_size(by) + attributes.block_size() + attributes.values().map(value_size).sum::<usize>()
+        });
+        let sets = self.sets.values().map(|elements| {
+            let nodes = tree_size::<String>(elements.len());
+            nodes + elements.iter().map(|element| text_size(element.capacity())).sum::<usize>()
+        });
+        let blocks = [self.marks.block_size(), self.facets.block_size(), self.sets.block_size()];
+        size_of::<Self>() + blocks.into_iter().sum::<usize>() + marks.chain(facets).chain(sets).sum::<usize>()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.facets.is_empty() && self.sets.is_empty()
+    }
+
     fn put(&mut self, piece: Piece) {
         match piece {
             Piece::Mark { attribute, by } => {
@@ -147,10 +169,15 @@ impl State {
                 self.facets.insert(watermark, Written { by, attributes });
             }
             Piece::Element { set, element } => {
-                self.sets.entry(set).or_default().insert(element);
+                self.sets.get_or_insert_with(set, BTreeSet::new).insert(element);
             }
         }
     }
+}
+
+/// Which of two contents that one id stands for is kept: any order will do, as long as it is the same everywhere.
+pub(crate) fn is_kept_over(content: &Attributes, other: &Attributes) -> bool {
+    canonical(content) > canonical(other)
 }
 
 /// Content as a text that is the same for equal content, so that two contents have the same order everywhere.
@@ -158,4 +185,33 @@ fn canonical(attributes: &Attributes) -> String {
     let mut value = json!(attributes);
     value.sort_all_objects();
     value.to_string()
+}
+
+/// A text's own block. An allocator rounds up.
+fn text_size(length: usize) -> usize {
+    length.next_multiple_of(16)
+}
+
+/// Events share their id among the pieces that they write: it is counted for each, and so too often.
+fn stamp_size(by: &Stamp) -> usize {
+    text_size(by.len() + 16)
+}
+
+/// The nodes of a tree have room for eleven entries, and are half full or more.
+fn tree_size<T>(entries: usize) -> usize {
+    entries.div_ceil(8) * (11 * size_of::<T>() + 16)
+}
+
+fn value_size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text_size(text.capacity()),
+        Value::Array(elements) => {
+            elements.capacity() * size_of::<Value>() + elements.iter().map(value_size).sum::<usize>()
+        }
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| text_size(name.len()) + value_size(value));
+            tree_size::<(String, Value)>(members.len()) + members.sum::<usize>()
+        }
+    }
 }

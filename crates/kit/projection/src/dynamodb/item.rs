@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::facet::Unreadable;
+use crate::line::read_number;
 use crate::piece::{Attributes, Name};
-use crate::state::{Found, Written};
+use crate::state::{Found, State, Written};
 use crate::view::View;
 
 /// An item as the SDK has it.
@@ -64,6 +65,61 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     found
 }
 
+/// The item of a state. What the view does not declare is left out.
+#[must_use]
+pub fn write_item(view: &View, key: &str, state: &State) -> Item {
+    let mut item = Item::from([(view.key.to_owned(), AttributeValue::S(key.to_owned()))]);
+    for shape in view.facets {
+        let Some(written) = state.facets.get(shape.watermark) else { continue };
+        if !written.by.is_empty() {
+            item.insert(shape.watermark.to_owned(), AttributeValue::S(written.by.to_string()));
+        }
+        for &name in shape.attributes {
+            if let Some(value) = written.attributes.get(name) {
+                item.insert(name.to_owned(), attribute_value(value, shape.text_sets.contains(&name)));
+            }
+        }
+    }
+    for &name in view.sets {
+        let elements: Vec<_> = state.set(name).map(str::to_owned).collect();
+        if !elements.is_empty() {
+            item.insert(name.to_owned(), AttributeValue::Ss(elements));
+        }
+    }
+    item.extend(state.marks().map(|(name, by)| (name.to_owned(), AttributeValue::S(by.to_string()))));
+    item
+}
+
+/// The bytes that DynamoDB counts for an item
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>). A write costs one unit for
+/// each kilobyte, begun or whole, in the table, and as much again in each index that it changes.
+#[must_use]
+pub fn item_size(item: &Item) -> usize {
+    item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
+}
+
+fn value_size(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number_size(number),
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::Ss(texts) => texts.iter().map(String::len).sum(),
+        AttributeValue::Ns(numbers) => numbers.iter().map(|number| number_size(number)).sum(),
+        AttributeValue::Bs(all) => all.iter().map(|bytes| bytes.as_ref().len()).sum(),
+        AttributeValue::L(elements) => 3 + elements.iter().map(|element| 1 + value_size(element)).sum::<usize>(),
+        AttributeValue::M(members) => {
+            3 + members.iter().map(|(name, value)| 1 + name.len() + value_size(value)).sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
+/// About one byte for two significant digits, and one.
+fn number_size(number: &str) -> usize {
+    let digits = number.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    digits.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
+}
+
 /// A value as DynamoDB stores it.
 pub(crate) fn attribute_value(value: &Value, is_text_set: bool) -> AttributeValue {
     match value {
@@ -88,7 +144,7 @@ pub(crate) fn attribute_value(value: &Value, is_text_set: bool) -> AttributeValu
 fn json_value(value: AttributeValue) -> Option<Value> {
     Some(match value {
         AttributeValue::S(text) => Value::String(text),
-        AttributeValue::N(number) => Value::Number(json_number(&number)?),
+        AttributeValue::N(number) => Value::Number(read_number(&number)?),
         AttributeValue::Bool(value) => Value::Bool(value),
         AttributeValue::Null(_) => Value::Null,
         AttributeValue::Ss(mut elements) => {
@@ -102,9 +158,4 @@ fn json_value(value: AttributeValue) -> Option<Value> {
         }
         _ => return None,
     })
-}
-
-fn json_number(text: &str) -> Option<Number> {
-    let whole = text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from));
-    whole.ok().or_else(|| Number::from_f64(text.parse().ok()?))
 }
