@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use archive::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
+use crate::buckets::Spill;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary, Views};
-use crate::plan::Batch;
-use crate::run::{BatchResult, Stored};
+use crate::plan::{Batch, SNAPSHOTS};
+use crate::run::{BatchResult, Run, Stored};
 use crate::table::TableSink;
 
 /// What processes batches, one or several at once.
@@ -35,6 +37,8 @@ pub struct Processor {
 pub enum Sink {
     /// Into a table.
     Table(Arc<TableSink>),
+    /// Put aside by bucket, to be merged when all batches are done.
+    Buckets(Arc<Spill>),
 }
 
 /// Counts what is done, while it is done. A batch that is done again counts again.
@@ -49,6 +53,16 @@ pub struct Meter {
 }
 
 impl Processor {
+    /// Processes the batches of a run that have no result, several at the same time, and notes the results.
+    pub async fn process_all(&self, run: &Run, workers: usize) -> Result<(), Error> {
+        let batches = stream::iter(run.progress().await?.missing).map(Ok::<_, Error>);
+        let process = |batch: Batch| async move {
+            let (result, quarantine) = self.process(&batch).await?;
+            run.finish(&result, &quarantine).await
+        };
+        batches.try_for_each_concurrent(workers.max(1), process).await
+    }
+
     /// Processes a batch. When this returns `Ok`, all that the result says is stored; nothing is noted in the run's folder.
     pub async fn process(&self, batch: &Batch) -> Result<(BatchResult, Vec<Quarantined>), Error> {
         let begun = Instant::now();
@@ -64,6 +78,10 @@ impl Processor {
                 // Nobody takes them over if the batch was given up.
                 let flush = |views| _ = folded.blocking_send(views);
                 match &bytes {
+                    Some(bytes) if key.starts_with(SNAPSHOTS) => fold
+                        .views(bytes, flush)
+                        .map_err(|source| Error::BadFile { key: key.clone(), source })?,
+                    None if key.starts_with(SNAPSHOTS) => return Err(Error::Missing(key)),
                     Some(bytes) => fold.file(&key, bytes, flush),
                     None => fold.damaged(&key, "the file was listed and is gone"),
                 }
@@ -75,7 +93,7 @@ impl Processor {
             }
             let (views, summary, quarantine) = fold.finish();
             let _ = folded.blocking_send(views);
-            (summary, quarantine)
+            Ok((summary, quarantine))
         });
         let fetching = async {
             for file in &batch.files {
@@ -89,6 +107,7 @@ impl Processor {
         };
         let storing = async {
             let (mut stored, mut found) = (Stored::default(), Summary::default());
+            let mut part = 0;
             while let Some(views) = parts.recv().await {
                 let before = stored.views;
                 match &self.sink {
@@ -96,13 +115,18 @@ impl Processor {
                         let contradicted = |order: &str, those| found.note_contradictions(order, those);
                         table.store(views, &mut stored, contradicted).await?;
                     }
+                    Sink::Buckets(spill) => {
+                        stored.views += views.len() as u64;
+                        spill.store(&batch.id, part, views).await?;
+                    }
                 }
+                part += 1;
                 self.meter.views.fetch_add(stored.views - before, Ordering::Relaxed);
             }
             Ok::<_, Error>((stored, found))
         };
         let ((), (stored, found)) = tokio::try_join!(fetching, storing)?;
-        let (mut summary, quarantine) = folding.await.map_err(|_| Error::Stopped)?;
+        let (mut summary, quarantine) = folding.await.map_err(|_| Error::Stopped)??;
         summary.add(found);
         let result = BatchResult {
             batch: batch.id.clone(),

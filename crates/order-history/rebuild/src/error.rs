@@ -1,5 +1,9 @@
 //! Why a rebuild stops.
 
+use order_view::RULES;
+
+use crate::buckets::BadFile;
+
 /// Why a rebuild stops. What it stored is right; the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages are the documentation.
@@ -18,6 +22,30 @@ pub enum Error {
     Write(#[source] serde_json::Error),
     #[error("the process is being stopped")]
     Stopped,
+    #[error("the table cannot be read")]
+    Read(#[source] projection::dynamodb::Error),
+    #[error("{key} is not as it was written: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed")]
+    BadFile { key: String, source: BadFile },
+    #[error("{0} is missing: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed")]
+    Missing(String),
+    #[error("{what} was made by version {theirs} of the rules, and this program has version {RULES}: begin another")]
+    Rules { what: String, theirs: u32 },
+    #[error("run `{run}` was begun by another command: resume it with that")]
+    OtherKind { run: String },
+    #[error("run `{run}` reads the table `{table}`: name it with --from-table")]
+    TableNeeded { run: String, table: String },
+    #[error(
+        "another snapshot was made in the meantime ({}): it stays the latest, and `{run}` is not used. The next snapshot begins \
+         with it",
+        by.as_deref().unwrap_or("the latest was removed")
+    )]
+    Overtaken { run: String, by: Option<String> },
+    #[error("{0} is there already, and would be imported too: choose another --out, or empty it")]
+    Occupied(String),
+    #[error("a file cannot be compressed in memory")]
+    Compress(#[source] std::io::Error),
+    #[error("the temporary folder cannot be used: set TMPDIR to one with enough space")]
+    Temporary(#[source] std::io::Error),
     #[error("run `{run}` is not finished: {} have no result; resume it with --resume {run}", name(batches))]
     Unfinished { run: String, batches: Vec<String> },
 }
@@ -29,8 +57,21 @@ impl Error {
         match self {
             // A file that cannot be read now may be readable on another machine.
             Self::Archive(_) | Self::Stopped => true,
-            Self::Table(error) => error.is_retryable(),
-            Self::RunId | Self::NoRun(_) | Self::Unreadable { .. } | Self::Write(_) | Self::Unfinished { .. } => false,
+            Self::Table(error) | Self::Read(error) => error.is_retryable(),
+            Self::RunId
+            | Self::NoRun(_)
+            | Self::Unreadable { .. }
+            | Self::Write(_)
+            | Self::BadFile { .. }
+            | Self::Missing(_)
+            | Self::Rules { .. }
+            | Self::OtherKind { .. }
+            | Self::TableNeeded { .. }
+            | Self::Overtaken { .. }
+            | Self::Occupied(_)
+            | Self::Compress(_)
+            | Self::Temporary(_)
+            | Self::Unfinished { .. } => false,
         }
     }
 }

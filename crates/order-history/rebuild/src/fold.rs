@@ -10,6 +10,8 @@ use order_view::effect;
 use projection::{Contradiction, State};
 use serde::{Deserialize, Serialize};
 
+use crate::buckets::BadFile;
+use crate::buckets::lines;
 use crate::filter::Filter;
 
 /// What is known of some orders, by order. A map without order, so that writing it spreads over the partitions of a table.
@@ -152,6 +154,18 @@ impl Fold {
         }
     }
 
+    /// Takes in the views of a file of a snapshot. None of them is handed over if the file is not as it was written.
+    pub fn views(&mut self, file: &[u8], mut flush: impl FnMut(Views)) -> Result<(), BadFile> {
+        // The check sum is at the end of the file, which may be larger than memory when it is decompressed: so it is read twice.
+        lines::check(file)?;
+        lines::read(file, |order_id, view| {
+            let size = view.size();
+            self.view(&order_id, view, size);
+            self.flush_if_full(&mut flush);
+        })?;
+        Ok(())
+    }
+
     /// Takes in what is known of an order.
     pub fn view(&mut self, order_id: &str, state: State, size: usize) {
         if !self.filter.takes_order(order_id) {
@@ -178,6 +192,12 @@ impl Fold {
         self.size
     }
 
+    /// Whether the views take more than allowed, and should be handed over.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.size > self.limit
+    }
+
     /// What was found so far.
     #[must_use]
     pub fn summary(&self) -> &Summary {
@@ -197,7 +217,7 @@ impl Fold {
     }
 
     fn flush_if_full(&mut self, flush: &mut impl FnMut(Views)) {
-        if self.size > self.limit {
+        if self.is_full() {
             flush(self.take());
         }
     }

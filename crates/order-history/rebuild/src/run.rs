@@ -13,14 +13,18 @@ use std::time::SystemTime;
 
 use archive::Store;
 use order_events::Timestamp;
+use order_view::RULES;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::buckets::Buckets;
 use crate::error::Error;
+use crate::files::Import;
 use crate::filter::Filter;
 use crate::fold::{Quarantined, Summary};
 use crate::plan::{Batch, RUNS};
+use crate::snapshot::Recipe;
 
 /// What a run does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +41,12 @@ pub struct Plan {
     /// The snapshot that it begins with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
+    /// The version of the rules that the events are folded by.
+    #[serde(default)]
+    pub rules: u32,
+    /// For files and snapshots, how many buckets the orders are sorted into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Buckets>,
     /// The write units a second that each process may use; none for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
@@ -54,8 +64,10 @@ pub struct Plan {
 pub enum Into {
     /// Merged into this table.
     Table(String),
-    /// Into files of `DynamoDB` JSON in this place, which a new table can be imported from.
-    Files(String),
+    /// Into files of `DynamoDB` JSON, which a new table can be imported from.
+    Files(Import),
+    /// Into a snapshot of the same archive.
+    Snapshot(Recipe),
 }
 
 /// What became of a batch. Everything that it says is stored.
@@ -112,6 +124,32 @@ pub struct Report {
 }
 
 impl Plan {
+    /// A plan that is made now, without a size.
+    #[must_use]
+    pub fn new(run: &str, into: Into, filter: Filter) -> Self {
+        Self {
+            run: run.to_owned(),
+            created: SystemTime::now().into(),
+            into,
+            filter,
+            snapshot: None,
+            rules: RULES,
+            buckets: None,
+            rate: None,
+            batches: 0,
+            files: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Checks that what was done so far was done by the rules of this program. Views of two versions must not be mixed.
+    pub fn check_rules(&self) -> Result<(), Error> {
+        if self.rules == RULES {
+            return Ok(());
+        }
+        Err(Error::Rules { what: format!("run `{}`", self.run), theirs: self.rules })
+    }
+
     /// The plan with the counts of these batches.
     #[must_use]
     pub fn with_size_of(self, batches: &[Batch]) -> Self {

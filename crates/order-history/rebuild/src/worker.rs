@@ -267,15 +267,9 @@ impl Worker {
         let listing = Listing::read(&self.archive, &filter, None).await?;
         let batches = listing.batches(None);
         let plan = Plan {
-            run: run.id().to_owned(),
             created: self.clock.now().into(),
-            into: Into::Table(table),
-            filter,
-            snapshot: None,
             rate: request.rate,
-            batches: 0,
-            files: 0,
-            bytes: 0,
+            ..Plan::new(run.id(), Into::Table(table), filter)
         };
         let (plan, _) = run.begin(plan, batches).await?;
         let Into::Table(into) = plan.into else {
