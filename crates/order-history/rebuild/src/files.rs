@@ -157,12 +157,15 @@ pub fn request(table: &str, location: &Location, data: &str) -> Value {
 /// The request as a command. No name in it has a quote.
 fn command(request: &Value, location: &Location, prefix: &str) -> String {
     let source = &request["S3BucketSource"];
-    let (bucket, data) = (source["S3Bucket"].as_str().unwrap_or_default(), source["S3KeyPrefix"].as_str().unwrap_or_default());
+    let (bucket, data) =
+        (source["S3Bucket"].as_str().unwrap_or_default(), source["S3KeyPrefix"].as_str().unwrap_or_default());
     let upload = match location {
         Location::S3 { .. } => String::new(),
         Location::Folder(_) => {
             let folder = place(location, &format!("{prefix}data/"));
-            format!("# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n")
+            format!(
+                "# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n"
+            )
         }
     };
     format!(
