@@ -119,6 +119,14 @@ impl Store {
             (Place::Bucket(bucket), Some(seen)) => bucket.put_if(key, bytes, Some(seen)).await,
         }
     }
+
+    /// Deletes an object. That there is none is no error.
+    pub async fn delete(&self, key: &str) -> Result<(), Error> {
+        match &self.0 {
+            Place::Folder(folder) => folder.delete(key).await,
+            Place::Bucket(bucket) => bucket.delete(key).await,
+        }
+    }
 }
 
 /// Whether listings leave this key out.

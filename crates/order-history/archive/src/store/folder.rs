@@ -125,6 +125,24 @@ impl Folder {
         blocking(replace).await
     }
 
+    pub(super) async fn delete(&self, key: &str) -> Result<(), Error> {
+        let path = self.path(key);
+        match tokio::fs::remove_file(&path).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::File { path, source }),
+        }
+        // A bucket has no empty folders. One that is not empty is not removed.
+        let mut folder = path.parent();
+        while let Some(empty) = folder.filter(|folder| *folder != self.root) {
+            if tokio::fs::remove_dir(empty).await.is_err() {
+                break;
+            }
+            folder = empty.parent();
+        }
+        Ok(())
+    }
+
     fn path(&self, key: &str) -> PathBuf {
         self.root.join(key)
     }

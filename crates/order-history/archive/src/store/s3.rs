@@ -137,6 +137,11 @@ impl Bucket {
         unreachable!("the last attempt returns")
     }
 
+    pub(super) async fn delete(&self, key: &str) -> Result<(), Error> {
+        let request = self.client.delete_object().bucket(&self.name).key(self.key(key));
+        request.send().await.map(|_| ()).map_err(|error| self.error(error, key))
+    }
+
     fn key(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)
     }
