@@ -74,7 +74,8 @@ def delivered(stack, event_type):
     return [
         named(subscription["Endpoint"])
         for subscription in stack.of_type("AWS::SNS::Subscription").values()
-        if any(
+        if "FilterPolicy" not in subscription
+        or any(
             event_type.endswith(rule["suffix"]) if isinstance(rule, dict) else event_type == rule
             for rule in subscription["FilterPolicy"]["event-type"]
         )

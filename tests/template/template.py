@@ -72,6 +72,8 @@ ORDER_HISTORY = Template(
         "HandlerConcurrency": "50",
         "MaxWaitSeconds": "3",
         "QueryReservedConcurrency": "50",
+        "ArchiveWindow": "60",
+        "ArchiveColdAfterDays": "90",
     },
 )
 
@@ -185,6 +187,8 @@ class Expanded:
                 return self.mappings[first][second][third]
             if function == "Fn::Split":
                 return self.resolve(argument[1]).split(argument[0])
+            if function == "Fn::Select":
+                return self.resolve(argument[1])[int(argument[0])]
             if function.startswith("Fn::"):
                 raise NotImplementedError(function)
         resolved = {name: self.resolve(item) for name, item in value.items()}
