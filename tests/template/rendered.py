@@ -5,6 +5,7 @@ Rust reads without Python.
 """
 
 import json
+import re
 import sys
 
 from template import ORDER_HISTORY, PAYMENTS, ROOT
@@ -19,12 +20,15 @@ def order_history(stack):
     subscriptions = {each["queue"]: each for each in map(subscription(names), stack.of_type("AWS::SNS::Subscription").values())}
     mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
     sources = {alias_of(mapping["FunctionName"]): mapping for mapping in mappings}
+    machines = stack.of_type("AWS::StepFunctions::StateMachine").values()
+    started = {name for machine in machines for name in re.findall(r"<(\w+?)Version\w+>", json.dumps(machine))}
     of_types, archive, others = {}, {}, []
     for logical_id, function in stack.of_type("AWS::Lambda::Function").items():
         settings = function_settings(function, stack)
         mapping = sources.get(logical_id)
         if mapping is None:
-            others.append(settings)
+            # What Step Functions starts, nothing here does.
+            others += [settings] if logical_id not in started else []
             continue
         queue = queues.pop(names[mapping["EventSourceArn"]])
         of_queue = {

@@ -74,6 +74,8 @@ ORDER_HISTORY = Template(
         "QueryReservedConcurrency": "50",
         "ArchiveWindow": "60",
         "ArchiveColdAfterDays": "90",
+        "RebuildConcurrency": "1000",
+        "RebuildMemory": "4096",
     },
 )
 
@@ -108,7 +110,8 @@ def with_subs(value):
     if isinstance(value, list):
         return [with_subs(item) for item in value]
     if isinstance(value, dict) and "Fn::Sub" not in value:
-        return {name: with_subs(item) for name, item in value.items()}
+        # A state machine's references are to its own DefinitionSubstitutions.
+        return {name: item if name == "DefinitionString" else with_subs(item) for name, item in value.items()}
     return value
 
 
