@@ -136,6 +136,9 @@ class Archive(unittest.TestCase):
         (shown,) = [each for each in alarm["Metrics"] if each.get("ReturnData", True)]
         self.assertIn("published", shown["Expression"])
         self.assertIn("archived", shown["Expression"])
+        # Where they cannot be compared, the alarm would be silent for ever.
+        elsewhere = ORDER_HISTORY.with_parameters(TopicMetrics="false", AlarmTopicArn=ALARM_TOPIC)
+        self.assertNotIn("NothingArchived", elsewhere.of_type("AWS::CloudWatch::Alarm"))
         topic = "arn:aws:sns:eu-west-1:123456789012:theirs"
         stack = ORDER_HISTORY.with_parameters(DomainEventsTopicArn=topic, AlarmTopicArn=ALARM_TOPIC)
         published, _ = metrics(stack.of_type("AWS::CloudWatch::Alarm")["NothingArchived"])
