@@ -1,16 +1,12 @@
 //! What an event does to a view, as data.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use crate::content::Attributes;
 
 /// The name of an attribute of an item.
 pub type Name = Cow<'static, str>;
-
-/// The attributes of a facet that have a value.
-pub type Attributes = BTreeMap<Name, Value>;
 
 /// All that one event, or one partial view, says of what is stored under one key.
 #[derive(Debug, Clone, PartialEq, Eq)]

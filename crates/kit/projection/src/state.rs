@@ -1,13 +1,14 @@
 //! What is known under one key, and how effects and states come together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use crate::content::Attributes;
 use crate::facet::{self, Facet, Unreadable};
-use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
+use crate::piece::{Effect, Name, Piece, Stamp};
+use crate::small_map::SmallMap;
 
 /// What is known under one key.
 ///
@@ -15,10 +16,13 @@ use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {
-    pub(crate) marks: BTreeMap<Name, Stamp>,
-    pub(crate) facets: BTreeMap<Name, Written>,
-    pub(crate) sets: BTreeMap<Name, BTreeSet<String>>,
+    pub(crate) marks: SmallMap<Name, Stamp>,
+    pub(crate) facets: SmallMap<Name, Written>,
+    pub(crate) sets: SmallMap<Name, Elements>,
 }
+
+/// The elements of a set, in order.
+pub(crate) type Elements = SmallMap<Box<str>, ()>;
 
 /// What an event wrote into a facet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +79,8 @@ impl State {
                 && written.by == by
                 && written.attributes != attributes
             {
-                if canonical(&attributes) > canonical(&written.attributes) {
+                // Which of them is kept may be arbitrary, but must be the same everywhere.
+                if attributes > written.attributes {
                     written.attributes = attributes;
                 }
                 contradictions.push(Contradiction { watermark, by });
@@ -96,7 +101,9 @@ impl State {
             Piece::Mark { attribute, by } | Piece::Facet { watermark: attribute, by, .. } => {
                 self.stamp(attribute).is_none_or(|stored| stored < by)
             }
-            Piece::Element { set, element } => self.sets.get(set).is_none_or(|known| !known.contains(element)),
+            Piece::Element { set, element } => {
+                self.sets.get(set).is_none_or(|known| !known.contains_key(element.as_str()))
+            }
         }
     }
 
@@ -108,7 +115,7 @@ impl State {
     /// One attribute of a facet, where it can be read, whatever the rest of the facet is like.
     #[must_use]
     pub fn attribute<T: DeserializeOwned>(&self, watermark: &str, name: &str) -> Option<T> {
-        T::deserialize(self.facets.get(watermark)?.attributes.get(name)?).ok()
+        self.facets.get(watermark)?.attributes.read(name)
     }
 
     /// The event under a watermark or mark.
@@ -119,7 +126,7 @@ impl State {
 
     /// The elements of a set, in order.
     pub fn set(&self, set: &str) -> impl Iterator<Item = &str> {
-        self.sets.get(set).into_iter().flatten().map(String::as_str)
+        self.sets.get(set).into_iter().flat_map(SmallMap::keys).map(|element| &**element)
     }
 
     /// The marks, with the highest event seen from each source.
@@ -133,9 +140,30 @@ impl State {
         let facet = |(watermark, Written { by, attributes })| Piece::Facet { watermark, by, attributes };
         let facets = self.facets.into_iter().map(facet);
         let elements = self.sets.into_iter().flat_map(|(set, elements)| {
-            elements.into_iter().map(move |element| Piece::Element { set: set.clone(), element })
+            elements.into_iter().map(move |(element, ())| Piece::Element { set: set.clone(), element: element.into() })
         });
         facets.chain(marks).chain(elements)
+    }
+
+    /// About how many bytes of memory this state takes, itself included: for a budget, so it is never much less than the truth.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let marks = self.marks.iter().map(|(name, by)| text_size(name.len()) + stamp_size(by));
+        let facets = self
+            .facets
+            .values()
+            .map(|Written { by, attributes }| stamp_size(by) + text_size(attributes.as_str().len()));
+        let sets = self.sets.values().map(|elements| {
+            elements.block_size() + elements.keys().map(|element| text_size(element.len())).sum::<usize>()
+        });
+        let blocks = [self.marks.block_size(), self.facets.block_size(), self.sets.block_size()];
+        size_of::<Self>() + blocks.into_iter().sum::<usize>() + marks.chain(facets).chain(sets).sum::<usize>()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.facets.is_empty() && self.sets.is_empty()
     }
 
     fn put(&mut self, piece: Piece) {
@@ -147,15 +175,18 @@ impl State {
                 self.facets.insert(watermark, Written { by, attributes });
             }
             Piece::Element { set, element } => {
-                self.sets.entry(set).or_default().insert(element);
+                self.sets.get_or_insert_with(set, Elements::new).insert(element.into_boxed_str(), ());
             }
         }
     }
 }
 
-/// Content as a text that is the same for equal content, so that two contents have the same order everywhere.
-fn canonical(attributes: &Attributes) -> String {
-    let mut value = json!(attributes);
-    value.sort_all_objects();
-    value.to_string()
+/// A text's own block. An allocator rounds up.
+fn text_size(length: usize) -> usize {
+    length.next_multiple_of(16)
+}
+
+/// Events share their id among the pieces that they write: it is counted for each, and so too often.
+fn stamp_size(by: &Stamp) -> usize {
+    text_size(by.len() + 16)
 }

@@ -9,6 +9,11 @@ use projection::{Facet, Folded, State, Unwritable};
 use crate::effect::effect;
 use crate::facet::{Location, OrderView, TIMELINE};
 
+/// The version of the rules by which events become states. A snapshot is of one version of them, and of no use to another.
+///
+/// Raise it when the same events give other states than before. A test fails if that is forgotten.
+pub const RULES: u32 = 1;
+
 /// The states of the orders that the events speak of. Any order and any duplicates give the same states.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Folded, Unwritable> {
     let mut folded = Folded::default();

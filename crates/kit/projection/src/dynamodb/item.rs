@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde_json::{Number, Value};
 
+use crate::canonical::{sort_members, write_text};
+use crate::content::{Attributes, Json, elements, members, unescaped, write_name};
 use crate::facet::Unreadable;
-use crate::piece::{Attributes, Name};
-use crate::state::{Found, Written};
+use crate::line::{write_number, write_text_set};
+use crate::state::{Found, State, Written};
 use crate::view::View;
 
 /// An item as the SDK has it.
@@ -22,14 +23,17 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     let mut found = Found::default();
     let mut unreadable = |attribute: &str| found.unreadable.push(Unreadable { attribute: attribute.to_owned() });
     for shape in view.facets {
-        let mut attributes = Attributes::new();
+        let mut members = String::new();
         for &name in shape.attributes {
-            match item.remove(name).map(json_value) {
-                Some(Some(value)) => _ = attributes.insert(Name::Borrowed(name), value),
-                Some(None) => unreadable(name),
-                None => {}
+            let Some(value) = item.remove(name) else { continue };
+            let before = members.len();
+            write_name(name, &mut members);
+            if !write_json(value, &mut members) {
+                members.truncate(before);
+                unreadable(name);
             }
         }
+        let attributes = Attributes::from_members(members);
         // No text is below every id.
         let by = match item.remove(shape.watermark) {
             Some(AttributeValue::S(by)) => by,
@@ -45,7 +49,8 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     for &set in view.sets {
         match item.remove(set) {
             Some(AttributeValue::Ss(elements)) => {
-                found.state.sets.insert(set.into(), elements.into_iter().collect());
+                let elements = elements.into_iter().map(|element| (element.into_boxed_str(), ())).collect();
+                found.state.sets.insert(set.into(), elements);
             }
             Some(_) => unreadable(set),
             None => {}
@@ -64,47 +69,115 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     found
 }
 
-/// A value as DynamoDB stores it.
-pub(crate) fn attribute_value(value: &Value, is_text_set: bool) -> AttributeValue {
+/// The item of a state. What the view does not declare is left out.
+#[must_use]
+pub fn write_item(view: &View, key: &str, state: &State) -> Item {
+    let mut item = Item::from([(view.key.to_owned(), AttributeValue::S(key.to_owned()))]);
+    for shape in view.facets {
+        let Some(written) = state.facets.get(shape.watermark) else { continue };
+        if !written.by.is_empty() {
+            item.insert(shape.watermark.to_owned(), AttributeValue::S(written.by.to_string()));
+        }
+        for &name in shape.attributes {
+            if let Some(json) = written.attributes.json(name) {
+                item.insert(name.to_owned(), attribute_value(json, shape.text_sets.contains(&name)));
+            }
+        }
+    }
+    for &name in view.sets {
+        let elements: Vec<_> = state.set(name).map(str::to_owned).collect();
+        if !elements.is_empty() {
+            item.insert(name.to_owned(), AttributeValue::Ss(elements));
+        }
+    }
+    item.extend(state.marks().map(|(name, by)| (name.to_owned(), AttributeValue::S(by.to_string()))));
+    item
+}
+
+/// The bytes that DynamoDB counts for an item
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>). A write costs one unit for
+/// each kilobyte, begun or whole, in the table, and as much again in each index that it changes.
+#[must_use]
+pub fn item_size(item: &Item) -> usize {
+    item.iter().map(|(name, value)| name.len() + value_size(value)).sum()
+}
+
+fn value_size(value: &AttributeValue) -> usize {
     match value {
-        Value::Null => AttributeValue::Null(true),
-        Value::Bool(value) => AttributeValue::Bool(*value),
-        Value::Number(number) => AttributeValue::N(number.to_string()),
-        Value::String(text) => AttributeValue::S(text.clone()),
-        Value::Array(elements) if is_text_set => {
-            AttributeValue::Ss(elements.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number_size(number),
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::Ss(texts) => texts.iter().map(String::len).sum(),
+        AttributeValue::Ns(numbers) => numbers.iter().map(|number| number_size(number)).sum(),
+        AttributeValue::Bs(all) => all.iter().map(|bytes| bytes.as_ref().len()).sum(),
+        AttributeValue::L(elements) => 3 + elements.iter().map(|element| 1 + value_size(element)).sum::<usize>(),
+        AttributeValue::M(members) => {
+            3 + members.iter().map(|(name, value)| 1 + name.len() + value_size(value)).sum::<usize>()
         }
-        Value::Array(elements) => {
-            AttributeValue::L(elements.iter().map(|element| attribute_value(element, false)).collect())
-        }
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| (name.clone(), attribute_value(value, false)));
-            AttributeValue::M(members.collect())
+        _ => 1,
+    }
+}
+
+/// About one byte for two significant digits, and one.
+fn number_size(number: &str) -> usize {
+    let digits = number.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    digits.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
+}
+
+/// A canonical value as DynamoDB stores it.
+pub(crate) fn attribute_value(json: &str, is_text_set: bool) -> AttributeValue {
+    let text = |text| unescaped(text).into_owned();
+    match Json::of(json) {
+        Json::Null => AttributeValue::Null(true),
+        Json::Bool(value) => AttributeValue::Bool(value),
+        Json::Number(number) => AttributeValue::N(number.to_owned()),
+        Json::Text(json) => AttributeValue::S(text(json)),
+        Json::Array(list) if is_text_set => AttributeValue::Ss(elements(list).map(text).collect()),
+        Json::Array(list) => AttributeValue::L(elements(list).map(|json| attribute_value(json, false)).collect()),
+        Json::Object(object) => {
+            let value = |(name, json): (&str, &str)| (unescaped_name(name), attribute_value(json, false));
+            AttributeValue::M(members(object).map(value).collect())
         }
     }
 }
 
-/// A value as facets are read from it; `None` for binary data and sets of numbers, which no facet writes.
-fn json_value(value: AttributeValue) -> Option<Value> {
-    Some(match value {
-        AttributeValue::S(text) => Value::String(text),
-        AttributeValue::N(number) => Value::Number(json_number(&number)?),
-        AttributeValue::Bool(value) => Value::Bool(value),
-        AttributeValue::Null(_) => Value::Null,
-        AttributeValue::Ss(mut elements) => {
-            elements.sort_unstable();
-            Value::Array(elements.into_iter().map(Value::String).collect())
-        }
-        AttributeValue::L(elements) => elements.into_iter().map(json_value).collect::<Option<_>>()?,
-        AttributeValue::M(members) => {
-            let members = members.into_iter().map(|(name, value)| Some((name, json_value(value)?)));
-            Value::Object(members.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
+fn unescaped_name(name: &str) -> String {
+    if name.contains('\\') { unescaped(&format!("\"{name}\"")).into_owned() } else { name.to_owned() }
 }
 
-fn json_number(text: &str) -> Option<Number> {
-    let whole = text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from));
-    whole.ok().or_else(|| Number::from_f64(text.parse().ok()?))
+/// Appends a value as canonical JSON, and says whether it can: not for binary data and sets of numbers, which no facet writes.
+fn write_json(value: AttributeValue, out: &mut String) -> bool {
+    match value {
+        AttributeValue::S(text) => write_text(&text, |part| out.push_str(part)),
+        AttributeValue::N(number) => return write_number(&number, out),
+        AttributeValue::Bool(value) => out.push_str(if value { "true" } else { "false" }),
+        AttributeValue::Null(_) => out.push_str("null"),
+        AttributeValue::Ss(texts) => write_text_set(&texts, out),
+        AttributeValue::L(elements) => {
+            out.push('[');
+            for (place, element) in elements.into_iter().enumerate() {
+                out.push_str(if place == 0 { "" } else { "," });
+                if !write_json(element, out) {
+                    return false;
+                }
+            }
+            out.push(']');
+        }
+        AttributeValue::M(members) => {
+            out.push('{');
+            let start = out.len();
+            for (name, value) in members {
+                out.push_str(if out.len() == start { "" } else { "," });
+                write_text(&name, |part| out.push_str(part));
+                out.push(':');
+                if !write_json(value, out) {
+                    return false;
+                }
+            }
+            sort_members(out, start);
+            out.push('}');
+        }
+        _ => return false,
+    }
+    true
 }

@@ -3,6 +3,8 @@
 
 mod facets;
 mod laws;
+mod lines;
+mod merge;
 mod pieces;
 mod table;
 mod views;

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 use embedded_dynamodb::{Engine, Wire};
-use projection::dynamodb::{Applied, Error, Item, Table, read_item, render};
+use projection::dynamodb::{Applied, Error, Item, Table, read_item};
 use projection::{Attributes, Effect, Facet, Piece, State, Unreadable};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -17,20 +17,20 @@ use tokio::runtime::Runtime;
 use crate::pieces::{VIEW, honest_pieces, stamp};
 
 #[derive(Serialize, Deserialize)]
-struct Place(Value);
+pub(crate) struct Place(pub(crate) Value);
 
 impl Facet for Place {
     const WATERMARK: &'static str = "wb";
     const ATTRIBUTES: &'static [&'static str] = &["place"];
 }
 
-struct World {
-    engine: Engine,
-    runtime: Runtime,
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) runtime: Runtime,
 }
 
 impl World {
-    fn create() -> Self {
+    pub(crate) fn create() -> Self {
         let world = Self {
             engine: Engine::start(),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
@@ -48,22 +48,22 @@ impl World {
         world
     }
 
-    fn table(&self) -> Table {
+    pub(crate) fn table(&self) -> Table {
         Table::new(self.engine.client(), "view", &VIEW)
     }
 
-    fn table_over(&self, wire: &Wire) -> Table {
+    pub(crate) fn table_over(&self, wire: &Wire) -> Table {
         Table::new(self.engine.client_over(wire), "view", &VIEW)
     }
 
-    fn state(&self, key: &str) -> State {
+    pub(crate) fn state(&self, key: &str) -> State {
         let found = self.runtime.block_on(self.table().find(key)).unwrap().unwrap_or_default();
         assert_eq!(found.unreadable, []);
         found.state
     }
 }
 
-fn state(pieces: &[Piece]) -> State {
+pub(crate) fn state(pieces: &[Piece]) -> State {
     let mut state = State::default();
     assert_eq!(state.apply(pieces.iter().cloned()), [], "an id stands for one content");
     state
@@ -95,30 +95,6 @@ fn events_and_partial_views_add_up_to_what_they_add_up_to_in_memory() {
         .unwrap();
 }
 
-#[test]
-fn a_partial_view_that_is_all_news_is_one_request() {
-    let (world, wire) = (World::create(), Wire::watched());
-    let pieces = [
-        Piece::Mark { attribute: "Order1".into(), by: stamp(2) },
-        Piece::Facet {
-            watermark: "wa".into(),
-            by: stamp(1),
-            attributes: Attributes::from([("name".into(), json!("n"))]),
-        },
-        Piece::Facet {
-            watermark: "wb".into(),
-            by: stamp(2),
-            attributes: Attributes::from([("place".into(), json!(1))]),
-        },
-        Piece::Element { set: "steps".into(), element: "1".to_owned() },
-        Piece::Element { set: "steps".into(), element: "2".to_owned() },
-    ];
-    let merged = world.runtime.block_on(world.table_over(&wire).merge("1", state(&pieces))).unwrap();
-    assert_eq!((merged, wire.requests().len()), (Applied::Written, 1));
-    assert_eq!(world.state("1"), state(&pieces));
-}
-
-/// DynamoDB refuses an expression of more than 4 KB.
 /// Whatever DynamoDB makes of a number's text, table and memory agree.
 #[test]
 fn a_number_reads_back_as_it_is_in_memory() {
@@ -133,22 +109,6 @@ fn a_number_reads_back_as_it_is_in_memory() {
         let _ = world.runtime.block_on(world.table().apply(effect)).unwrap();
         assert_eq!(world.state(&key), state(&[piece]), "{float}");
     }
-}
-
-#[test]
-fn a_partial_view_of_very_many_sources_goes_in_by_parts() {
-    let (world, wire) = (World::create(), Wire::watched());
-    let marks = (0..100).map(|n| Piece::Mark { attribute: format!("Order{n:0>200}").into(), by: stamp(n) });
-    let elements = (0..100).map(|n| Piece::Element { set: "steps".into(), element: format!("{n:0>300}") });
-    let pieces: Vec<_> = marks.chain(elements).collect();
-    for pieces in pieces.chunks(40) {
-        let longest = render(&VIEW, pieces).condition_expression.unwrap_or_default().len();
-        assert!(longest < 4_096, "{longest}");
-    }
-    let merge = || world.runtime.block_on(world.table_over(&wire).merge("1", state(&pieces))).unwrap();
-    assert_eq!((merge(), wire.requests().len()), (Applied::Written, 3));
-    assert_eq!(world.state("1"), state(&pieces));
-    assert_eq!(merge(), Applied::Duplicate);
 }
 
 #[test]

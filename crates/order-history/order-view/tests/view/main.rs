@@ -4,3 +4,4 @@
 mod keywords;
 mod laws;
 mod rules;
+mod version;

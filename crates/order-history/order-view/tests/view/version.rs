@@ -1,0 +1,34 @@
+//! The version of the rules follows the rules.
+
+use order_view::{RULES, VIEW, fold};
+use projection::write_line;
+use sample_events::story;
+
+/// Of each version of the rules, the digest of what the sample events give.
+const DIGESTS: &[(u32, u64)] = &[(1, 0x409e_3e07_93a6_48e9)];
+
+/// FNV-1a, 64 bits.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn other_views_of_the_same_events_are_another_version_of_the_rules() {
+    // Every event by itself, so that none hides behind a later one, and all of them together.
+    let story = story();
+    let mut lines = Vec::new();
+    for events in story.chunks(1).chain([&story[..]]) {
+        for (order, state) in &fold(events).unwrap().states {
+            write_line(&VIEW, order, state, &mut lines);
+        }
+    }
+    let digest = digest(&lines);
+    assert_eq!(
+        DIGESTS.last(),
+        Some(&(RULES, digest)),
+        "The sample events give other views than they gave under RULES {RULES}. If a rule has changed, raise order_view::RULES by \
+         one and append ({}, {digest:#x}) to DIGESTS: snapshots of the old rules are then ignored. If only the samples in events/ \
+         have changed, replace the last digest by {digest:#x}.",
+        RULES + 1,
+    );
+}
