@@ -5,7 +5,7 @@ SHELL := bash
 
 # What `make run` runs, and one test: cargo adds the features of dev-dependencies only if it builds a test. Without them, the SDK and all that
 # is built on it would be compiled a second time.
-SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-api --bin payment-api --bin charge-handler --bin outbox-relay
+SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-api --bin payment-api --bin charge-handler --bin outbox-relay --bin archiver --bin rebuild
 
 .PHONY: help
 help: ## List the targets
