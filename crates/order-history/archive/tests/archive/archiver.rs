@@ -32,7 +32,8 @@ fn with_clock(store: Store, clock: Clock) -> Archiver {
 
 /// A batch as Lambda delivers it.
 fn batch(first_id: u64, bodies: &[impl AsRef<str>]) -> SqsEvent {
-    let record = |(place, body): (u64, &str)| json!({"messageId": format!("059f36b4-87a3-44ab-83d2-{place:012}"), "body": body});
+    let record =
+        |(place, body): (u64, &str)| json!({"messageId": format!("059f36b4-87a3-44ab-83d2-{place:012}"), "body": body});
     let records: Vec<_> = (first_id..).zip(bodies.iter().map(AsRef::as_ref)).map(record).collect();
     serde_json::from_value(json!({ "Records": records })).unwrap()
 }
@@ -55,7 +56,11 @@ async fn archived(store: &Store) -> BTreeMap<String, Vec<String>> {
 }
 
 fn bodies(numbers: std::ops::Range<u64>) -> Vec<String> {
-    numbers.map(|number| json!({"payload": format!("{{\"number\":{number}}}"), "headers": {"ID": number.to_string()}}).to_string()).collect()
+    numbers
+        .map(|number| {
+            json!({"payload": format!("{{\"number\":{number}}}"), "headers": {"ID": number.to_string()}}).to_string()
+        })
+        .collect()
 }
 
 #[tokio::test]
@@ -263,7 +268,8 @@ async fn an_object_of_the_same_name_is_not_written_over() {
 async fn a_message_id_is_only_a_part_of_a_name() {
     let folder = Folder::new();
     let store = Store::folder(folder.0.join("archive"));
-    let batch = json!({"Records": [{"messageId": format!("../../../{}", "x".repeat(1_000)), "body": "{}"}, {"body": null}]});
+    let batch =
+        json!({"Records": [{"messageId": format!("../../../{}", "x".repeat(1_000)), "body": "{}"}, {"body": null}]});
     archiver(store.clone()).handle(serde_json::from_value(batch).unwrap(), "request", later()).await.unwrap();
     let archived = archived(&store).await;
     let (key, records) = archived.first_key_value().unwrap();

@@ -165,7 +165,8 @@ fn frames_of_the_zstd_program_are_read() {
 #[test]
 fn a_file_that_is_cut_off_is_damaged_and_gives_only_whole_members() {
     for compress in [gzip, zstd] {
-        let members = [compress(b"{\"a\":1}\n{\"b\":2}\n"), compress(b"{\"c\":3}{\"d\":4}"), compress(b"\n{\"e\":5}\n")];
+        let members =
+            [compress(b"{\"a\":1}\n{\"b\":2}\n"), compress(b"{\"c\":3}{\"d\":4}"), compress(b"\n{\"e\":5}\n")];
         let file = members.concat();
         let (all, outcome) = records(&file);
         assert_eq!((all.len(), outcome), (5, Ok(())));
@@ -184,7 +185,11 @@ fn a_file_that_is_cut_off_is_damaged_and_gives_only_whole_members() {
 #[test]
 fn a_flipped_bit_is_never_another_record() {
     for compress in [gzip, zstd] {
-        let content = [b"{\"orderId\":\"1\",\"total\":\"10.00\"}\n{\"b\":2}\n".as_slice(), b"{\"c\":3}{\"d\":4}\n{\"e\":", b"5}\n"];
+        let content = [
+            b"{\"orderId\":\"1\",\"total\":\"10.00\"}\n{\"b\":2}\n".as_slice(),
+            b"{\"c\":3}{\"d\":4}\n{\"e\":",
+            b"5}\n",
+        ];
         let file = content.map(compress).concat();
         let (all, outcome) = records(&file);
         assert_eq!((all.len(), outcome), (5, Ok(())));
@@ -216,7 +221,9 @@ fn records_before_the_damage_are_given() {
 
 #[test]
 fn what_is_no_text_and_not_compressed_is_damage() {
-    for file in [b"\x1f".as_slice(), b"\x1e\x8b\x08\x00", b"\x00\x00\x00\x00", b"\xff\xfe{\x00", b"PK\x03\x04", b"PAR1\x15"] {
+    for file in
+        [b"\x1f".as_slice(), b"\x1e\x8b\x08\x00", b"\x00\x00\x00\x00", b"\xff\xfe{\x00", b"PK\x03\x04", b"PAR1\x15"]
+    {
         let (found, outcome) = records(file);
         if file.starts_with(b"PAR1") {
             assert_eq!(outcome, Ok(()), "it cannot be told from text; its lines are no JSON");

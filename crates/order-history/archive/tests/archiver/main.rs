@@ -1,6 +1,8 @@
 //! The real binary behind a Lambda Runtime API, with an S3 in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
+mod killed;
+
 use std::path::{Path, PathBuf};
 
 use archive::{Store, read};
@@ -144,6 +146,10 @@ impl Account {
     }
 
     async fn function(&self, variables: &[(&str, &str)]) -> Function {
+        Function::start(self.settings(variables)).await.unwrap()
+    }
+
+    fn settings(&self, variables: &[(&str, &str)]) -> Settings {
         let environment = [
             ("ARCHIVE_BUCKET", BUCKET),
             ("AWS_ENDPOINT_URL_S3", &self.endpoint),
@@ -155,7 +161,7 @@ impl Account {
         let mut settings = Settings::new("ftgo-order-history-archiver", "bootstrap", binary);
         let variables = environment.iter().chain(variables);
         settings.environment = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Function::start(settings).await.unwrap()
+        settings
     }
 
     /// The bucket's objects are files.
