@@ -64,7 +64,7 @@ generated: ## Make anew what is made from code and templates: expressions' snaps
 	git status --short
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911
+run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911, S3 on 9000
 	cargo build $(SYSTEM)
 	target/debug/local
 
@@ -148,7 +148,7 @@ sam-local: ## Every sample of events/ through `sam local`, in a container, compa
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
 bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
-	cargo build --release -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
+	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 

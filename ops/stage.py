@@ -218,8 +218,8 @@ class Local:
         return Path(os.environ.get("DATA_DIR", ROOT / "target/data"))
 
     def archive(self):
-        """The folder with the archive."""
-        return self.data / "archive"
+        """The folder with the archive: that of its bucket."""
+        return self.data / "archive" / "ftgo-order-history-archive"
 
 
 def chosen_services():

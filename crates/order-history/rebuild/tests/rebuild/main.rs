@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_archive;
+mod commands;
+mod crashes;
 mod world;
