@@ -42,7 +42,8 @@ async fn killed_before_any_request_to_s3_or_dynamodb_and_resumed_a_run_gives_the
             told.notify_one();
             Disturbance::Stall
         });
-        let killed = Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
+        let killed =
+            Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
         let is_done = tokio::select! {
             done = killed.resume("run") => { done.unwrap(); true }
             () = reached.notified() => false,
@@ -71,10 +72,12 @@ async fn a_run_survives_any_answer_that_is_lost_and_any_request_that_fails() {
             let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
             // S3 does not throttle as DynamoDB does.
             let wire = Wire::disturbed(move |request| {
-                let is_hit = request.number == number && (disturbance != Disturbance::Throttle || request.operation.ends_with("Item"));
+                let is_hit = request.number == number
+                    && (disturbance != Disturbance::Throttle || request.operation.ends_with("Item"));
                 if is_hit { disturbance } else { Disturbance::None }
             });
-            let rebuild = Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
+            let rebuild =
+                Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
             let (report, _) = rebuild.resume("run").await.unwrap();
             assert_eq!(orders(&client, &table).await, expected, "{disturbance:?} of request {number}");
             assert_eq!(report.batches, 3, "{disturbance:?} of request {number}");
@@ -94,11 +97,13 @@ async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
         folder.put(&key(day, "a"), lives(day * 2..day * 2 + 4));
     }
     let from = folder.path().to_str().unwrap();
-    let mut arguments = vec!["run", "--from", from, "--into", &table, "--rate", "40", "--memory", "3"];
-    let (mut run, mut kills) = (None, 0);
+    let words = |text: &[&str]| text.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut arguments = words(&["run", "--from", from, "--into", &table, "--rate", "40", "--memory", "3"]);
+    let mut kills = 0;
     loop {
         let before = results(&folder);
-        let mut child = command(&engine, &arguments).spawn().unwrap();
+        let arguments_now: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let mut child = command(&engine, &arguments_now).spawn().unwrap();
         // It is killed when it has done one batch more, and is in the midst of others.
         let is_done = loop {
             if let Some(status) = child.try_wait().unwrap() {
@@ -116,12 +121,16 @@ async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
         }
         kills += 1;
         let runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
-        run = Some(runs.map(|run| run.unwrap().file_name().into_string().unwrap()).next().unwrap());
-        arguments = vec!["run", "--from", from, "--resume", run.as_ref().unwrap(), "--rate", "200"];
+        let run = runs.map(|run| run.unwrap().file_name().into_string().unwrap()).next().unwrap();
+        arguments = words(&["run", "--from", from, "--resume", &run, "--rate", "200"]);
     }
     assert!(kills >= 3, "it was killed only {kills} times");
     assert_eq!(orders(&client, &table).await, folded(&lives(2..20)));
-    assert_eq!(std::fs::read_dir(folder.path().join("runs")).unwrap().count(), 1, "each process went on with the same run");
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("runs")).unwrap().count(),
+        1,
+        "each process went on with the same run"
+    );
 }
 
 fn results(folder: &Folder) -> usize {
