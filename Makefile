@@ -9,7 +9,7 @@ SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-a
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
 test: ## Run every test (the first build takes some minutes, the tests about five)
