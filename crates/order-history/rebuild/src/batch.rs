@@ -78,9 +78,9 @@ impl Processor {
                 // Nobody takes them over if the batch was given up.
                 let flush = |views| _ = folded.blocking_send(views);
                 match &bytes {
-                    Some(bytes) if key.starts_with(SNAPSHOTS) => fold
-                        .views(bytes, flush)
-                        .map_err(|source| Error::BadFile { key: key.clone(), source })?,
+                    Some(bytes) if key.starts_with(SNAPSHOTS) => {
+                        fold.views(bytes, flush).map_err(|source| Error::BadFile { key: key.clone(), source })?
+                    }
                     None if key.starts_with(SNAPSHOTS) => return Err(Error::Missing(key)),
                     Some(bytes) => fold.file(&key, bytes, flush),
                     None => fold.damaged(&key, "the file was listed and is gone"),

@@ -24,7 +24,9 @@ pub enum Error {
     Stopped,
     #[error("the table cannot be read")]
     Read(#[source] projection::dynamodb::Error),
-    #[error("{key} is not as it was written: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed")]
+    #[error(
+        "{key} is not as it was written: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed"
+    )]
     BadFile { key: String, source: BadFile },
     #[error("{0} is missing: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed")]
     Missing(String),

@@ -15,8 +15,10 @@ use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::buckets::{Merge, Merged, Spill};
+use crate::buckets::{Merge, Merged, Spill, buckets_for};
 use crate::error::Error;
+use crate::filter::Filter;
+use crate::plan::{Batch, Listing};
 use crate::run::{Into, Plan, Run};
 use crate::snapshot::Snapshot;
 
@@ -74,6 +76,31 @@ impl Out {
     fn data(&self) -> String {
         format!("{}data/", self.prefix)
     }
+}
+
+/// Begins a run that writes files, from a snapshot if one is given.
+pub async fn begin(
+    archive: &Store,
+    run: &Run,
+    import: Import,
+    filter: Filter,
+    snapshot: Option<&Snapshot>,
+    memory: usize,
+    workers: usize,
+) -> Result<(Plan, Vec<Batch>), Error> {
+    let base = match snapshot {
+        Some(snapshot) => Some(snapshot.base(&filter).await?),
+        None => None,
+    };
+    let listing = Listing::read(archive, &filter, base.as_ref()).await?;
+    let bytes = listing.files.iter().map(|file| file.size).sum();
+    let plan = Plan {
+        snapshot: base.map(|base| base.id),
+        buckets: Some(buckets_for(bytes, snapshot, 0, memory, workers)),
+        ..Plan::new(run.id(), Into::Files(import), filter)
+    };
+    // The snapshot's own views are read when buckets are merged.
+    run.begin(plan, listing.batches(None)).await
 }
 
 /// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many
@@ -157,12 +184,15 @@ pub fn request(table: &str, location: &Location, data: &str) -> Value {
 /// The request as a command. No name in it has a quote.
 fn command(request: &Value, location: &Location, prefix: &str) -> String {
     let source = &request["S3BucketSource"];
-    let (bucket, data) = (source["S3Bucket"].as_str().unwrap_or_default(), source["S3KeyPrefix"].as_str().unwrap_or_default());
+    let (bucket, data) =
+        (source["S3Bucket"].as_str().unwrap_or_default(), source["S3KeyPrefix"].as_str().unwrap_or_default());
     let upload = match location {
         Location::S3 { .. } => String::new(),
         Location::Folder(_) => {
             let folder = place(location, &format!("{prefix}data/"));
-            format!("# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n")
+            format!(
+                "# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n"
+            )
         }
     };
     format!(

@@ -118,7 +118,8 @@ impl Merge {
     ) -> Result<T, Error> {
         let key = self.key(bucket);
         let bytes = self.out.get(&key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
-        let read = blocking(move || lines::read(&bytes, |order_id, view| each(&mut kept, order_id, view)).map(|_| kept));
+        let read =
+            blocking(move || lines::read(&bytes, |order_id, view| each(&mut kept, order_id, view)).map(|_| kept));
         read.await?.map_err(|source| Error::BadFile { key, source })
     }
 

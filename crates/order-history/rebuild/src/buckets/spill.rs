@@ -46,8 +46,11 @@ impl Spill {
 
     /// Sorts views into buckets and compresses them. This takes processor time and waits for nothing.
     fn compress(&self, views: Views) -> Result<Vec<Spilled>, Error> {
-        let mut views: Vec<_> =
-            views.into_iter().filter(|(order_id, _)| self.sample.has(order_id)).map(|(order_id, view)| (self.buckets.of(&order_id), order_id, view)).collect();
+        let mut views: Vec<_> = views
+            .into_iter()
+            .filter(|(order_id, _)| self.sample.has(order_id))
+            .map(|(order_id, view)| (self.buckets.of(&order_id), order_id, view))
+            .collect();
         views.sort_unstable_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         let compressed = |views: &[(u32, String, State)]| {
             // A compressor takes a quarter of a megabyte, so there is one at a time.

@@ -113,7 +113,9 @@ mod tests {
 
     #[test]
     fn numbers_are_equal_by_value() {
-        for (left, right) in [("38.0", "38"), ("3.8E1", "38"), ("-0", "0"), ("0.50", ".5"), ("1000", "1e3"), ("+1", "1")] {
+        for (left, right) in
+            [("38.0", "38"), ("3.8E1", "38"), ("-0", "0"), ("0.50", ".5"), ("1000", "1e3"), ("+1", "1")]
+        {
             assert_eq!(number(left), number(right), "{left} = {right}");
         }
         for (left, right) in [("38", "-38"), ("38", "380"), ("0.5", "5"), ("1e3", "1e-3"), ("x", "y")] {
