@@ -1,16 +1,17 @@
 //! One batch: its files are fetched, folded and stored, all at the same time and in bounded memory.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use archive::Store;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::buckets::Spill;
 use crate::error::Error;
+use crate::estimate::Simulated;
+use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary, Views};
 use crate::plan::{Batch, SNAPSHOTS};
@@ -39,6 +40,8 @@ pub enum Sink {
     Table(Arc<TableSink>),
     /// Put aside by bucket, to be merged when all batches are done.
     Buckets(Arc<Spill>),
+    /// Nowhere: what it would take is reckoned.
+    Simulated(Arc<Mutex<Simulated>>),
 }
 
 /// Counts what is done, while it is done. A batch that is done again counts again.
@@ -53,30 +56,22 @@ pub struct Meter {
 }
 
 impl Processor {
-    /// Processes the batches of a run that have no result, several at the same time, and notes the results.
-    pub async fn process_all(&self, run: &Run, workers: usize) -> Result<(), Error> {
-        let batches = stream::iter(run.progress().await?.missing).map(Ok::<_, Error>);
-        let process = |batch: Batch| async move {
-            let (result, quarantine) = self.process(&batch).await?;
-            run.finish(&result, &quarantine).await
-        };
-        batches.try_for_each_concurrent(workers.max(1), process).await
-    }
-
     /// Processes a batch. When this returns `Ok`, all that the result says is stored; nothing is noted in the run's folder.
     pub async fn process(&self, batch: &Batch) -> Result<(BatchResult, Vec<Quarantined>), Error> {
         let begun = Instant::now();
         // One file waits while another is folded, and one part of the views while another is stored.
         let (fetched, mut files) = mpsc::channel::<(String, Option<Vec<u8>>)>(1);
-        let (folded, mut parts) = mpsc::channel::<Views>(1);
+        let (folded, mut parts) = mpsc::channel::<Part>(1);
         let (filter, memory, meter) = (Arc::clone(&self.filter), self.memory, Arc::clone(&self.meter));
         // Views can be in three places: folded into, waiting, and being stored.
         let mut fold = Fold::new(filter, memory / 3);
         let folding = spawn_blocking(move || {
+            // Bytes that were folded and are not yet handed over with their views.
+            let mut folded_bytes = 0;
             while let Some((key, bytes)) = files.blocking_recv() {
                 let (events, quarantined, damaged) = counts(fold.summary());
                 // Nobody takes them over if the batch was given up.
-                let flush = |views| _ = folded.blocking_send(views);
+                let flush = |views| _ = folded.blocking_send(Part { views, bytes: std::mem::take(&mut folded_bytes) });
                 match &bytes {
                     Some(bytes) if key.starts_with(SNAPSHOTS) => {
                         fold.views(bytes, flush).map_err(|source| Error::BadFile { key: key.clone(), source })?
@@ -86,13 +81,13 @@ impl Processor {
                     None => fold.damaged(&key, "the file was listed and is gone"),
                 }
                 let now = counts(fold.summary());
-                meter.bytes.fetch_add(bytes.map_or(0, |bytes| bytes.len() as u64), Ordering::Relaxed);
+                folded_bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
                 meter.events.fetch_add(now.0 - events, Ordering::Relaxed);
                 meter.quarantined.fetch_add(now.1 - quarantined, Ordering::Relaxed);
                 meter.damaged.fetch_add(now.2 - damaged, Ordering::Relaxed);
             }
             let (views, summary, quarantine) = fold.finish();
-            let _ = folded.blocking_send(views);
+            let _ = folded.blocking_send(Part { views, bytes: folded_bytes });
             Ok((summary, quarantine))
         });
         let fetching = async {
@@ -108,20 +103,25 @@ impl Processor {
         let storing = async {
             let (mut stored, mut found) = (Stored::default(), Summary::default());
             let mut part = 0;
-            while let Some(views) = parts.recv().await {
-                let before = stored.views;
+            while let Some(Part { views, bytes }) = parts.recv().await {
+                let mut credit = Credit { meter: &self.meter, bytes, of: views.len() as u64, stored: 0, credited: 0 };
                 match &self.sink {
                     Sink::Table(table) => {
-                        let contradicted = |order: &str, those| found.note_contradictions(order, those);
-                        table.store(views, &mut stored, contradicted).await?;
+                        let each = |order: &str, contradictions| {
+                            credit.one_more();
+                            found.note_contradictions(order, contradictions);
+                        };
+                        table.store(views, &mut stored, each).await?;
                     }
                     Sink::Buckets(spill) => {
                         stored.views += views.len() as u64;
+                        self.meter.views.fetch_add(views.len() as u64, Ordering::Relaxed);
                         spill.store(&batch.id, part, views).await?;
                     }
+                    Sink::Simulated(table) => table.lock().unwrap_or_else(PoisonError::into_inner).store(views),
                 }
+                credit.rest();
                 part += 1;
-                self.meter.views.fetch_add(stored.views - before, Ordering::Relaxed);
             }
             Ok::<_, Error>((stored, found))
         };
@@ -137,6 +137,38 @@ impl Processor {
             took_ms: begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
         };
         Ok((result, quarantine))
+    }
+}
+
+/// Views to store, and the size of the files that they stand for.
+struct Part {
+    views: Views,
+    bytes: u64,
+}
+
+/// Counts bytes of files as done while their views are stored, so that what is shown as done is done.
+struct Credit<'a> {
+    meter: &'a Meter,
+    bytes: u64,
+    of: u64,
+    stored: u64,
+    credited: u64,
+}
+
+impl Credit<'_> {
+    fn one_more(&mut self) {
+        self.stored += 1;
+        self.meter.views.fetch_add(1, Ordering::Relaxed);
+        self.up_to(self.bytes * self.stored / self.of.max(1));
+    }
+
+    fn rest(mut self) {
+        self.up_to(self.bytes);
+    }
+
+    fn up_to(&mut self, bytes: u64) {
+        self.meter.bytes.fetch_add(bytes - self.credited, Ordering::Relaxed);
+        self.credited = bytes;
     }
 }
 

@@ -8,9 +8,9 @@ use crate::buckets::BadFile;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages are the documentation.
 pub enum Error {
-    #[error("the archive cannot be used: check --from, and that it may be read and written")]
+    #[error(transparent)]
     Archive(#[from] archive::Error),
-    #[error("the table cannot be written")]
+    #[error(transparent)]
     Table(#[from] projection::dynamodb::Error),
     #[error("a run's id has letters, digits, `-`, `_` and `.`, and at most 100 of them")]
     RunId,
@@ -20,6 +20,8 @@ pub enum Error {
     Unreadable { key: String, source: serde_json::Error },
     #[error("what is to be written to the run's folder has no JSON form: this is a mistake in this program")]
     Write(#[source] serde_json::Error),
+    #[error("there is no file of events in {0}: check --from")]
+    Empty(String),
     #[error("the process is being stopped")]
     Stopped,
     #[error("the table cannot be read")]
@@ -57,11 +59,12 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            // A file that cannot be read now may be readable on another machine.
-            Self::Archive(_) | Self::Stopped => true,
+            Self::Stopped => true,
+            Self::Archive(error) => error.is_retryable(),
             Self::Table(error) | Self::Read(error) => error.is_retryable(),
             Self::RunId
             | Self::NoRun(_)
+            | Self::Empty(_)
             | Self::Unreadable { .. }
             | Self::Write(_)
             | Self::BadFile { .. }

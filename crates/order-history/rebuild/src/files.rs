@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::plan::{Batch, Listing};
 use crate::run::{Into, Plan, Run};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Choice, Snapshot};
 
 /// What is to be imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,29 +78,33 @@ impl Out {
     }
 }
 
-/// Begins a run that writes files, from a snapshot if one is given.
-pub async fn begin(
+/// The plan of a run that writes files, and its batches. What its reader should know is added to the `notes`.
+pub async fn plan(
     archive: &Store,
     run: &Run,
     import: Import,
     filter: Filter,
-    snapshot: Option<&Snapshot>,
+    choice: Choice,
     memory: usize,
     workers: usize,
+    notes: &mut Vec<String>,
 ) -> Result<(Plan, Vec<Batch>), Error> {
-    let base = match snapshot {
+    let Choice { snapshot, note } = choice;
+    let base = match &snapshot {
         Some(snapshot) => Some(snapshot.base(&filter).await?),
         None => None,
     };
     let listing = Listing::read(archive, &filter, base.as_ref()).await?;
+    notes.extend(note);
+    notes.extend(listing.note(archive)?);
     let bytes = listing.files.iter().map(|file| file.size).sum();
     let plan = Plan {
         snapshot: base.map(|base| base.id),
-        buckets: Some(buckets_for(bytes, snapshot, 0, memory, workers)),
+        buckets: Some(buckets_for(bytes, snapshot.as_ref(), 0, memory, workers)),
         ..Plan::new(run.id(), Into::Files(import), filter)
     };
     // The snapshot's own views are read when buckets are merged.
-    run.begin(plan, listing.batches(None)).await
+    Ok((plan, listing.batches(None)))
 }
 
 /// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use archive::{Damaged, read};
 use lambda_boot::with_causes;
 use order_events::{Malformed, Message};
-use order_view::effect;
-use projection::{Contradiction, State};
+use order_view::{VIEW, effect};
+use projection::{Contradiction, State, read_line};
 use serde::{Deserialize, Serialize};
 
 use crate::buckets::BadFile;
@@ -118,6 +118,19 @@ impl Fold {
             self.flush_if_full(&mut flush);
         });
         self.note_damage(file, decoded);
+    }
+
+    /// Takes in an item line: what is known of an order.
+    pub fn item(&mut self, file: &str, line: u64, text: &[u8]) {
+        match read_line(&VIEW, text) {
+            Ok((order_id, found)) => {
+                if let Some(unreadable) = found.unreadable.first() {
+                    self.quarantine(file, line, "corrupt_item", unreadable.to_string(), text);
+                }
+                self.view(&order_id, found.state, text.len());
+            }
+            Err(bad) => self.quarantine(file, line, "malformed_item", bad.to_string(), text),
+        }
     }
 
     /// Folds one event.

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use archive::{Object, Store};
+use clap::ValueEnum;
 use order_events::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::filter::Filter;
+use crate::snapshot::Choice;
 
 /// Under the root of an archive, what runs keep of themselves.
 pub const RUNS: &str = "runs/";
@@ -61,6 +63,53 @@ pub struct Listing {
     pub in_snapshot: u64,
 }
 
+/// What a run has to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The batches.
+    pub batches: Vec<Batch>,
+    /// The snapshot that it begins with.
+    pub snapshot: Option<String>,
+    /// What somebody who starts it should know.
+    pub notes: Vec<String>,
+}
+
+/// Which snapshot a rebuild begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum SnapshotChoice {
+    /// The latest that this version can use, and the files that are not in it
+    #[default]
+    Latest,
+    /// None: all files are read
+    None,
+}
+
+impl Work {
+    /// Lists an archive, for views that go into a table.
+    pub async fn list(archive: &Store, filter: &Filter, choice: SnapshotChoice) -> Result<Self, Error> {
+        let Choice { snapshot, note } = choice.find(archive, filter).await?;
+        let base = match &snapshot {
+            Some(snapshot) => Some(snapshot.base(filter).await?),
+            None => None,
+        };
+        let listing = Listing::read(archive, filter, base.as_ref()).await?;
+        let mut notes: Vec<_> = note.into_iter().collect();
+        notes.extend(listing.note(archive)?);
+        Ok(Self { batches: listing.batches(base.as_ref()), snapshot: base.map(|base| base.id), notes })
+    }
+}
+
+impl SnapshotChoice {
+    /// Looks for the snapshot.
+    pub async fn find(self, archive: &Store, filter: &Filter) -> Result<Choice, Error> {
+        match self {
+            Self::Latest => Choice::find(archive, filter).await,
+            Self::None => Ok(Choice::default()),
+        }
+    }
+}
+
 /// A batch is cut when it has this many bytes: about half a million events, some seconds of work and a minute of writing.
 const BATCH_BYTES: u64 = 50_000_000;
 /// A batch is the input of a task, and Step Functions takes 256 KiB of it
@@ -84,6 +133,19 @@ impl Listing {
             }
         }
         Ok(listing)
+    }
+
+    /// What is left out, if anything is; an error if the archive has no file of events.
+    pub fn note(&self, archive: &Store) -> Result<Option<String>, Error> {
+        if self.files.is_empty() && self.in_snapshot == 0 && self.too_early == 0 {
+            return Err(Error::Empty(archive.location().to_string()));
+        }
+        Ok((self.too_early > 0).then(|| {
+            format!(
+                "{} files arrived too long before --since to have an event of that time: they are not read",
+                self.too_early
+            )
+        }))
     }
 
     /// The work: first the views of the snapshot, a batch for each file, then the events, a day after the other.

@@ -24,7 +24,7 @@ use crate::files::Import;
 use crate::filter::Filter;
 use crate::fold::{Quarantined, Summary};
 use crate::plan::{Batch, RUNS};
-use crate::snapshot::Recipe;
+use crate::snapshot::{Recipe, Snapshot};
 
 /// What a run does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,10 +238,15 @@ impl Run {
 
     /// What is done and what is missing.
     pub async fn progress(&self) -> Result<Progress, Error> {
+        self.progress_of(self.batches().await?).await
+    }
+
+    /// What of these batches is done and what is missing.
+    pub async fn progress_of(&self, batches: Vec<Batch>) -> Result<Progress, Error> {
         let mut progress = Progress { done: BTreeMap::new(), missing: Vec::new() };
         let results: BTreeSet<_> =
             self.archive.list(&self.key("results/")).await?.into_iter().map(|object| object.key).collect();
-        for batch in self.batches().await? {
+        for batch in batches {
             let result =
                 if results.contains(&self.result_key(&batch.id)) { self.result(&batch.id).await? } else { None };
             match result {
@@ -269,6 +274,11 @@ impl Run {
 
     /// Sums the results and writes the report; an error that names them if some are missing.
     pub async fn report(&self) -> Result<Report, Error> {
+        self.report_with(Summary::default(), Stored::default()).await
+    }
+
+    /// Sums the results and what was found beside them, and writes the report.
+    pub async fn report_with(&self, found: Summary, stored: Stored) -> Result<Report, Error> {
         let Progress { done, missing } = self.progress().await?;
         if !missing.is_empty() {
             return Err(Error::Unfinished {
@@ -276,7 +286,13 @@ impl Run {
                 batches: missing.into_iter().map(|batch| batch.id).collect(),
             });
         }
-        let report = Report::of(&self.id, done.into_values());
+        let mut report = Report::of(&self.id, done.into_values());
+        report.summary.add(found);
+        report.stored.add(stored);
+        let plan = self.plan().await?;
+        if let (Into::Table(_) | Into::Files(_), Some(snapshot)) = (plan.into, plan.snapshot) {
+            report.summary.add(Snapshot::find(&self.archive, &snapshot).await?.remembered());
+        }
         self.archive.put(&self.key("report.json"), json(&report)?).await?;
         Ok(report)
     }

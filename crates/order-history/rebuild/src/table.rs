@@ -52,35 +52,42 @@ impl TableSink {
             Ok::<_, Error>((order_id, merged))
         });
         let mut merges = merges.buffer_unordered(TURNS);
-        while let Some((order_id, Merged { kept_out, requests, units, contradictions })) = merges.try_next().await? {
+        while let Some((order_id, Stowed { kept_out, requests, milliunits, contradictions })) =
+            merges.try_next().await?
+        {
             match kept_out {
                 None => stored.views += 1,
                 Some(KeptOut::TooLarge) => _ = stored.too_large.insert(order_id.clone()),
                 Some(KeptOut::Corrupt) => _ = stored.corrupt.insert(order_id.clone()),
             }
             stored.requests += requests;
-            stored.milliunits += units;
+            stored.milliunits += milliunits;
             contradicted(&order_id, contradictions);
         }
         Ok(())
     }
 
-    async fn merge(&self, order_id: &str, view: State) -> Result<Merged, Error> {
-        let begun = Instant::now();
+    async fn merge(&self, order_id: &str, view: State) -> Result<Stowed, Error> {
+        let (begun, mut requests) = (Instant::now(), 0);
         let mut pause = Duration::from_millis(25);
         loop {
             let turn = self.pace.turn().await;
             let error = match self.table.merge(order_id, view.clone()).await {
-                Ok(_) => {
-                    turn.took(1.0);
-                    return Ok(Merged { kept_out: None, requests: 1, units: 1_000, contradictions: Vec::new() });
+                Ok(merged) => {
+                    turn.took(merged.write_units);
+                    requests += merged.requests as u64;
+                    let (milliunits, contradictions) = (milliunits(merged.write_units), merged.contradictions);
+                    return Ok(Stowed { kept_out: None, requests, milliunits, contradictions });
                 }
                 Err(error) => error,
             };
             drop(turn);
+            requests += 1;
             match &error {
-                TableError::ItemTooLarge(_) => return Ok(Merged::kept_out(KeptOut::TooLarge)),
-                TableError::Corrupt(_) | TableError::WrongType(_) => return Ok(Merged::kept_out(KeptOut::Corrupt)),
+                TableError::ItemTooLarge(_) => return Ok(Stowed::kept_out(KeptOut::TooLarge, requests)),
+                TableError::Corrupt(_) | TableError::WrongType(_) => {
+                    return Ok(Stowed::kept_out(KeptOut::Corrupt, requests));
+                }
                 TableError::Throttled(_) => self.pace.slow_down(),
                 TableError::Unavailable(_) | TableError::Inconsistent => {}
                 TableError::TableMissing { .. } | TableError::Unwritable(_) | TableError::Refused(_) => {
@@ -96,11 +103,10 @@ impl TableSink {
     }
 }
 
-struct Merged {
+struct Stowed {
     kept_out: Option<KeptOut>,
     requests: u64,
-    /// In thousandths.
-    units: u64,
+    milliunits: u64,
     contradictions: Vec<Contradiction>,
 }
 
@@ -110,8 +116,14 @@ enum KeptOut {
     Corrupt,
 }
 
-impl Merged {
-    fn kept_out(reason: KeptOut) -> Self {
-        Self { kept_out: Some(reason), requests: 1, units: 0, contradictions: Vec::new() }
+impl Stowed {
+    fn kept_out(reason: KeptOut, requests: u64) -> Self {
+        Self { kept_out: Some(reason), requests, milliunits: 0, contradictions: Vec::new() }
     }
+}
+
+/// Units come in halves at the finest.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn milliunits(units: f64) -> u64 {
+    (units * 1_000.0).round() as u64
 }

@@ -47,7 +47,7 @@ use tracing::Level;
 use crate::batch::{Meter, Processor, Sink};
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::plan::{Batch, Listing};
+use crate::plan::{Batch, SnapshotChoice, Work};
 use crate::run::{BatchResult, Into, Plan, Report, Run};
 use crate::table::TableSink;
 
@@ -123,17 +123,6 @@ pub struct PlanRequest {
     pub orders: Vec<order_events::OrderId>,
     pub snapshot: SnapshotChoice,
     pub rate: Option<u32>,
-}
-
-/// Which snapshot a rebuild begins with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SnapshotChoice {
-    /// The latest, if there is one that can be used.
-    #[default]
-    Latest,
-    /// None: all files are read.
-    None,
 }
 
 /// What `Plan` answers.
@@ -264,11 +253,14 @@ impl Worker {
                 .map_err(|unknown: order_events::UnknownEventType| Failure::Invalid(format!("`types` {unknown}")))?,
             orders: request.orders.into_iter().collect(),
         };
-        let listing = Listing::read(&self.archive, &filter, None).await?;
-        let batches = listing.batches(None);
+        let Work { batches, snapshot, notes } = Work::list(&self.archive, &filter, request.snapshot).await?;
+        for note in notes {
+            tracing::warn!(run = run.id(), "{note}");
+        }
         let plan = Plan {
-            created: self.clock.now().into(),
+            snapshot,
             rate: request.rate,
+            created: self.clock.now().into(),
             ..Plan::new(run.id(), Into::Table(table), filter)
         };
         let (plan, _) = run.begin(plan, batches).await?;
@@ -307,6 +299,7 @@ impl Worker {
             return Ok((Folded::of(&run, &result, true), false));
         }
         let plan = run.plan().await?;
+        plan.check_rules()?;
         let Into::Table(table) = &plan.into else {
             return Err(Failure::Invalid(
                 "this run writes files, not a table: finish it with the command line".to_owned(),

@@ -1,5 +1,8 @@
 //! Three functions of one binary: the function's `Handler` is `Plan`, `Fold` or `Report`.
 
+use std::pin::Pin;
+use std::time::Duration;
+
 use lambda_boot::{Clock, Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use mimalloc::MiMalloc;
@@ -20,19 +23,18 @@ async fn main() -> Result<(), Error> {
     });
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let (request, context) = event.into_parts();
-        let answer = async {
-            Ok::<_, Failure>(
-                match role {
-                    Role::Plan => serde_json::to_value(worker.plan(Worker::read(request)?).await?),
-                    Role::Fold => {
-                        let request = Worker::read(request)?;
-                        serde_json::to_value(worker.fold(request, &context.request_id, context.deadline()).await?)
-                    }
-                    Role::Report => serde_json::to_value(worker.report(Worker::read(request)?).await?),
+        // In a box: the compiler gives up on futures as deep as these.
+        let answer: Pin<Box<dyn Future<Output = Result<_, Failure>>>> = Box::pin(async {
+            let answer = match role {
+                Role::Plan => serde_json::to_value(worker.plan(Worker::read(request)?).await?),
+                Role::Fold => {
+                    let request = Worker::read(request)?;
+                    serde_json::to_value(worker.fold(request, &context.request_id, context.deadline()).await?)
                 }
-                .map_err(rebuild::Error::Write)?,
-            )
-        };
+                Role::Report => serde_json::to_value(worker.report(Worker::read(request)?).await?),
+            };
+            Ok(answer.map_err(rebuild::Error::Write)?)
+        });
         answer.await.inspect_err(|failure| {
             let (error, request_id) = (with_causes(failure), &context.request_id);
             tracing::error!(request_id, error_type = failure.name(), error, "the request failed");
@@ -43,7 +45,8 @@ async fn main() -> Result<(), Error> {
 
 fn connect(environment: &Environment<'_>) -> Result<(Role, Worker), Error> {
     let config = Config::read(environment)?;
-    let dynamodb = lambda_boot::dynamodb(environment)?;
-    let archive = archive::Store::folder(&config.archive_bucket);
+    let dynamodb = rebuild::dynamodb(&lambda_boot::sdk_config(environment, "DYNAMODB")?);
+    let s3 = archive::client(&lambda_boot::sdk_config(environment, "S3")?, Duration::from_secs(120));
+    let archive = archive::Store::s3(s3, &config.archive_bucket, "");
     Ok((config.role, Worker::new(config, archive, dynamodb, Clock::system())))
 }

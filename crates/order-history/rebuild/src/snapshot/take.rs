@@ -15,6 +15,7 @@ use super::{BucketFile, Choice, LATEST, Latest, Manifest, Snapshot, consumed, fi
 use crate::batch::{Meter, Processor, Sink};
 use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for};
 use crate::error::Error;
+use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary};
 use crate::plan::Listing;
@@ -208,7 +209,8 @@ impl Making<'_> {
             memory: self.options.memory / self.options.workers.max(1),
             meter: Arc::clone(&self.options.meter),
         };
-        processor.process_all(self.run, self.options.workers).await
+        let missing = self.run.progress().await?.missing;
+        execute(self.run, &processor, missing, self.options.workers, |_, _| ()).await
     }
 
     /// Takes in the items of the table.

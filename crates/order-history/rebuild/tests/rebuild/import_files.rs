@@ -27,8 +27,8 @@ pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: us
     let (run, workers) = (Run::new(archive, id)?, 2);
     let choice = Choice::find(archive, &filter).await?;
     let import = Import { table: "imported".to_owned(), out: None };
-    let begun = files::begin(archive, &run, import, filter, choice.snapshot.as_ref(), memory, workers).await;
-    let (plan, batches) = begun?;
+    let planned = files::plan(archive, &run, import, filter, choice, memory, workers, &mut Vec::new()).await?;
+    let (plan, batches) = run.begin(planned.0, planned.1).await?;
     let processor = Processor {
         archive: archive.clone(),
         filter: Arc::new(plan.filter.clone()),

@@ -1,7 +1,7 @@
-//! Rebuilds of real files into a real engine.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
-#![allow(dead_code)]
+//! Rebuilds on the embedded engine: what they store, what they report, and what a crash leaves.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod any_archive;
 mod buckets;
 mod import_files;
 mod snapshots;

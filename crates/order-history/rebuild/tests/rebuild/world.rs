@@ -18,48 +18,50 @@ use projection::dynamodb::read_item;
 use projection::{Found, State};
 use rebuild::Error;
 use rebuild::batch::{Meter, Processor, Sink};
+use rebuild::execution::execute;
 use rebuild::filter::Filter;
 use rebuild::fold::Quarantined;
 use rebuild::plan::Listing;
 use rebuild::run::{Into, Plan, Report, Run};
+use rebuild::snapshot::Snapshot;
 use rebuild::table::TableSink;
 use sample_events::{message_of_order, story_messages};
 use uuid::Uuid;
 
 /// The orders of a table or of a fold.
-pub type Orders = BTreeMap<String, State>;
+pub(crate) type Orders = BTreeMap<String, State>;
 
 /// A folder that is removed when the test ends.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("rebuild-{}", Uuid::new_v4()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub fn archive(&self) -> Store {
+    pub(crate) fn archive(&self) -> Store {
         Store::folder(&self.0)
     }
 
     /// Writes a file of the archive, gzipped if its name says so.
-    pub fn put(&self, key: &str, lines: &[String]) {
+    pub(crate) fn put(&self, key: &str, lines: &[String]) {
         self.put_bytes(key, &encoded(key, lines));
     }
 
-    pub fn put_bytes(&self, key: &str, bytes: &[u8]) {
+    pub(crate) fn put_bytes(&self, key: &str, bytes: &[u8]) {
         let path = self.0.join(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
     /// Every file, with its content.
-    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut found, mut folders) = (BTreeMap::new(), vec![self.0.clone()]);
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -82,7 +84,7 @@ impl Drop for Folder {
     }
 }
 
-pub fn encoded(key: &str, lines: &[String]) -> Vec<u8> {
+pub(crate) fn encoded(key: &str, lines: &[String]) -> Vec<u8> {
     let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
     if !key.ends_with(".gz") {
         return text.into_bytes();
@@ -93,12 +95,12 @@ pub fn encoded(key: &str, lines: &[String]) -> Vec<u8> {
 }
 
 /// The name of a file of this day of March 2026.
-pub fn key(day: usize, name: &str) -> String {
+pub(crate) fn key(day: usize, name: &str) -> String {
     format!("events/dt=2026-03-{day:02}/hh=12/{name}.ndjson.gz")
 }
 
 /// The whole life of an order, as messages in the order of their ids. No two orders share an event's id.
-pub fn life(order_id: usize) -> Vec<String> {
+pub(crate) fn life(order_id: usize) -> Vec<String> {
     let messages = story_messages();
     let ids = messages.iter().map(|message| message["headers"]["ID"].as_str().unwrap().parse::<EventId>().unwrap());
     let of_order = ids.zip(&messages).enumerate().map(|(place, (id, message))| {
@@ -109,28 +111,28 @@ pub fn life(order_id: usize) -> Vec<String> {
 }
 
 /// The lives of several orders, one after the other.
-pub fn lives(orders: std::ops::Range<usize>) -> Vec<String> {
+pub(crate) fn lives(orders: std::ops::Range<usize>) -> Vec<String> {
     orders.flat_map(life).collect()
 }
 
-pub fn events(lines: &[String]) -> Vec<Event> {
+pub(crate) fn events(lines: &[String]) -> Vec<Event> {
     lines.iter().map(|line| Message::parse(line).unwrap().event).collect()
 }
 
 /// What the lines add up to, as the view's rules fold them.
-pub fn folded(lines: &[String]) -> Orders {
+pub(crate) fn folded(lines: &[String]) -> Orders {
     order_view::fold(&events(lines)).unwrap().states.into_iter().collect()
 }
 
 /// A new table of an engine.
-pub async fn new_table(client: &Client) -> String {
+pub(crate) async fn new_table(client: &Client) -> String {
     let name = format!("orders-{}", Uuid::new_v4());
     create_if_missing(client, &name).await.unwrap();
     name
 }
 
 /// Every order of a table.
-pub async fn orders(client: &Client, table: &str) -> Orders {
+pub(crate) async fn orders(client: &Client, table: &str) -> Orders {
     let (mut orders, mut after) = (Orders::new(), None);
     loop {
         let page = client.scan().table_name(table).set_exclusive_start_key(after).send().await.unwrap();
@@ -149,40 +151,49 @@ pub async fn orders(client: &Client, table: &str) -> Orders {
 
 /// A rebuild in this process.
 #[derive(Clone)]
-pub struct Rebuild {
-    pub archive: Store,
-    pub client: Client,
-    pub table: String,
-    pub filter: Filter,
-    pub memory: usize,
-    pub jobs: usize,
-    pub rate: Option<u32>,
+pub(crate) struct Rebuild {
+    pub(crate) archive: Store,
+    pub(crate) client: Client,
+    pub(crate) table: String,
+    pub(crate) filter: Filter,
+    pub(crate) memory: usize,
+    pub(crate) jobs: usize,
+    pub(crate) rate: Option<u32>,
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl Rebuild {
-    pub fn new(archive: Store, client: Client, table: &str) -> Self {
+    pub(crate) fn new(archive: Store, client: Client, table: &str) -> Self {
         let (filter, memory) = (Filter::default(), 64 << 20);
-        Self { archive, client, table: table.to_owned(), filter, memory, jobs: 2, rate: None }
+        Self { archive, client, table: table.to_owned(), filter, memory, jobs: 2, rate: None, snapshot: None }
     }
 
     /// Begins and finishes a run.
-    pub async fn run(&self) -> Result<(Report, Vec<Quarantined>), Error> {
+    pub(crate) async fn run(&self) -> Result<(Report, Vec<Quarantined>), Error> {
         self.resume(&Run::new_id(SystemTime::now())).await
     }
 
     /// Finishes a run, and begins it if it is not begun.
-    pub async fn resume(&self, id: &str) -> Result<(Report, Vec<Quarantined>), Error> {
+    pub(crate) async fn resume(&self, id: &str) -> Result<(Report, Vec<Quarantined>), Error> {
         let run = Run::new(&self.archive, id)?;
-        let batches = Listing::read(&self.archive, &self.filter, None).await?.batches(None);
-        let plan =
-            Plan { rate: self.rate, ..Plan::new(id, Into::Table(self.table.clone()), self.filter.clone()) };
-        run.begin(plan, batches).await?;
-        self.processor().process_all(&run, self.jobs).await?;
-        let quarantined = Vec::new();
+        let base = match &self.snapshot {
+            Some(snapshot) => Some(snapshot.base(&self.filter).await?),
+            None => None,
+        };
+        let listing = Listing::read(&self.archive, &self.filter, base.as_ref()).await?;
+        let batches = listing.batches(base.as_ref());
+        let into = Into::Table(self.table.clone());
+        let snapshot = base.map(|base| base.id);
+        let plan = Plan { rate: self.rate, snapshot, ..Plan::new(id, into, self.filter.clone()) };
+        let (_, batches) = run.begin(plan, batches).await?;
+        let missing = run.progress_of(batches).await?.missing;
+        let mut quarantined = Vec::new();
+        execute(&run, &self.processor(), missing, self.jobs, |_, quarantine| quarantined.extend_from_slice(quarantine))
+            .await?;
         Ok((run.report().await?, quarantined))
     }
 
-    pub fn processor(&self) -> Processor {
+    pub(crate) fn processor(&self) -> Processor {
         Processor {
             archive: self.archive.clone(),
             filter: Arc::new(self.filter.clone()),
@@ -193,11 +204,11 @@ impl Rebuild {
     }
 }
 
-pub fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-pub fn engine() -> (Engine, Client) {
+pub(crate) fn engine() -> (Engine, Client) {
     let engine = Engine::start();
     let client = engine.client();
     (engine, client)
