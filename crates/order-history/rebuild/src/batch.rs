@@ -11,11 +11,10 @@ use tokio::task::spawn_blocking;
 use crate::buckets::Spill;
 use crate::error::Error;
 use crate::estimate::Simulated;
-use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary, Views};
 use crate::plan::{Batch, SNAPSHOTS};
-use crate::run::{BatchResult, Run, Stored};
+use crate::run::{BatchResult, Stored};
 use crate::table::TableSink;
 
 /// What processes batches, one or several at once.

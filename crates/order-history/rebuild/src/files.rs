@@ -96,7 +96,7 @@ pub async fn plan(
     };
     let listing = Listing::read(archive, &filter, base.as_ref()).await?;
     notes.extend(note);
-    notes.extend(listing.note(archive)?);
+    notes.extend(listing.note(archive, base.as_ref())?);
     let bytes = listing.files.iter().map(|file| file.size).sum();
     let plan = Plan {
         snapshot: base.map(|base| base.id),

@@ -265,8 +265,7 @@ async fn begin(
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
             let choice = what.snapshot.find(archive, &filter).await?;
             let mut notes = Vec::new();
-            let planned =
-                files::plan(archive, &run, import, filter, choice, what.memory(), jobs(), &mut notes).await?;
+            let planned = files::plan(archive, &run, import, filter, choice, what.memory(), jobs(), &mut notes).await?;
             say(&notes);
             planned
         }

@@ -62,7 +62,7 @@ fn merge_of(folder: &Folder, buckets: u32, memory: usize) -> Merge {
 }
 
 /// Every order of the files, which must not have one twice.
-pub fn orders_in(store: &Store, prefix: &str) -> Orders {
+pub(crate) fn orders_in(store: &Store, prefix: &str) -> Orders {
     let mut orders = BTreeMap::new();
     for object in runtime().block_on(store.list(prefix)).unwrap() {
         if !object.key.ends_with(".ndjson.gz") {
@@ -127,7 +127,8 @@ fn contradictions_between_batches_are_reported_once_however_many_passes_it_takes
     let (folder, mut lines) = (Folder::new(), lives(0..20));
     let merge = merge_of(&folder, 1, 60_000);
     runtime().block_on(merge.spill.store("00000", 0, folded(&lines).into_iter().collect())).unwrap();
-    let place = lines.iter().position(|line| line.contains("\"OrderCreated\"") || line.contains("OrderCreated")).unwrap();
+    let place =
+        lines.iter().position(|line| line.contains("\"OrderCreated\"") || line.contains("OrderCreated")).unwrap();
     lines[place] = lines[place].replace("Ajanta", "Other");
     runtime().block_on(merge.spill.store("00001", 0, folded(&lines[place..=place]).into_iter().collect())).unwrap();
     let Merged { buckets } = runtime().block_on(merge.run(|_| ())).unwrap();

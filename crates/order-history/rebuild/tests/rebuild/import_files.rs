@@ -81,7 +81,8 @@ fn value(json: &Value) -> AttributeValue {
         "BOOL" => AttributeValue::Bool(value.as_bool().unwrap()),
         "NULL" => AttributeValue::Null(value.as_bool().unwrap()),
         "SS" => {
-            let texts: Vec<_> = value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
+            let texts: Vec<_> =
+                value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
             assert!(!texts.is_empty(), "DynamoDB has no empty sets");
             assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), texts.len(), "a set has no element twice");
             AttributeValue::Ss(texts)
@@ -128,9 +129,10 @@ fn a_table_loaded_from_the_files_equals_the_table_that_is_written() {
     assert_eq!(written.merged.orders(), 40);
     assert_eq!(runtime().block_on(archive.list("runs/files/spill/")).unwrap(), [], "what was put aside is removed");
 
+    let items = items(&archive, "runs/files/import/data/");
     runtime().block_on(async {
         let (imported, rebuilt) = (new_table(&client).await, new_table(&client).await);
-        for item in items(&archive, "runs/files/import/data/").into_values() {
+        for item in items.into_values() {
             let item = item.iter().map(|(name, json)| (name.clone(), value(json))).collect();
             client.put_item().table_name(&imported).set_item(Some(item)).send().await.unwrap();
         }
@@ -200,15 +202,20 @@ fn the_request_describes_the_table_that_the_store_makes() {
         let table = new_table(&client).await;
         client.describe_table().table_name(table).send().await.unwrap().table.unwrap()
     });
-    let key = |key: &aws_sdk_dynamodb::types::KeySchemaElement| {
-        serde_json::json!({"AttributeName": key.attribute_name, "KeyType": key.key_type.as_str()})
-    };
+    let key = |key: &aws_sdk_dynamodb::types::KeySchemaElement| serde_json::json!({"AttributeName": key.attribute_name, "KeyType": key.key_type.as_str()});
     let keys: Vec<_> = made.key_schema().iter().map(key).collect();
     assert_eq!(asked["KeySchema"], Value::from(keys));
-    let attributes: BTreeMap<_, _> =
-        made.attribute_definitions().iter().map(|it| (it.attribute_name.clone(), it.attribute_type.as_str().to_owned())).collect();
-    let asked_attributes: BTreeMap<_, _> = asked["AttributeDefinitions"].as_array().unwrap().iter()
-        .map(|it| (it["AttributeName"].as_str().unwrap().to_owned(), it["AttributeType"].as_str().unwrap().to_owned())).collect();
+    let attributes: BTreeMap<_, _> = made
+        .attribute_definitions()
+        .iter()
+        .map(|it| (it.attribute_name.clone(), it.attribute_type.as_str().to_owned()))
+        .collect();
+    let asked_attributes: BTreeMap<_, _> = asked["AttributeDefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["AttributeName"].as_str().unwrap().to_owned(), it["AttributeType"].as_str().unwrap().to_owned()))
+        .collect();
     assert_eq!(asked_attributes, attributes);
     let (index, asked) = (&made.global_secondary_indexes()[0], &asked["GlobalSecondaryIndexes"][0]);
     assert_eq!(asked["IndexName"], index.index_name().unwrap());
@@ -236,16 +243,16 @@ fn the_command_and_the_request_stand_beside_the_files_and_not_among_them() {
     // In a folder, the bucket is not known.
     let (upload, import) = written.command.split_once("\naws dynamodb import-table ").unwrap();
     assert!(upload.contains("aws s3 sync ") && upload.contains("s3://BUCKET/import/imported/data/"), "{upload}");
-    let words = std::process::Command::new("bash")
-        .args(["-c", &format!("printf '%s\\n' {import}")])
-        .output()
-        .unwrap();
+    let words = std::process::Command::new("bash").args(["-c", &format!("printf '%s\\n' {import}")]).output().unwrap();
     let words: Vec<_> = std::str::from_utf8(&words.stdout).unwrap().lines().collect();
     let of = |name: &str| words[words.iter().position(|word| *word == name).unwrap() + 1];
     assert_eq!(of("--s3-bucket-source"), "S3Bucket=BUCKET,S3KeyPrefix=import/imported/data/");
     let json = runtime().block_on(folder.archive().get("runs/files/import/import-table.json")).unwrap().unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(of("--table-creation-parameters")).unwrap(), json["TableCreationParameters"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(of("--table-creation-parameters")).unwrap(),
+        json["TableCreationParameters"]
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn done(taken: Taken) -> (Manifest, Summary) {
 }
 
 /// Makes a snapshot.
-fn snapshot(archive: &Store) -> Manifest {
+pub(crate) fn snapshot(archive: &Store) -> Manifest {
     done(runtime().block_on(take(options(archive), |_| ())).unwrap()).0
 }
 
@@ -95,7 +95,10 @@ fn a_chain_of_snapshots_reads_every_file_once() {
         manifest = Some(next);
     }
     assert_eq!(built(&archive), folded(&lines));
-    assert_eq!(runtime().block_on(archive.list("runs/")).unwrap().iter().filter(|it| it.key.contains("/spill/")).count(), 0);
+    assert_eq!(
+        runtime().block_on(archive.list("runs/")).unwrap().iter().filter(|it| it.key.contains("/spill/")).count(),
+        0
+    );
 }
 
 #[test]
@@ -166,7 +169,10 @@ fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
     let choice = runtime().block_on(Choice::find(&archive, &Filter::default())).unwrap();
     let note = choice.note.unwrap();
     assert!(choice.snapshot.is_none());
-    assert!(note.contains(&format!("version {} of the rules, and this program has version {RULES}", RULES + 1)), "{note}");
+    assert!(
+        note.contains(&format!("version {} of the rules, and this program has version {RULES}", RULES + 1)),
+        "{note}"
+    );
     assert!(note.contains("items of the table old"), "what is lost is named: {note}");
     assert_eq!(built(&archive), folded(&lines), "all events are read instead");
 
@@ -233,12 +239,22 @@ fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named(
     flipped[middle] ^= 4;
     // An empty gzip file is whole, but there should be five orders in it.
     let empty = crate::world::encoded("x.gz", &[]);
-    for (bad, why) in [(Some(flipped), "flipped"), (Some(good[..middle].to_vec()), "cut off"), (Some(empty), "empty"), (None, "missing")] {
+    for (bad, why) in [
+        (Some(flipped), "flipped"),
+        (Some(good[..middle].to_vec()), "cut off"),
+        (Some(empty), "empty"),
+        (None, "missing"),
+    ] {
         match bad {
             Some(bytes) => folder.put_bytes(&bucket, &bytes),
             None => std::fs::remove_file(folder.path().join(&bucket)).unwrap(),
         }
-        let failed = runtime().block_on(import(&archive, &format!("run-{}", why.replace(' ', "-")), Filter::default(), 64 << 20));
+        let failed = runtime().block_on(import(
+            &archive,
+            &format!("run-{}", why.replace(' ', "-")),
+            Filter::default(),
+            64 << 20,
+        ));
         let message = failed.unwrap_err().to_string();
         assert!(message.contains(&bucket) && message.contains("--snapshot none"), "{why}: {message}");
     }
@@ -257,7 +273,9 @@ fn snapshot_zero_from_a_table_and_the_archive_make_the_whole() {
             let _ = store.apply(&event).await.unwrap();
         }
         let update = client.update_item().table_name(&table).key("orderId", AttributeValue::S("3".to_owned()));
-        let update = update.update_expression("SET teleport = :yes").expression_attribute_values(":yes", AttributeValue::Bool(true));
+        let update = update
+            .update_expression("SET teleport = :yes")
+            .expression_attribute_values(":yes", AttributeValue::Bool(true));
         update.send().await.unwrap();
         folder.put(&key(1, "a"), &files[1]);
 
