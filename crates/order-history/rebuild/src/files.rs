@@ -78,7 +78,18 @@ impl Out {
     }
 }
 
-/// The plan of a run that writes files, and its batches. What its reader should know is added to the `notes`.
+/// A run that writes files, before it is begun.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its batches.
+    pub batches: Vec<Batch>,
+    /// What somebody who starts it should know.
+    pub notes: Vec<String>,
+}
+
+/// Plans a run that writes files, from the snapshot that was chosen, if any.
 pub async fn plan(
     archive: &Store,
     run: &Run,
@@ -87,15 +98,14 @@ pub async fn plan(
     choice: Choice,
     memory: usize,
     workers: usize,
-    notes: &mut Vec<String>,
-) -> Result<(Plan, Vec<Batch>), Error> {
+) -> Result<Planned, Error> {
     let Choice { snapshot, note } = choice;
     let base = match &snapshot {
         Some(snapshot) => Some(snapshot.base(&filter).await?),
         None => None,
     };
     let listing = Listing::read(archive, &filter, base.as_ref()).await?;
-    notes.extend(note);
+    let mut notes: Vec<_> = note.into_iter().collect();
     notes.extend(listing.note(archive, base.as_ref())?);
     let bytes = listing.files.iter().map(|file| file.size).sum();
     let plan = Plan {
@@ -104,7 +114,7 @@ pub async fn plan(
         ..Plan::new(run.id(), Into::Files(import), filter)
     };
     // The snapshot's own views are read when buckets are merged.
-    Ok((plan, listing.batches(None)))
+    Ok(Planned { plan, batches: listing.batches(None), notes })
 }
 
 /// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many
@@ -130,6 +140,7 @@ pub async fn write(
     let (done, count) = (AtomicU32::new(0), spill.buckets.count());
     let merge = Merge {
         spill,
+        results: run.key("merged/"),
         base,
         filter: Arc::new(plan.filter.clone()),
         out: out.store.clone(),

@@ -134,8 +134,8 @@ async fn import_files(
         found.add(bucket.summary.clone());
         stored.too_large.extend(bucket.too_large.iter().cloned());
     }
-    let report = run.report_with(found, stored).await?;
     files::spill(&archive, run, plan)?.remove().await?;
+    let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
     progress
         .say("INFO", &format!("{orders} orders, {size}, in {}. To import them:\n{}", written.place, written.command));
@@ -264,10 +264,9 @@ async fn begin(
             let import = Import { table, out: arguments.out.as_ref().map(ToString::to_string) };
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
             let choice = what.snapshot.find(archive, &filter).await?;
-            let mut notes = Vec::new();
-            let planned = files::plan(archive, &run, import, filter, choice, what.memory(), jobs(), &mut notes).await?;
-            say(&notes);
-            planned
+            let planned = files::plan(archive, &run, import, filter, choice, what.memory(), jobs()).await?;
+            say(&planned.notes);
+            (planned.plan, planned.batches)
         }
     };
     let (plan, batches) = run.begin(plan, batches).await?;

@@ -22,8 +22,8 @@ fn the_hash_of_an_order_is_the_same_for_ever() {
 
 #[test]
 fn buckets_are_about_equally_large_for_ids_of_any_kind() {
-    let buckets = Buckets::try_from(64).unwrap();
     type Id = fn(u64) -> String;
+    let buckets = Buckets::try_from(64).unwrap();
     let kinds: [Id; 3] = [|n| n.to_string(), |n| format!("{n:032x}"), |n| format!("order-{}", n * 1_000)];
     for id in kinds {
         let mut sizes = vec![0; 64];
@@ -51,6 +51,7 @@ fn merge_of(folder: &Folder, buckets: u32, memory: usize) -> Merge {
     let buckets = Buckets::try_from(buckets).unwrap();
     Merge {
         spill: Spill::new(folder.archive(), "spill/".to_owned(), buckets),
+        results: "merged/".to_owned(),
         base: None,
         filter: Arc::new(Filter::default()),
         out: folder.archive(),

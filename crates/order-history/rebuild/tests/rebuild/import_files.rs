@@ -27,8 +27,8 @@ pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: us
     let (run, workers) = (Run::new(archive, id)?, 2);
     let choice = Choice::find(archive, &filter).await?;
     let import = Import { table: "imported".to_owned(), out: None };
-    let planned = files::plan(archive, &run, import, filter, choice, memory, workers, &mut Vec::new()).await?;
-    let (plan, batches) = run.begin(planned.0, planned.1).await?;
+    let planned = files::plan(archive, &run, import, filter, choice, memory, workers).await?;
+    let (plan, batches) = run.begin(planned.plan, planned.batches).await?;
     let processor = Processor {
         archive: archive.clone(),
         filter: Arc::new(plan.filter.clone()),
@@ -40,8 +40,8 @@ pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: us
     rebuild::execution::execute(&run, &processor, missing, workers, |_, _| ()).await?;
     let out = Out::of_run(archive, &run);
     let written = files::write(archive, &run, &out, memory, workers, |_, _| ()).await?;
-    run.report().await?;
     files::spill(archive, &run, &plan)?.remove().await?;
+    run.report().await?;
     Ok(written)
 }
 

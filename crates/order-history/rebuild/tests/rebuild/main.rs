@@ -4,6 +4,7 @@
 mod any_archive;
 mod buckets;
 mod import_files;
+mod kills;
 mod snapshots;
 mod verify;
 mod world;

@@ -12,12 +12,12 @@ use rebuild::batch::Meter;
 use rebuild::filter::Filter;
 use rebuild::fold::Summary;
 use rebuild::scan::Source;
-use rebuild::snapshot::{Choice, Manifest, Options, Step, Taken, take};
+use rebuild::snapshot::{Choice, Done, Manifest, Options, Step, Taken, take};
 
 use crate::import_files::import;
 use crate::world::{Folder, Orders, engine, events, folded, key, life, lives, new_table, runtime};
 
-fn options(archive: &Store) -> Options {
+pub(crate) fn options(archive: &Store) -> Options {
     Options {
         archive: archive.clone(),
         table: None,
@@ -32,7 +32,7 @@ fn options(archive: &Store) -> Options {
 
 fn done(taken: Taken) -> (Manifest, Summary) {
     match taken {
-        Taken::Done { manifest, report, .. } => (manifest, report.summary),
+        Taken::Done(done) => (done.manifest, done.report.summary),
         Taken::NothingNew { latest } => panic!("nothing is new since {latest}"),
     }
 }
@@ -43,7 +43,7 @@ pub(crate) fn snapshot(archive: &Store) -> Manifest {
 }
 
 /// What is built from the latest snapshot and the files that are not in it.
-fn built(archive: &Store) -> Orders {
+pub(crate) fn built(archive: &Store) -> Orders {
     built_with(archive, Filter::default())
 }
 
@@ -54,7 +54,7 @@ fn built_with(archive: &Store, filter: Filter) -> Orders {
 }
 
 /// The events of every order spread over all files.
-fn spread(lines: &[String], files: usize) -> Vec<Vec<String>> {
+pub(crate) fn spread(lines: &[String], files: usize) -> Vec<Vec<String>> {
     let mut spread = vec![Vec::new(); files];
     lines.iter().enumerate().for_each(|(place, line)| spread[place % files].push(line.clone()));
     spread
@@ -281,7 +281,8 @@ fn snapshot_zero_from_a_table_and_the_archive_make_the_whole() {
 
         let source = Source { client: client.clone(), name: table.clone() };
         let taken = take(Options { table: Some(source), ..options(&archive) }, |_| ()).await.unwrap();
-        let Taken::Done { manifest, ignored, unreadable, .. } = taken else { panic!("it is new") };
+        let Taken::Done(done) = taken else { panic!("it is new") };
+        let Done { manifest, ignored, unreadable, .. } = *done;
         assert_eq!(manifest.tables, [table].into());
         assert_eq!(manifest.orders(), 30);
         assert_eq!(ignored, [("teleport".to_owned(), 1)].into(), "what the view does not know is named");
