@@ -1,6 +1,6 @@
 //! Writing canonical JSON: sorted names, no white space, whole numbers without a fraction.
 
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
@@ -8,7 +8,7 @@ use serde::ser::{
 };
 use serde_json::Error;
 
-use crate::content::{Json, elements, members};
+use crate::content::{elements, members};
 
 /// Appends a value.
 pub(crate) struct Canonical<'a>(pub(crate) &'a mut String);
@@ -20,12 +20,20 @@ pub(crate) struct Nested<'a> {
     start: usize,
     /// What ends it.
     end: &'static str,
+    /// The names of a struct's fields, and where the fields begin.
+    fields: [(&'static str, usize); MOST_FIELDS],
+    /// How many fields there are, or more than fit.
+    count: usize,
+    is_sorted: bool,
 }
+
+/// Few structs have more. The order of those is found out from their text.
+const MOST_FIELDS: usize = 8;
 
 impl<'a> Nested<'a> {
     fn begin(out: &'a mut String, begin: &str, end: &'static str) -> Self {
         out.push_str(begin);
-        Self { start: out.len(), out, end }
+        Self { start: out.len(), out, end, fields: [("", 0); MOST_FIELDS], count: 0, is_sorted: true }
     }
 
     fn variant(out: &'a mut String, name: &str, begin: &str, end: &'static str) -> Self {
@@ -46,62 +54,99 @@ impl<'a> Nested<'a> {
         value.serialize(Canonical(self.next()))
     }
 
-    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Error> {
-        let out = self.next();
-        write_text(name, |part| out.push_str(part));
-        out.push(':');
-        value.serialize(Canonical(out))
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        let begin = self.next().len();
+        if let Some(field) = self.fields.get_mut(self.count) {
+            *field = (name, begin);
+        }
+        self.is_sorted &= self.count == 0 || self.count < MOST_FIELDS && self.fields[self.count - 1].0 < name;
+        self.count += 1;
+        write_text(name, |part| self.out.push_str(part));
+        self.out.push(':');
+        value.serialize(Canonical(self.out))
     }
 
     fn end_list(self) {
         self.out.push_str(self.end);
     }
 
-    fn end_object(self) {
+    fn end_map(self) {
         sort_members(self.out, self.start);
         self.out.push_str(self.end);
     }
+
+    fn end_struct(self) {
+        if self.count > MOST_FIELDS {
+            return self.end_map();
+        }
+        if !self.is_sorted {
+            let fields = &self.fields[..self.count];
+            // A comma stands before the next field.
+            let ends = fields.iter().skip(1).map(|(_, begin)| begin - 1).chain([self.out.len()]);
+            let mut sorted = [("", ""); MOST_FIELDS];
+            for ((sorted, (name, begin)), end) in sorted.iter_mut().zip(fields).zip(ends) {
+                *sorted = (name, &self.out[*begin..end]);
+            }
+            let sorted = &mut sorted[..self.count];
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            let text = joined(sorted.iter().map(|(_, field)| [*field]), self.out.len() - self.start);
+            self.out.truncate(self.start);
+            self.out.push_str(&text);
+        }
+        self.out.push_str(self.end);
+    }
+}
+
+/// Members, each in parts, with commas between them.
+fn joined<'a, const N: usize>(members: impl Iterator<Item = [&'a str; N]>, length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    for member in members {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(member);
+    }
+    text
 }
 
 /// Sorts the members of an object, of which `out` has the content from `start`.
 pub(crate) fn sort_members(out: &mut String, start: usize) {
     let content = &out[start..];
-    if members(content).is_sorted_by_key(|(name, _)| name) {
+    let mut sorted: Vec<_> = members(content).collect();
+    if sorted.is_sorted_by_key(|(name, _)| name) {
         return;
     }
-    let mut sorted: Vec<_> = members(content).collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
-    let mut text = String::with_capacity(content.len());
-    for (name, value) in sorted {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text.extend(["\"", name, "\":", value]);
-    }
+    let text = joined(sorted.into_iter().map(|(name, value)| ["\"", name, "\":", value]), content.len());
     out.replace_range(start.., &text);
 }
 
-/// Writes a list as the set that it is: it has no order. `None` if it has other elements than texts.
-pub(crate) fn write_set(texts: &str, out: &mut String) -> Option<()> {
-    let mut elements: Vec<_> = elements(texts).collect();
-    elements.sort_unstable();
-    elements.dedup();
+/// Writes a list of texts as the set that it is: it has no order.
+pub(crate) fn write_set(texts: &str, out: &mut String) {
+    let mut texts: Vec<_> = elements(texts).collect();
+    texts.sort_unstable();
+    texts.dedup();
     out.push('[');
-    for (place, element) in elements.into_iter().enumerate() {
-        let Json::Text(text) = Json::of(element) else { return None };
+    for (place, text) in texts.into_iter().enumerate() {
         out.push_str(if place == 0 { "" } else { "," });
         out.push_str(text);
     }
     out.push(']');
-    Some(())
 }
 
 /// Writes a JSON text in parts.
 pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
     write("\"");
+    // Nearly every text is plain. This looks at all of it at once, where the loop below goes byte by byte.
+    let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    if !text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
+        write(text);
+        write("\"");
+        return;
+    }
     let mut plain = 0;
     for (place, byte) in text.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+        if !is_escaped(byte) {
             continue;
         }
         write(&text[plain..place]);
@@ -119,16 +164,39 @@ pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 impl Canonical<'_> {
-    fn display(self, value: impl Display) {
-        // A text grows as it must.
-        let _ = write!(self.0, "{value}");
+    /// Without a formatter, which takes a multiple of the time.
+    fn integer(self, is_negative: bool, mut number: u64) {
+        let mut digits = [b'0'; 20];
+        let mut first = digits.len();
+        while number > 0 || first == digits.len() {
+            first -= 1;
+            // One digit fits.
+            #[allow(clippy::cast_possible_truncation)]
+            let digit = (number % 10) as u8;
+            digits[first] += digit;
+            number /= 10;
+        }
+        if is_negative {
+            self.0.push('-');
+        }
+        // They are ASCII.
+        self.0.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
     }
 }
 
-macro_rules! displayed {
+macro_rules! integers {
     ($($serialize:ident($type:ty);)*) => {$(
         fn $serialize(self, value: $type) -> Result<(), Error> {
-            self.display(value);
+            self.integer(value < 0, value.unsigned_abs().into());
+            Ok(())
+        }
+    )*};
+}
+
+macro_rules! unsigned_integers {
+    ($($serialize:ident($type:ty);)*) => {$(
+        fn $serialize(self, value: $type) -> Result<(), Error> {
+            self.integer(false, value.into());
             Ok(())
         }
     )*};
@@ -145,16 +213,23 @@ impl<'a> Serializer for Canonical<'a> {
     type SerializeStruct = Nested<'a>;
     type SerializeStructVariant = Nested<'a>;
 
-    displayed! {
-        serialize_bool(bool);
+    integers! {
         serialize_i8(i8);
         serialize_i16(i16);
         serialize_i32(i32);
         serialize_i64(i64);
+    }
+
+    unsigned_integers! {
         serialize_u8(u8);
         serialize_u16(u16);
         serialize_u32(u32);
         serialize_u64(u64);
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        self.0.push_str(if value { "true" } else { "false" });
+        Ok(())
     }
 
     fn serialize_f32(self, value: f32) -> Result<(), Error> {
@@ -166,12 +241,13 @@ impl<'a> Serializer for Canonical<'a> {
         let is_whole = value.fract() == 0.0;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both are within the range.
         if is_whole && (-TWO_TO_63..TWO_TO_63).contains(&value) {
-            self.display(value as i64);
+            self.serialize_i64(value as i64)?;
         } else if is_whole && (TWO_TO_63..2.0 * TWO_TO_63).contains(&value) {
-            self.display(value as u64);
+            self.serialize_u64(value as u64)?;
         } else {
             match serde_json::Number::from_f64(value) {
-                Some(number) => self.display(number),
+                // A text grows as it must.
+                Some(number) => _ = write!(self.0, "{number}"),
                 None => self.serialize_unit()?,
             }
         }
@@ -223,9 +299,9 @@ impl<'a> Serializer for Canonical<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let mut object = Nested::begin(self.0, "{", "}");
-        object.member(variant, value)?;
-        object.end_object();
+        let mut object = self.serialize_struct("", 1)?;
+        object.field(variant, value)?;
+        object.end_struct();
         Ok(())
     }
 
@@ -302,11 +378,11 @@ macro_rules! structs {
             type Error = Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                self.member(name, value)
+                self.field(name, value)
             }
 
             fn end(self) -> Result<(), Error> {
-                self.end_object();
+                self.end_struct();
                 Ok(())
             }
         }
@@ -344,7 +420,7 @@ impl SerializeMap for Nested<'_> {
     }
 
     fn end(self) -> Result<(), Error> {
-        self.end_object();
+        self.end_map();
         Ok(())
     }
 }

@@ -57,6 +57,11 @@ impl Attributes {
         &self.0
     }
 
+    /// Takes members of an object, which are canonical and sorted.
+    pub(crate) fn from_sorted(members: &str) -> Self {
+        Self(members.into())
+    }
+
     /// Takes members of an object, each canonical, in any order.
     pub(crate) fn from_members(mut members: String) -> Self {
         sort_members(&mut members, 0);
@@ -118,7 +123,7 @@ pub(crate) fn write_name(name: &str, out: &mut String) {
 }
 
 /// The members of an object, without the braces around them. A name that is not plain comes as it is escaped.
-pub(crate) fn members(mut text: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn members(mut text: &str) -> impl Iterator<Item = (&str, &str)> + Clone {
     std::iter::from_fn(move || {
         let member = text.strip_prefix(',').unwrap_or(text);
         let (name, value) = (!member.is_empty()).then(|| member.split_at(value_length(member)))?;

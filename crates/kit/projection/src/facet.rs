@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
 use crate::canonical::{Canonical, write_set};
-use crate::content::{Attributes, Json, members, write_name};
+use crate::content::{Attributes, Json, elements, members, write_name};
 use crate::piece::{Name, Piece, Stamp};
 
 /// A group of attributes that one event writes whole.
@@ -40,44 +40,73 @@ impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
         let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
-        let mut text = String::with_capacity(128);
+        let mut text = String::with_capacity(ROOM);
         if let [only] = F::ATTRIBUTES {
-            text.push('{');
             write_name(only, &mut text);
         }
+        let value = text.len();
         let written = facet.serialize(Canonical(&mut text));
         written.map_err(|error| unwritable(Some(error)))?;
-        if let [_] = F::ATTRIBUTES {
-            text.push('}');
-        }
-        let Json::Object(content) = Json::of(&text) else { return Err(unwritable(None)) };
-        let attributes = declared::<F>(content).ok_or_else(|| unwritable(None))?;
+        let attributes = match (F::ATTRIBUTES, Json::of(&text[value..])) {
+            ([only], _) => declared::<F>(&text, [(*only, &text[value..])].into_iter()),
+            (_, Json::Object(content)) => declared::<F>(content, members(content)),
+            _ => None,
+        };
+        let attributes = attributes.ok_or_else(|| unwritable(None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }
 
+/// Most facets have fewer bytes.
+const ROOM: usize = 256;
+
 /// What of a facet is stored; `None` if it is not as the facet declares it.
-fn declared<F: Facet>(content: &str) -> Option<Attributes> {
-    let mut stored = String::with_capacity(content.len());
-    for (name, value) in members(content) {
+fn declared<'a, F: Facet>(
+    content: &str,
+    attributes: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Option<Attributes> {
+    let mut is_plain = true;
+    for (name, value) in attributes.clone() {
         let is_text_set = F::TEXT_SETS.contains(&name);
         match Json::of(value) {
             _ if !F::ATTRIBUTES.contains(&name) => return None,
-            Json::Null => {}
-            // DynamoDB has no empty sets.
-            Json::Array("") if is_text_set => {}
-            Json::Array(texts) if is_text_set => {
-                write_name(name, &mut stored);
-                write_set(texts, &mut stored)?;
-            }
+            Json::Null => is_plain = false,
+            // A list may have another order than its set, and DynamoDB has no empty sets.
+            Json::Array(list) if is_text_set => is_plain &= !list.is_empty() && is_set(list)?,
             _ if is_text_set => return None,
+            _ => {}
+        }
+    }
+    if is_plain {
+        return Some(Attributes::from_sorted(content));
+    }
+    let mut stored = String::with_capacity(content.len());
+    for (name, value) in attributes {
+        match Json::of(value) {
+            Json::Null => {}
+            Json::Array("") if F::TEXT_SETS.contains(&name) => {}
+            Json::Array(texts) if F::TEXT_SETS.contains(&name) => {
+                write_name(name, &mut stored);
+                write_set(texts, &mut stored);
+            }
             _ => {
                 write_name(name, &mut stored);
                 stored.push_str(value);
             }
         }
     }
-    Some(Attributes::from_members(stored))
+    Some(Attributes::from_sorted(&stored))
+}
+
+/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
+fn is_set(list: &str) -> Option<bool> {
+    let (mut last, mut is_sorted) = ("", true);
+    for element in elements(list) {
+        let Json::Text(text) = Json::of(element) else { return None };
+        is_sorted &= last < text;
+        last = text;
+    }
+    Some(is_sorted)
 }
 
 /// Reads a facet from its attributes.

@@ -521,8 +521,7 @@ pub(crate) fn write_text_set(texts: &[impl AsRef<str>], out: &mut String) {
         list.push_str(if list.is_empty() { "" } else { "," });
         write_text(text.as_ref(), |part| list.push_str(part));
     }
-    // All of them are texts.
-    let _ = write_set(&list, out);
+    write_set(&list, out);
 }
 
 /// DynamoDB's text of a number as canonical JSON; says whether it is a number that facets can hold.

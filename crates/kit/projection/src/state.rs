@@ -62,7 +62,10 @@ pub struct Folded {
 impl Folded {
     /// Takes in an effect.
     pub fn add(&mut self, Effect { key, pieces }: Effect) {
-        let contradictions = self.states.entry(key.clone()).or_default().apply(pieces);
+        let contradictions = match self.states.get_mut(&key) {
+            Some(state) => state.apply(pieces),
+            None => self.states.entry(key.clone()).or_default().apply(pieces),
+        };
         self.contradictions.extend(contradictions.into_iter().map(|contradiction| (key.clone(), contradiction)));
     }
 }

@@ -13,8 +13,8 @@ use crate::payload::{
 use crate::{AggregateId, EventId, OrderId, Timestamp};
 
 macro_rules! event_types {
-    (@order_id aggregate $event:ident $payload:ident) => { OrderId::from(&$event.aggregate_id) };
-    (@order_id payload $event:ident $payload:ident) => { $payload.order_id.clone() };
+    (@order_id aggregate $event:ident $payload:ident) => { $event.aggregate_id.as_str() };
+    (@order_id payload $event:ident $payload:ident) => { $payload.order_id.as_str() };
     ($($(#[$doc:meta])* $name:ident by $aggregate:ident carries $payload:ident, order in $order:ident, kept in $record:ident;)*) => {
         /// What happened.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -80,10 +80,10 @@ macro_rules! event_types {
         }
 
         impl Event {
-            /// The order it happened to.
+            /// The text of the order's id, without a copy of it.
             #[must_use]
             #[allow(unused_variables)] // Where the aggregate is the order, the payload is not asked.
-            pub fn order_id(&self) -> OrderId {
+            pub fn order_id_text(&self) -> &str {
                 let event = self;
                 match &self.payload {
                     $(Payload::$name(payload) => event_types!(@order_id $order event payload),)*
@@ -234,6 +234,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// The order it happened to.
+    #[must_use]
+    pub fn order_id(&self) -> OrderId {
+        OrderId::of(self)
+    }
+
     /// When it happened: never a time of our own, so that a replay gives the same view.
     #[must_use]
     pub fn at(&self) -> Timestamp {

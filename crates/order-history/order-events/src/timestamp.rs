@@ -1,6 +1,7 @@
 //! Moments, in milliseconds.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::time::SystemTime;
 
@@ -66,6 +67,31 @@ impl Timestamp {
         self.0.format(&Rfc2822).ok()
     }
 
+    /// The text, without an allocation, and without a formatter: views have many of them.
+    fn text(self) -> Text {
+        let at = self.0;
+        let parts = [
+            (0, 4, at.year().unsigned_abs()),
+            (5, 2, u8::from(at.month()).into()),
+            (8, 2, at.day().into()),
+            (11, 2, at.hour().into()),
+            (14, 2, at.minute().into()),
+            (17, 2, at.second().into()),
+            (20, 3, at.millisecond().into()),
+        ];
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        for (start, length, mut number) in parts {
+            for digit in text[start..start + length].iter_mut().rev() {
+                // One digit fits.
+                #[allow(clippy::cast_possible_truncation)]
+                let value = (number % 10) as u8;
+                *digit += value;
+                number /= 10;
+            }
+        }
+        Text(text)
+    }
+
     fn checked(at: OffsetDateTime) -> Result<Self, Invalid> {
         let at = at.checked_to_offset(UtcOffset::UTC).ok_or(Invalid::Timestamp)?;
         let at = at.truncate_to_millisecond();
@@ -92,18 +118,23 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = self.0;
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            at.year(),
-            u8::from(at.month()),
-            at.day(),
-            at.hour(),
-            at.minute(),
-            at.second(),
-            at.millisecond(),
-        )
+        f.write_str(&self.text())
+    }
+}
+
+/// The text of a [`Timestamp`].
+struct Text([u8; Text::LENGTH]);
+
+impl Text {
+    const LENGTH: usize = "2026-03-01T12:30:00.000Z".len();
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        // It is ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -126,7 +157,7 @@ impl From<SystemTime> for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.text())
     }
 }
 

@@ -246,10 +246,10 @@ async fn begin(
     let RunArguments { what, sink, create, .. } = arguments;
     let filter = what.filter()?;
     let run = Run::new(archive, &Run::new_id(SystemTime::now()))?;
-    let table = what.into.clone();
-    let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
     let (plan, batches) = match sink {
         SinkChoice::Table => {
+            let table = what.into.clone();
+            let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
             let client = dynamodb(settings);
             if *create {
                 create_if_missing(&client, &table).await.map_err(Error::from)?;
@@ -261,6 +261,8 @@ async fn begin(
             (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
         }
         SinkChoice::Files => {
+            // An import makes a new table, so its name may be a new one.
+            let table = what.into.clone().unwrap_or_else(|| format!("ftgo-order-history-{}", run.id()));
             let import = Import { table, out: arguments.out.as_ref().map(ToString::to_string) };
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
             let choice = what.snapshot.find(archive, &filter).await?;

@@ -428,7 +428,8 @@ fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
         (None, Some(_)) => Difference::Extra,
         (None, None) => return None,
         (Some(left), Some(right)) => {
-            let ((left_before, left_strange), (right_before, right_strange)) = (state(before.0.as_ref()), state(before.1.as_ref()));
+            let ((left_before, left_strange), (right_before, right_strange)) =
+                (state(before.0.as_ref()), state(before.1.as_ref()));
             let ((left_now, _), (right_now, _)) = (state(Some(left)), state(Some(right)));
             let is_lag = covers(&right_now, left_before) && covers(&left_now, right_before);
             if is_lag && !left_strange && !right_strange && strangers(left) == strangers(right) {

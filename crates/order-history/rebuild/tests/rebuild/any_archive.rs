@@ -59,7 +59,7 @@ async fn files_in_any_order_twice_and_under_other_names_give_the_same_table() {
     for files in archives {
         let (folder, table) = (Folder::new(), new_table(&client).await);
         for (key, lines) in files {
-            folder.put(key, lines);
+            folder.put(key, *lines);
         }
         let rebuild = Rebuild::new(folder.archive(), client.clone(), &table);
         rebuild.run().await.unwrap();

@@ -92,7 +92,9 @@ fn killed(last: usize, answered: bool) -> Wire {
 /// The run that was begun and not finished, if it can be resumed.
 fn unfinished(store: &Store) -> Option<String> {
     let plans = runtime().block_on(store.list("runs/")).unwrap();
-    let mut ids = plans.iter().filter_map(|object| Path::new(&object.key).ends_with("plan.json").then(|| object.key.split('/').nth(1).unwrap()));
+    let mut ids = plans.iter().filter_map(|object| {
+        Path::new(&object.key).ends_with("plan.json").then(|| object.key.split('/').nth(1).unwrap())
+    });
     ids.find_map(|id| {
         let run = Run::new(store, id).unwrap();
         let plan = runtime().block_on(run.plan()).unwrap();

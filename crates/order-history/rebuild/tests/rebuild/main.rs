@@ -3,8 +3,11 @@
 
 mod any_archive;
 mod buckets;
+mod commands;
+mod crashes;
 mod import_files;
 mod kills;
 mod snapshots;
 mod verify;
+mod view_commands;
 mod world;

@@ -238,7 +238,7 @@ fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named(
     let middle = flipped.len() / 2;
     flipped[middle] ^= 4;
     // An empty gzip file is whole, but there should be five orders in it.
-    let empty = crate::world::encoded("x.gz", &[]);
+    let empty = crate::world::encoded("x.gz", [""; 0]);
     for (bad, why) in [
         (Some(flipped), "flipped"),
         (Some(good[..middle].to_vec()), "cut off"),
@@ -359,7 +359,7 @@ fn a_damaged_file_is_not_consumed_so_it_is_reported_until_it_is_whole() {
     let files = spread(&lines, 2);
     folder.put(&key(1, "a"), &files[0]);
     let whole = crate::world::encoded("b.gz", &files[1]);
-    let poison = crate::world::encoded("b.gz", &["poison".to_owned()]);
+    let poison = crate::world::encoded("b.gz", ["poison"]);
     // A line that cannot be read, and then a member that is cut off.
     let damaged = [poison, whole[..whole.len() / 2].to_vec()].concat();
     folder.put_bytes(&key(2, "b"), &damaged);

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use archive::Store;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use embedded_dynamodb::Engine;
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use embedded_dynamodb::{Engine, Wire};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use lambda_host::buckets::{Buckets, SECRET};
 use order_events::{Event, EventId, Message};
 use order_store::table::create_if_missing;
 use order_view::VIEW;
@@ -26,6 +29,8 @@ use rebuild::run::{Into, Plan, Report, Run};
 use rebuild::snapshot::Snapshot;
 use rebuild::table::TableSink;
 use sample_events::{message_of_order, story_messages};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 /// The orders of a table or of a fold.
@@ -50,7 +55,7 @@ impl Folder {
     }
 
     /// Writes a file of the archive, gzipped if its name says so.
-    pub(crate) fn put(&self, key: &str, lines: &[String]) {
+    pub(crate) fn put(&self, key: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         self.put_bytes(key, &encoded(key, lines));
     }
 
@@ -84,8 +89,8 @@ impl Drop for Folder {
     }
 }
 
-pub(crate) fn encoded(key: &str, lines: &[String]) -> Vec<u8> {
-    let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+pub(crate) fn encoded(key: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<u8> {
+    let text: String = lines.into_iter().map(|line| format!("{}\n", line.as_ref())).collect();
     if !key.ends_with(".gz") {
         return text.into_bytes();
     }
@@ -201,6 +206,50 @@ impl Rebuild {
             memory: self.memory,
             meter: Arc::new(Meter::default()),
         }
+    }
+}
+
+/// An S3 in this process.
+pub(crate) struct S3 {
+    folder: Folder,
+    buckets: Buckets,
+    pub(crate) endpoint: String,
+    _server: JoinSet<()>,
+}
+
+impl S3 {
+    pub(crate) async fn start() -> Self {
+        let folder = Folder::new();
+        let buckets = Buckets::open(folder.path()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let mut server = JoinSet::new();
+        let served = buckets.clone();
+        server.spawn(async move { served.serve(listener).await.unwrap() });
+        Self { folder, buckets, endpoint, _server: server }
+    }
+
+    /// A new bucket with these files.
+    pub(crate) fn bucket(&self, files: &[(String, Vec<String>)]) -> String {
+        let name = format!("archive-{}", Uuid::new_v4());
+        self.buckets.create(&name).unwrap();
+        for (key, lines) in files {
+            self.folder.put(&format!("{name}/{key}"), lines.iter().map(String::as_str));
+        }
+        name
+    }
+
+    /// A bucket, over a wire.
+    pub(crate) fn store_over(&self, wire: &Wire, bucket: &str) -> Store {
+        let credentials = Credentials::new("local", SECRET, None, None, "test");
+        let config = SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("us-east-1"))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .endpoint_url(&self.endpoint)
+            .http_client(wire.clone())
+            .build();
+        Store::s3(archive::client(&config, Duration::from_secs(30)), bucket, "")
     }
 }
 
