@@ -2,6 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_archive;
+mod buckets;
 mod commands;
 mod crashes;
+mod import_files;
+mod kills;
+mod snapshots;
+mod verify;
+mod view_commands;
 mod world;
