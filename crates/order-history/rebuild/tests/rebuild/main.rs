@@ -3,5 +3,8 @@
 
 mod any_archive;
 mod commands;
+mod cost;
 mod crashes;
+mod filters;
+mod worker;
 mod world;
