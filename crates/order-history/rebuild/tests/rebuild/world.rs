@@ -239,6 +239,11 @@ impl S3 {
         name
     }
 
+    /// Every object of every bucket, and whatever the server keeps beside them.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        self.folder.files()
+    }
+
     /// A bucket, over a wire.
     pub(crate) fn store_over(&self, wire: &Wire, bucket: &str) -> Store {
         let credentials = Credentials::new("local", SECRET, None, None, "test");
