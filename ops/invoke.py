@@ -161,7 +161,7 @@ def running():
 @contextlib.contextmanager
 def local_system(environment):
     """The ports, by their variables, of a local system that ends with this."""
-    ports = {name: free_port() for name in ["HTTP_PORT", "SQS_PORT", *PORTS]}
+    ports = {name: free_port() for name in ["HTTP_PORT", "SQS_PORT", "S3_PORT", *PORTS]}
     environment = os.environ | {name: str(port) for name, port in ports.items()} | {"DEMO": "0"} | environment
     local = subprocess.Popen([ROOT / "target/debug/local"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:

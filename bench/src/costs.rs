@@ -28,6 +28,14 @@ pub struct Prices {
     pub lambda_million_requests: f64,
     /// A million requests to a standard queue.
     pub sqs_million_requests: f64,
+    /// A gigabyte imported into a new table (<https://aws.amazon.com/dynamodb/pricing/on-demand/>).
+    pub dynamodb_import_gb: f64,
+    /// A thousand objects put, or listings, in the standard class (<https://aws.amazon.com/s3/pricing/>).
+    pub s3_thousand_puts: f64,
+    /// A thousand objects read.
+    pub s3_thousand_gets: f64,
+    /// What this sheet says of a million events in batches of ten, for the plan of a rebuild to compare itself with.
+    pub queues_million_events: f64,
     /// A million messages published to a topic.
     pub sns_million_publishes: f64,
     /// A million requests to an HTTP API.

@@ -80,7 +80,8 @@ impl System {
         let home = install(binaries)?;
         let mut process = Command::new(home.join("local"))
             .envs(
-                ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "GATEWAY_PORT", "DEMO"].map(|name| (name, "0")),
+                ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT", "DEMO"]
+                    .map(|name| (name, "0")),
             )
             .env("DATA_DIR", home.join("data"))
             .stdin(Stdio::null())
@@ -181,7 +182,7 @@ fn install(binaries: &Path) -> Result<PathBuf> {
     let here = std::env::current_exe()?;
     let local = here.parent().ok_or("this program is nowhere")?.join("local");
     std::fs::copy(&local, home.join("local")).map_err(|error| format!("{}: {error}", local.display()))?;
-    for function in ["event-handler", "query-api", "payment-api", "charge-handler", "outbox-relay"] {
+    for function in ["event-handler", "archiver", "query-api", "payment-api", "charge-handler", "outbox-relay"] {
         std::fs::copy(binaries.join(function), home.join(function))?;
     }
     Ok(home)

@@ -19,7 +19,7 @@ use aws_smithy_types::body::SdkBody;
 pub struct Request {
     /// The first request over this wire is number 1.
     pub number: usize,
-    /// The DynamoDB operation, such as `UpdateItem`.
+    /// The DynamoDB operation, such as `UpdateItem`. Of S3, whose clients can use a wire too, the HTTP method, such as `PUT`.
     pub operation: String,
 }
 
@@ -90,7 +90,7 @@ impl Wire {
     }
 
     fn note(&self, request: &HttpRequest) -> Request {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let target = request.headers().get("x-amz-target").unwrap_or_else(|| request.method());
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let request = Request { number: seen.len() + 1, operation };

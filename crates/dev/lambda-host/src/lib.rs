@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod body;
+pub mod buckets;
 pub mod filter;
 pub mod gateway;
 pub mod lambda;

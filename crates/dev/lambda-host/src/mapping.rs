@@ -12,6 +12,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::REGION;
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
@@ -21,8 +22,27 @@ use crate::queues::{Message, MessageAttribute, Queue, QueueError};
 /// How long a queue that cannot be read is left alone.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How often a queue is looked at while a batch is gathered.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// What an event has beside its records.
 const FRAME: &str = r#"{"Records":[]}"#;
+
+/// How messages are gathered into a batch. A number alone is a batch size, without a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batching {
+    /// The most messages of one invocation. A batch is at most as large as Lambda takes it in any case.
+    pub size: i32,
+    /// How long messages are gathered after the first one. Without a window, ten is the largest batch size:
+    /// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>.
+    pub window: Duration,
+}
+
+impl From<i32> for Batching {
+    fn from(size: i32) -> Self {
+        Self { size, window: Duration::ZERO }
+    }
+}
 
 /// A queue and the function that its messages invoke. Both the polling and the function's processes end with this value.
 #[derive(Debug)]
@@ -34,12 +54,12 @@ pub struct Mapping {
 impl Mapping {
     /// Starts to poll.
     ///
-    /// At most `concurrency` (at least one) of the function's processes run at once, with up to `batch_size` messages each.
+    /// At most `concurrency` (at least one) of the function's processes run at once, each with a batch of messages.
     /// One is started when there are messages and none is idle, and ends when the queue has long been silent.
     #[must_use]
-    pub fn start(queue: Queue, function: Settings, batch_size: i32, concurrency: usize) -> Self {
+    pub fn start(queue: Queue, function: Settings, batching: impl Into<Batching>, concurrency: usize) -> Self {
         let (counter, done) = watch::channel(0);
-        let source = Source { queue, function: Pool::new(function), batch_size, done: counter };
+        let source = Source { queue, function: Pool::new(function), batching: batching.into(), done: counter };
         let mut poller = JoinSet::new();
         poller.spawn(poll(Arc::new(source), concurrency.max(1)));
         Self { done, _poller: poller }
@@ -55,7 +75,7 @@ impl Mapping {
 struct Source {
     queue: Queue,
     function: Pool,
-    batch_size: i32,
+    batching: Batching,
     done: watch::Sender<u64>,
 }
 
@@ -77,7 +97,7 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
         while batches.len() >= concurrency {
             batches.join_next().await;
         }
-        match source.queue.receive(source.batch_size).await {
+        match source.gather().await {
             Ok(batch) if batch.is_empty() => source.function.let_idle_go(),
             Ok(batch) => {
                 let source = Arc::clone(&source);
@@ -97,6 +117,37 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
 }
 
 impl Source {
+    /// The messages of a batch: those that come within the window after the first one.
+    async fn gather(&self) -> Result<Vec<Message>, QueueError> {
+        let Batching { size, window } = self.batching;
+        let mut batch = self.queue.receive(size).await?;
+        let end = Instant::now() + window;
+        let mut length: usize = batch.iter().map(|message| message.body.len()).sum();
+        while !batch.is_empty() && length < PAYLOAD_LIMIT && Instant::now() < end {
+            let missing = size - i32::try_from(batch.len()).unwrap_or(i32::MAX);
+            if missing <= 0 {
+                break;
+            }
+            // What was received already is not lost with an error.
+            match self.queue.receive_now(missing).await {
+                Ok(more) if more.is_empty() => tokio::time::sleep_until(end.min(Instant::now() + LOOK)).await,
+                Ok(more) => {
+                    length += more.iter().map(|message| message.body.len()).sum::<usize>();
+                    batch.extend(more);
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        queue = self.queue.arn(),
+                        error = &error as &dyn std::error::Error,
+                        "cannot receive"
+                    );
+                    break;
+                }
+            }
+        }
+        Ok(batch)
+    }
+
     /// A batch whose event is larger than Lambda takes is divided:
     /// <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html#invocation-eventsourcemapping-batching>.
     fn invocations(&self, batch: Vec<Message>) -> Vec<Vec<Message>> {

@@ -214,11 +214,20 @@ impl Queue {
 
     /// Up to `most` messages, and no more than ten. Waits for the first one, but not forever: none are no error.
     pub async fn receive(&self, most: i32) -> Result<Vec<Message>, QueueError> {
+        self.receive_within(most, LONGEST_WAIT).await
+    }
+
+    /// Up to `most` messages, and no more than ten, of those that are there now.
+    pub async fn receive_now(&self, most: i32) -> Result<Vec<Message>, QueueError> {
+        self.receive_within(most, 0).await
+    }
+
+    async fn receive_within(&self, most: i32, seconds: i32) -> Result<Vec<Message>, QueueError> {
         let all = || vec!["All".to_owned()];
         let input = ReceiveMessageInput {
             queue_url: self.url.clone(),
             max_number_of_messages: Some(most.min(LARGEST_BATCH)),
-            wait_time_seconds: Some(LONGEST_WAIT),
+            wait_time_seconds: Some(seconds),
             message_system_attribute_names: all(),
             message_attribute_names: all(),
             ..ReceiveMessageInput::default()

@@ -8,7 +8,7 @@ use aws_config::retry::RetryConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::config::SharedCredentialsProvider;
+use aws_sdk_dynamodb::config::{SharedCredentialsProvider, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore, rustls_provider::CryptoMode};
 use aws_smithy_http_client::{Builder, HttpClientError};
 use rustls::RootCertStore;
@@ -75,10 +75,6 @@ pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkCon
     let region = environment.needed("AWS_REGION", "the region of the tables, such as eu-central-1 (Lambda sets it)")?;
     let endpoint =
         environment.get(&format!("AWS_ENDPOINT_URL_{service}")).or_else(|| environment.get("AWS_ENDPOINT_URL"));
-    let trusted = TrustStore::empty().with_pem_certificate(roots(environment)?);
-    let http = Builder::new()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .tls_context(TlsContext::builder().with_trust_store(trusted).build()?);
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(1))
         .operation_attempt_timeout(Duration::from_secs(2))
@@ -87,13 +83,23 @@ pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkCon
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(region))
         .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
-        .http_client(http.build_https())
+        .http_client(https(environment)?)
         .timeout_config(timeouts)
         // An answer is a few kilobytes, and the timeouts watch over it.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(RetryConfig::standard().with_max_attempts(3));
     config.set_endpoint_url(endpoint);
     Ok(config.build())
+}
+
+/// An HTTP client that trusts the roots of AWS's endpoints or, with `AWS_CA_BUNDLE`, the root certificates in a file. It is for
+/// who makes the other settings of an SDK's client by other means than [`sdk_config`], as a command on a laptop does.
+pub fn https(environment: &Environment<'_>) -> Result<SharedHttpClient, ConnectError> {
+    let trusted = TrustStore::empty().with_pem_certificate(roots(environment)?);
+    let http = Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .tls_context(TlsContext::builder().with_trust_store(trusted).build()?);
+    Ok(http.build_https())
 }
 
 /// The root certificates to trust, in PEM. They are checked here because the HTTP client would panic, and only later.

@@ -9,7 +9,7 @@ mod logging;
 pub use clock::Clock;
 #[cfg(feature = "sns")]
 pub use connect::sns;
-pub use connect::{ConnectError, dynamodb, sdk_config};
+pub use connect::{ConnectError, dynamodb, https, sdk_config};
 pub use environment::{Environment, Missing};
 pub use line::Line;
 pub use logging::{cut, is_logged, log_as_json, with_causes};

@@ -1,6 +1,7 @@
-//! Functions and all that invokes them, with a real function process; topics.
+//! Functions and all that invokes them, with a real function process; topics and buckets.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
+mod buckets;
 mod echo;
 mod gateway;
 mod lambda;

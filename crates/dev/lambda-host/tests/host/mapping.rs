@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use lambda_host::lambda::{PAYLOAD_LIMIT, Settings};
-use lambda_host::mapping::Mapping;
+use lambda_host::mapping::{Batching, Mapping};
 use lambda_host::queues::{self, Queues, Redrive};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -93,6 +93,35 @@ async fn messages_come_in_batches_of_up_to_ten() {
     assert_eq!(bodies, (0..12).map(|number| number.to_string()).collect());
     source.done(13).await;
     source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn with_a_window_a_batch_has_all_that_comes_in_it() {
+    let window = Duration::from_secs(3);
+    let source = Source::start_batching(PATIENCE, Batching { size: 10_000, window }).await;
+    for number in 0..25 {
+        source.send(&number.to_string()).await;
+    }
+    let invocation = source.invocation().await;
+    let bodies: BTreeSet<_> = invocation.bodies().into_iter().collect();
+    assert_eq!(bodies, (0..25).map(|number| number.to_string()).collect(), "more than one receive gives");
+    invocation.succeed().await;
+    source.done(25).await;
+    source.assert_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_full_batch_does_not_wait_for_the_end_of_the_window() {
+    let source = Source::start_batching(PATIENCE, Batching { size: 12, window: 10 * PATIENCE }).await;
+    for number in 0..24 {
+        source.send(&number.to_string()).await;
+    }
+    for _ in 0..2 {
+        let invocation = source.invocation().await;
+        assert_eq!(invocation.bodies().len(), 12);
+        invocation.succeed().await;
+    }
+    source.done(24).await;
 }
 
 #[tokio::test]
@@ -435,7 +464,20 @@ impl Source {
         Self::start_with(visibility_timeout, settings(), 1).await
     }
 
-    async fn start_with(visibility_timeout: Duration, mut settings: Settings, concurrency: usize) -> Self {
+    async fn start_with(visibility_timeout: Duration, settings: Settings, concurrency: usize) -> Self {
+        Self::start_all(visibility_timeout, settings, 10.into(), concurrency).await
+    }
+
+    async fn start_batching(visibility_timeout: Duration, batching: Batching) -> Self {
+        Self::start_all(visibility_timeout, settings(), batching, 1).await
+    }
+
+    async fn start_all(
+        visibility_timeout: Duration,
+        mut settings: Settings,
+        batching: Batching,
+        concurrency: usize,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let api = listener.local_addr().unwrap();
         let handler = Handler::of(&mut settings).await;
@@ -455,7 +497,7 @@ impl Source {
             redrive: Some(redrive),
         };
         let queue = queues.create(&events).await.unwrap();
-        let mapping = Mapping::start(queue, settings, 10, concurrency);
+        let mapping = Mapping::start(queue, settings, batching, concurrency);
         let mut server = JoinSet::new();
         server.spawn(async move { queues.serve(listener).await });
         Self { api, handler, mapping, _server: server }

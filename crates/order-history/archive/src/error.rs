@@ -1,0 +1,183 @@
+//! Why an object was not read or written.
+
+use std::io;
+use std::path::PathBuf;
+
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{BoxError, ProvideErrorMetadata, SdkError};
+
+/// Why an object was not read or written. No message holds what the object says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder of this machine cannot be used.
+    #[error("cannot use {}: check that it exists, its permissions, and the space on its disk", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no such bucket.
+    #[error("the bucket {bucket} does not exist: create it, or correct its name")]
+    BucketMissing {
+        /// Its name.
+        bucket: String,
+        /// What S3 says.
+        source: BoxError,
+    },
+    /// The bucket is in another region than the client.
+    #[error("the bucket {bucket} is in {}: set AWS_REGION to that", region.as_deref().unwrap_or("another region"))]
+    WrongRegion {
+        /// The bucket's name.
+        bucket: String,
+        /// Where it is, if S3 says so.
+        region: Option<String>,
+        /// What S3 says.
+        source: BoxError,
+    },
+    /// The credentials do not allow the request.
+    #[error(
+        "access to {place} is denied: allow s3:ListBucket, s3:GetObject and s3:PutObject, and the use of the bucket's key, or use \
+         other credentials"
+    )]
+    AccessDenied {
+        /// The bucket or the object.
+        place: String,
+        /// What S3 says.
+        source: BoxError,
+    },
+    /// There are no credentials, or they are not valid, or no longer.
+    #[error("no valid AWS credentials: set or renew them (aws configure export-credentials --format env)")]
+    Credentials {
+        /// What is wrong with them.
+        source: BoxError,
+    },
+    /// The object is in a storage class that is not read directly.
+    #[error("{place} is in an archive storage class: restore it first (aws s3api restore-object)")]
+    Frozen {
+        /// The object.
+        place: String,
+        /// What S3 says.
+        source: BoxError,
+    },
+    /// S3 is throttling, and the SDK's own retries did not outlast it.
+    #[error("{place} is throttled by S3: try again later, with fewer requests at once")]
+    Throttled {
+        /// The bucket or the object.
+        place: String,
+        /// What S3 says.
+        source: BoxError,
+    },
+    /// S3 could not be reached, did not answer in time, or failed. The request may have taken effect.
+    #[error("no answer from S3 for {place}: check the network and the endpoint, and try again")]
+    Unavailable {
+        /// The bucket or the object.
+        place: String,
+        /// Why not.
+        source: BoxError,
+    },
+    /// What arrived is not what S3 has: cut off, or with another check sum.
+    #[error("{place} did not arrive whole, several times over: try again later")]
+    Incomplete {
+        /// The object.
+        place: String,
+        /// What is wrong.
+        source: BoxError,
+    },
+    /// S3 refused the request for another reason.
+    #[error("S3 refused the request for {place}")]
+    Rejected {
+        /// The bucket or the object.
+        place: String,
+        /// What S3 says.
+        source: BoxError,
+    },
+}
+
+impl Error {
+    /// Whether the same call may succeed later with nothing changed by hand.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Throttled { .. } | Self::Unavailable { .. } | Self::Incomplete { .. } => true,
+            Self::File { .. }
+            | Self::BucketMissing { .. }
+            | Self::WrongRegion { .. }
+            | Self::AccessDenied { .. }
+            | Self::Credentials { .. }
+            | Self::Frozen { .. }
+            | Self::Rejected { .. } => false,
+        }
+    }
+
+    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "archive_file",
+            Self::BucketMissing { .. } => "archive_bucket_missing",
+            Self::WrongRegion { .. } => "archive_wrong_region",
+            Self::AccessDenied { .. } => "archive_access_denied",
+            Self::Credentials { .. } => "archive_credentials",
+            Self::Frozen { .. } => "archive_frozen",
+            Self::Throttled { .. } => "archive_throttled",
+            Self::Unavailable { .. } => "archive_unavailable",
+            Self::Incomplete { .. } => "archive_incomplete",
+            Self::Rejected { .. } => "archive_rejected",
+        }
+    }
+
+    /// What an answer of S3, or its absence, means for a bucket and the object or the part of the bucket that was asked for.
+    pub(crate) fn of_s3<E>(error: SdkError<E, HttpResponse>, bucket: &str, key: &str) -> Self
+    where
+        E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+    {
+        let place = format!("s3://{bucket}/{key}");
+        let bucket = bucket.to_owned();
+        let answer = match &error {
+            SdkError::ServiceError(answer) => answer,
+            // There is nothing to sign the request with.
+            SdkError::ConstructionFailure(_) => return Self::Rejected { place, source: error.into() },
+            SdkError::DispatchFailure(failure) if failure.as_other().is_none() && failure.is_other() => {
+                return Self::Credentials { source: error.into() };
+            }
+            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            _ => return Self::Unavailable { place, source: error.into() },
+        };
+        let status = answer.raw().status().as_u16();
+        // A redirection has the region in a header, and so has a signature for the wrong region.
+        let region = answer.raw().headers().get("x-amz-bucket-region").map(ToOwned::to_owned);
+        match answer.err().code() {
+            Some("NoSuchBucket") => Self::BucketMissing { bucket, source: error.into() },
+            Some(
+                "PermanentRedirect"
+                | "AuthorizationHeaderMalformed"
+                | "IllegalLocationConstraintException"
+                | "TemporaryRedirect",
+            ) => Self::WrongRegion { bucket, region, source: error.into() },
+            Some("InvalidObjectState") => Self::Frozen { place, source: error.into() },
+            Some(
+                "InvalidAccessKeyId"
+                | "SignatureDoesNotMatch"
+                | "ExpiredToken"
+                | "InvalidToken"
+                | "TokenRefreshRequired"
+                | "RequestTimeTooSkewed",
+            ) => Self::Credentials { source: error.into() },
+            Some("SlowDown" | "ServiceUnavailable" | "RequestLimitExceeded" | "Throttling" | "ThrottlingException") => {
+                Self::Throttled { place, source: error.into() }
+            }
+            Some("RequestTimeout" | "OperationAborted" | "ConditionalRequestConflict") => {
+                Self::Unavailable { place, source: error.into() }
+            }
+            _ => match status {
+                301 | 307 => Self::WrongRegion { bucket, region, source: error.into() },
+                403 => Self::AccessDenied { place, source: error.into() },
+                429 => Self::Throttled { place, source: error.into() },
+                500.. => Self::Unavailable { place, source: error.into() },
+                _ => Self::Rejected { place, source: error.into() },
+            },
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Decompression, piece by piece: a piece is right as a whole, or is not used.
+
+use super::{Damaged, MAX_PART};
+
+/// A gzip member or a zstd frame that was decoded.
+pub(super) struct Part {
+    /// How long it is in the file.
+    pub(super) length: usize,
+}
+
+pub(super) mod gzip {
+    use flate2::{Decompress, FlushDecompress, Status};
+
+    use super::{Damaged, MAX_PART, Part};
+
+    /// No deflate data becomes more than so many times as long.
+    const MAX_RATIO: usize = 1032;
+
+    pub(in crate::read) fn is(bytes: &[u8]) -> bool {
+        bytes.starts_with(&[0x1f, 0x8b])
+    }
+
+    /// Decodes the member at the beginning of `bytes`. `good` bytes of content came before it.
+    pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
+        if !is(bytes) {
+            return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
+        }
+        content.reserve(likely_size(bytes));
+        // It checks the length and the check sum at the end.
+        let mut decoder = Decompress::new_gzip(15);
+        loop {
+            let done = usize::try_from(decoder.total_in()).unwrap_or(usize::MAX);
+            let (length, room) = (content.len(), content.capacity());
+            let status = decoder.decompress_vec(&bytes[done..], content, FlushDecompress::Finish);
+            match status.map_err(|_| Damaged::Gzip { good })? {
+                Status::StreamEnd if content.len() <= MAX_PART => {
+                    return Ok(Part { length: usize::try_from(decoder.total_in()).unwrap_or(usize::MAX) });
+                }
+                _ if content.len() >= MAX_PART => return Err(Damaged::TooLarge { good }),
+                _ if content.len() == room => content.reserve(room.min(MAX_PART + 1 - room)),
+                // There is room, and nothing more to read.
+                _ if content.len() == length && decoder.total_in() == done as u64 => {
+                    return Err(Damaged::Gzip { good });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The size that the last member says it has, if that is possible: usually there is only one.
+    fn likely_size(bytes: &[u8]) -> usize {
+        let said = bytes.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize);
+        // With a little more, the end of the data is seen in the same call.
+        said.clamp(1 << 10, MAX_PART).min(bytes.len().saturating_mul(MAX_RATIO)) + 64
+    }
+}
+
+pub(super) mod zstd {
+    use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+    use super::{Damaged, MAX_PART, Part};
+
+    /// So much is decoded before the size is looked at.
+    const STEP: usize = 1 << 20;
+
+    /// The length of the header of a frame that is to be skipped.
+    const SKIPPED_HEADER: usize = 8;
+
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+    /// Also of a file that is cut off after less than these four bytes.
+    pub(in crate::read) fn is(bytes: &[u8]) -> bool {
+        let first = &bytes[..bytes.len().min(MAGIC.len())];
+        (!first.is_empty() && MAGIC.starts_with(first)) || is_skipped(bytes)
+    }
+
+    /// Frames with these numbers hold what is not content.
+    fn is_skipped(bytes: &[u8]) -> bool {
+        matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+    }
+
+    /// Decodes the frame at the beginning of `bytes`. `good` bytes of content came before it.
+    pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
+        if !is(bytes) {
+            return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
+        }
+        let damaged = Damaged::Zstd { good };
+        let (mut decoder, mut rest) = (FrameDecoder::new(), bytes);
+        match decoder.reset(&mut rest) {
+            Ok(()) => {}
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                let length = SKIPPED_HEADER + length as usize;
+                return if length <= bytes.len() { Ok(Part { length }) } else { Err(damaged) };
+            }
+            Err(_) => return Err(damaged),
+        }
+        let said = decoder.content_size();
+        loop {
+            let decoded = decoder.decode_blocks(&mut rest, BlockDecodingStrategy::UptoBytes(STEP));
+            if decoded.is_err() || decoder.collect_to_writer(&mut *content).is_err() {
+                return Err(damaged);
+            }
+            if content.len() > MAX_PART {
+                return Err(Damaged::TooLarge { good });
+            }
+            if decoder.is_finished() {
+                break;
+            }
+        }
+        // Both are there only if the writer wanted it.
+        let sum = decoder.get_checksum_from_data();
+        let sum_is_right = sum.is_none() || sum == decoder.get_calculated_checksum();
+        let size_is_right = said == 0 || said == content.len() as u64;
+        if sum_is_right && size_is_right { Ok(Part { length: bytes.len() - rest.len() }) } else { Err(damaged) }
+    }
+}

@@ -1,0 +1,109 @@
+//! Decoded content into records.
+
+use memchr::memmem::Finder;
+use serde_json::value::RawValue;
+
+use super::Record;
+
+/// The mark that some programs put at the beginning of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Splits what it is fed with into records.
+pub(super) struct Lines {
+    /// How many lines have ended.
+    ended: u64,
+    /// The line that has begun and not ended.
+    begun: Vec<u8>,
+    /// Two JSON objects without a line break between them.
+    joint: Finder<'static>,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { ended: 0, begun: Vec::new(), joint: Finder::new(b"}{") }
+    }
+}
+
+impl Lines {
+    /// Splits the next part of the content.
+    pub(super) fn feed(&mut self, part: &[u8], each: &mut impl FnMut(Record<'_>)) {
+        let mut rest = part;
+        // In the midst of a record it would be a part of that.
+        if part.starts_with(BYTE_ORDER_MARK) && (self.begun.trim_ascii().is_empty() || is_json(&self.begun)) {
+            rest = &part[BYTE_ORDER_MARK.len()..];
+        }
+        if !self.begun.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', rest) else {
+                self.begun.extend_from_slice(rest);
+                return;
+            };
+            let mut line = std::mem::take(&mut self.begun);
+            line.extend_from_slice(&rest[..end]);
+            self.end_line(&line, true, each);
+            rest = &rest[end + 1..];
+        }
+        // Looked for once: it is hardly ever there.
+        let has_joint = self.joint.find(rest).is_some();
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', rest) {
+            self.end_line(&rest[start..end], has_joint, each);
+            start = end + 1;
+        }
+        self.begun.extend_from_slice(&rest[start..]);
+    }
+
+    /// There is no more content.
+    pub(super) fn end(mut self, each: &mut impl FnMut(Record<'_>)) {
+        let line = std::mem::take(&mut self.begun);
+        self.end_line(&line, true, each);
+    }
+
+    /// The rest of the content is damaged. A line that has begun may go on there: only the objects in it that have ended are used.
+    pub(super) fn end_early(self, each: &mut impl FnMut(Record<'_>)) {
+        let values = serde_json::Deserializer::from_slice(&self.begun).into_iter::<&RawValue>();
+        for value in values.map_while(Result::ok).take_while(|value| value.get().starts_with('{')) {
+            each(Record { line: self.ended + 1, text: value.get().as_bytes() });
+        }
+    }
+
+    fn end_line(&mut self, line: &[u8], may_have_joint: bool, each: &mut impl FnMut(Record<'_>)) {
+        self.ended += 1;
+        let line_number = self.ended;
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return;
+        }
+        let mut each = |text: &[u8]| each(Record { line: line_number, text });
+        if may_have_joint && self.joint.find(text).is_some() {
+            self.split(text, &mut each);
+        } else {
+            each(text);
+        }
+    }
+
+    /// Gives each JSON value of a line by itself. What is no JSON ends where two objects may meet.
+    fn split(&self, text: &[u8], each: &mut impl FnMut(&[u8])) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
+            let end = match values.next() {
+                Some(Ok(value)) => {
+                    let end = values.byte_offset();
+                    each(value.get().as_bytes());
+                    rest = rest[end..].trim_ascii();
+                    continue;
+                }
+                None => return,
+                // It goes to the end, and to look at each later part again could take forever.
+                Some(Err(error)) if error.is_eof() => rest.len(),
+                Some(Err(_)) => self.joint.find(rest).map_or(rest.len(), |place| place + 1),
+            };
+            each(rest[..end].trim_ascii());
+            rest = &rest[end..];
+        }
+    }
+}
+
+fn is_json(text: &[u8]) -> bool {
+    serde_json::from_slice::<&RawValue>(text).is_ok()
+}

@@ -1,0 +1,201 @@
+//! Objects in a folder: each is a file.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Object, Version, is_hidden};
+use crate::{Error, Location};
+
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(super) fn location(&self) -> Location {
+        Location::Folder(self.root.clone())
+    }
+
+    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<Object>, Error> {
+        let mut found = Vec::new();
+        let folder = prefix.rfind('/').map_or("", |end| &prefix[..end]);
+        let mut folders = vec![(self.path(folder), folder.to_owned())];
+        while let Some((path, folder)) = folders.pop() {
+            let cannot = |source| Error::File { path: path.clone(), source };
+            let mut entries = match tokio::fs::read_dir(&path).await {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(cannot(error)),
+            };
+            while let Some(entry) = entries.next_entry().await.map_err(cannot)? {
+                let name = entry.file_name();
+                let name = name.to_str().ok_or_else(|| Error::File {
+                    path: entry.path(),
+                    source: io::Error::new(io::ErrorKind::InvalidData, "its name is not in UTF-8"),
+                })?;
+                let key = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+                if is_hidden(&key) {
+                    continue;
+                }
+                // What a link points to, if it is one.
+                let about = match tokio::fs::metadata(entry.path()).await {
+                    Ok(about) => about,
+                    // It was removed in the meantime.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(source) => return Err(Error::File { path: entry.path(), source }),
+                };
+                if about.is_dir() {
+                    folders.push((entry.path(), key));
+                } else if key.starts_with(prefix) {
+                    found.push(Object { key, size: about.len() });
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    pub(super) async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.path(key);
+        match tokio::fs::read(&path).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Error::File { path, source }),
+        }
+    }
+
+    pub(super) async fn get_versioned(&self, key: &str) -> Result<Option<(Vec<u8>, Version)>, Error> {
+        Ok(self.get(key).await?.map(|bytes| {
+            let version = version(&bytes);
+            (bytes, version)
+        }))
+    }
+
+    pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        let path = self.path(key);
+        let put = move || {
+            let part = write_beside(&path, &bytes)?;
+            std::fs::rename(&part, &path).map_err(|source| Error::File { path, source })
+        };
+        blocking(put).await
+    }
+
+    pub(super) async fn put_if_absent(&self, key: &str, bytes: Vec<u8>) -> Result<bool, Error> {
+        let path = self.path(key);
+        let put = move || {
+            let part = write_beside(&path, &bytes)?;
+            // A link is made whole, and only if the name is free.
+            let linked = std::fs::hard_link(&part, &path);
+            std::fs::remove_file(&part).map_err(|source| Error::File { path: part, source })?;
+            match linked {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => has(&path, &bytes),
+                Err(source) => Err(Error::File { path, source }),
+            }
+        };
+        blocking(put).await
+    }
+
+    pub(super) async fn replace(&self, key: &str, bytes: Vec<u8>, seen: &Version) -> Result<bool, Error> {
+        let (path, seen) = (self.path(key), seen.clone());
+        let replace = move || {
+            // Of two processes that replace the same object, one waits here for the other.
+            let lock = locked(&path)?;
+            let now = match std::fs::read(&path) {
+                Ok(now) => now,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(source) => return Err(Error::File { path, source }),
+            };
+            if version(&now) != seen {
+                return Ok(now == bytes);
+            }
+            let part = write_beside(&path, &bytes)?;
+            std::fs::rename(&part, &path).map_err(|source| Error::File { path, source })?;
+            drop(lock);
+            Ok(true)
+        };
+        blocking(replace).await
+    }
+
+    pub(super) async fn delete(&self, key: &str) -> Result<(), Error> {
+        let path = self.path(key);
+        match tokio::fs::remove_file(&path).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::File { path, source }),
+        }
+        // A bucket has no empty folders. One that is not empty is not removed.
+        let mut folder = path.parent();
+        while let Some(empty) = folder.filter(|folder| *folder != self.root) {
+            if tokio::fs::remove_dir(empty).await.is_err() {
+                break;
+            }
+            folder = empty.parent();
+        }
+        Ok(())
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.root.join(key)
+    }
+}
+
+/// Does what blocks, on a thread for that.
+async fn blocking<T: Send + 'static>(task: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(task).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Error::File { path: PathBuf::new(), source: io::Error::other("the runtime is stopping") }),
+        },
+    }
+}
+
+/// Writes the content beside where it is to be, under a name that no listing shows.
+fn write_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Error> {
+    let folder = path.parent().unwrap_or(path);
+    let part = folder.join(format!(".{}.part", Uuid::new_v4()));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&part, bytes));
+    match written {
+        Ok(()) => Ok(part),
+        Err(source) => {
+            // A disk that is full should not stay so.
+            let _ = std::fs::remove_file(&part);
+            Err(Error::File { path: part, source })
+        }
+    }
+}
+
+/// Whether the file has this content.
+fn has(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
+    match std::fs::read(path) {
+        Ok(now) => Ok(now == bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+    }
+}
+
+/// Locks a path until the file that is returned is dropped, or its process ends.
+fn locked(path: &Path) -> Result<File, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let path = path.with_file_name(format!(".{name}.lock"));
+    let folder = path.parent().unwrap_or(&path);
+    let lock = std::fs::create_dir_all(folder).and_then(|()| {
+        let file = File::options().create(true).append(true).open(&path)?;
+        file.lock()?;
+        Ok(file)
+    });
+    lock.map_err(|source| Error::File { path, source })
+}
+
+fn version(bytes: &[u8]) -> Version {
+    Version(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}

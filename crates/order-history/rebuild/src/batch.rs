@@ -1,0 +1,182 @@
+//! One batch: its files are fetched, folded and stored, all at the same time and in bounded memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use archive::Store;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use crate::buckets::Spill;
+use crate::error::Error;
+use crate::estimate::Simulated;
+use crate::execution::execute;
+use crate::filter::Filter;
+use crate::fold::{Fold, Quarantined, Summary, Views};
+use crate::plan::{Batch, SNAPSHOTS};
+use crate::run::{BatchResult, Run, Stored};
+use crate::table::TableSink;
+
+/// What processes batches, one or several at once.
+#[derive(Debug, Clone)]
+pub struct Processor {
+    /// Where the files are.
+    pub archive: Store,
+    /// Which events are used.
+    pub filter: Arc<Filter>,
+    /// Where the views go.
+    pub sink: Sink,
+    /// How many bytes the views of one batch may take before they are stored early.
+    pub memory: usize,
+    /// Counts what is done.
+    pub meter: Arc<Meter>,
+}
+
+/// Where views go.
+#[derive(Debug, Clone)]
+pub enum Sink {
+    /// Into a table.
+    Table(Arc<TableSink>),
+    /// Put aside by bucket, to be merged when all batches are done.
+    Buckets(Arc<Spill>),
+    /// Nowhere: what it would take is reckoned.
+    Simulated(Arc<Mutex<Simulated>>),
+}
+
+/// Counts what is done, while it is done. A batch that is done again counts again.
+#[derive(Debug, Default)]
+#[allow(missing_docs)] // They are what they say.
+pub struct Meter {
+    pub bytes: AtomicU64,
+    pub events: AtomicU64,
+    pub views: AtomicU64,
+    pub quarantined: AtomicU64,
+    pub damaged: AtomicU64,
+}
+
+impl Processor {
+    /// Processes the batches of a run that have no result, several at the same time, and notes the results.
+    pub async fn process_all(&self, run: &Run, workers: usize) -> Result<(), Error> {
+        execute(run, self, run.progress().await?.missing, workers, |_, _| {}).await
+    }
+
+    /// Processes a batch. When this returns `Ok`, all that the result says is stored; nothing is noted in the run's folder.
+    pub async fn process(&self, batch: &Batch) -> Result<(BatchResult, Vec<Quarantined>), Error> {
+        let begun = Instant::now();
+        // One file waits while another is folded, and one part of the views while another is stored.
+        let (fetched, mut files) = mpsc::channel::<(String, Option<Vec<u8>>)>(1);
+        let (folded, mut parts) = mpsc::channel::<Part>(1);
+        let (filter, memory, meter) = (Arc::clone(&self.filter), self.memory, Arc::clone(&self.meter));
+        // Views can be in three places: folded into, waiting, and being stored.
+        let mut fold = Fold::new(filter, memory / 3);
+        let folding = spawn_blocking(move || {
+            // Bytes that were folded and are not yet handed over with their views.
+            let mut folded_bytes = 0;
+            while let Some((key, bytes)) = files.blocking_recv() {
+                let (events, quarantined, damaged) = counts(fold.summary());
+                // Nobody takes them over if the batch was given up.
+                let flush = |views| _ = folded.blocking_send(Part { views, bytes: std::mem::take(&mut folded_bytes) });
+                match &bytes {
+                    Some(bytes) if key.starts_with(SNAPSHOTS) => {
+                        fold.views(bytes, flush).map_err(|source| Error::BadFile { key: key.clone(), source })?
+                    }
+                    None if key.starts_with(SNAPSHOTS) => return Err(Error::Missing(key)),
+                    Some(bytes) => fold.file(&key, bytes, flush),
+                    None => fold.damaged(&key, "the file was listed and is gone"),
+                }
+                let now = counts(fold.summary());
+                folded_bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
+                meter.events.fetch_add(now.0 - events, Ordering::Relaxed);
+                meter.quarantined.fetch_add(now.1 - quarantined, Ordering::Relaxed);
+                meter.damaged.fetch_add(now.2 - damaged, Ordering::Relaxed);
+            }
+            let (views, summary, quarantine) = fold.finish();
+            let _ = folded.blocking_send(Part { views, bytes: folded_bytes });
+            Ok((summary, quarantine))
+        });
+        let fetching = async {
+            for file in &batch.files {
+                let bytes = self.archive.get(&file.key).await?;
+                if fetched.send((file.key.clone(), bytes)).await.is_err() {
+                    break;
+                }
+            }
+            drop(fetched);
+            Ok::<_, Error>(())
+        };
+        let storing = async {
+            let (mut stored, mut found) = (Stored::default(), Summary::default());
+            let mut part = 0;
+            while let Some(Part { views, bytes }) = parts.recv().await {
+                let mut credit = Credit { meter: &self.meter, bytes, of: views.len() as u64, stored: 0, credited: 0 };
+                match &self.sink {
+                    Sink::Table(table) => {
+                        let each = |order: &str, contradictions| {
+                            credit.one_more();
+                            found.note_contradictions(order, contradictions);
+                        };
+                        table.store(views, &mut stored, each).await?;
+                    }
+                    Sink::Buckets(spill) => {
+                        stored.views += views.len() as u64;
+                        self.meter.views.fetch_add(views.len() as u64, Ordering::Relaxed);
+                        spill.store(&batch.id, part, views).await?;
+                    }
+                    Sink::Simulated(table) => table.lock().unwrap_or_else(PoisonError::into_inner).store(views),
+                }
+                credit.rest();
+                part += 1;
+            }
+            Ok::<_, Error>((stored, found))
+        };
+        let ((), (stored, found)) = tokio::try_join!(fetching, storing)?;
+        let (mut summary, quarantine) = folding.await.map_err(|_| Error::Stopped)??;
+        summary.add(found);
+        let result = BatchResult {
+            batch: batch.id.clone(),
+            summary,
+            stored,
+            bytes: batch.bytes,
+            files: batch.files.len() as u64,
+            took_ms: begun.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
+        };
+        Ok((result, quarantine))
+    }
+}
+
+/// Views to store, and the size of the files that they stand for.
+struct Part {
+    views: Views,
+    bytes: u64,
+}
+
+/// Counts bytes of files as done while their views are stored, so that what is shown as done is done.
+struct Credit<'a> {
+    meter: &'a Meter,
+    bytes: u64,
+    of: u64,
+    stored: u64,
+    credited: u64,
+}
+
+impl Credit<'_> {
+    fn one_more(&mut self) {
+        self.stored += 1;
+        self.meter.views.fetch_add(1, Ordering::Relaxed);
+        self.up_to(self.bytes * self.stored / self.of.max(1));
+    }
+
+    fn rest(mut self) {
+        self.up_to(self.bytes);
+    }
+
+    fn up_to(&mut self, bytes: u64) {
+        self.meter.bytes.fetch_add(bytes - self.credited, Ordering::Relaxed);
+        self.credited = bytes;
+    }
+}
+
+fn counts(summary: &Summary) -> (u64, u64, u64) {
+    (summary.events, summary.lines_quarantined(), summary.damaged.len() as u64)
+}

@@ -1,0 +1,211 @@
+//! What can be asked for.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use archive::Location;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use order_events::{EventType, OrderId, Timestamp};
+
+use super::Failure;
+use crate::filter::Filter;
+use crate::plan::SnapshotChoice;
+use crate::verify::Sample;
+
+/// Builds the order history again from the archive of all events, while the old table serves.
+#[derive(Debug, Parser)]
+#[command(name = "rebuild", version, after_help = EXIT_CODES)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    /// Print results as JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 clean, 1 failed, 2 usage, 3 some lines or orders are left out, 4 some files are damaged, \
+                          130 interrupted (a run can be resumed).\nRegion, credentials and endpoints are those of the AWS CLI's \
+                          environment variables and profiles; after a single sign-on, use `aws configure export-credentials \
+                          --format env`.";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Show what a run would read and write, its cost and its time; writes nothing
+    Plan(What),
+    /// Fold the archive and merge the views into a table, or write them as files for an import
+    Run(Box<Run>),
+    /// Show how far a run is
+    Status(Status),
+    /// Compare a table with another one, or with what the archive's events make; exit code 1 if they differ
+    Verify(Verify),
+    /// Fold the archive into a snapshot that later runs begin with
+    Snapshot(Snapshot),
+    /// Fold event lines and item lines of standard input to one item line for each order (for Spark's `pipe`)
+    Fold(Fold),
+}
+
+/// What is read and where it goes.
+#[derive(Debug, Args)]
+pub(super) struct What {
+    /// The archive: s3://bucket/prefix or a folder
+    #[arg(long, value_parser = location, value_name = "ARCHIVE")]
+    pub(super) from: Location,
+    /// The table to write
+    #[arg(long, value_name = "TABLE")]
+    pub(super) into: Option<String>,
+    /// Use only events that happened at this time or later, such as 2026-03-01T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(super) since: Option<Timestamp>,
+    /// Use only events that happened before this time
+    #[arg(long, value_name = "TIME")]
+    pub(super) until: Option<Timestamp>,
+    /// Use only events of these types, with commas between them
+    #[arg(long, value_delimiter = ',', value_name = "TYPES")]
+    pub(super) types: Vec<EventType>,
+    /// Use only events of these orders, with commas between them; or @FILE with an id on each line
+    #[arg(long, value_name = "ORDERS")]
+    pub(super) orders: Option<String>,
+    /// The snapshot to begin with
+    #[arg(long, value_enum, default_value_t = SnapshotChoice::Latest)]
+    pub(super) snapshot: SnapshotChoice,
+    /// The write units a second to use at most
+    #[arg(long, value_name = "UNITS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rate: Option<u32>,
+    /// The memory for views, in MB
+    #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) memory: u32,
+    /// How many MB of the archive to read at most for the estimate
+    #[arg(long, value_name = "MB", default_value_t = 256)]
+    pub(super) sample: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) what: What,
+    /// Where the views go
+    #[arg(long, value_enum, default_value_t = SinkChoice::Table)]
+    pub(super) sink: SinkChoice,
+    /// With --sink files: where the files go (default: runs/<id>/import of the archive)
+    #[arg(long, value_parser = location, value_name = "PLACE")]
+    pub(super) out: Option<Location>,
+    /// Create the table if it is missing
+    #[arg(long)]
+    pub(super) create: bool,
+    /// Do what `plan` does: write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Continue this run, with what it was begun with
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["into", "since", "until", "types", "orders", "sink", "out", "snapshot", "dry_run"])]
+    pub(super) resume: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Status {
+    /// The run's id
+    pub(super) run: String,
+    /// The archive: s3://bucket/prefix or a folder
+    #[arg(long, value_parser = location, value_name = "ARCHIVE")]
+    pub(super) from: Location,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The table that is held to be right
+    #[arg(long, value_name = "TABLE")]
+    pub(super) left: String,
+    /// What is compared with it: a table, or an archive (s3://bucket/prefix, or a folder with a slash in its name)
+    #[arg(long, value_name = "TABLE|ARCHIVE")]
+    pub(super) right: String,
+    /// Compare only this share of the orders, such as 1%
+    #[arg(long, value_name = "SHARE")]
+    pub(super) sample: Option<Sample>,
+    /// In how many parts a table is read at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) segments: u32,
+    /// How long to wait before orders that differ are looked at again (default: 5 s for a table, 330 s for an archive)
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) pause: Option<u64>,
+    /// The snapshot that may stand for files of the archive
+    #[arg(long, value_enum, default_value_t = SnapshotChoice::Latest)]
+    pub(super) snapshot: SnapshotChoice,
+    /// The memory for views, in MB
+    #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) memory: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Snapshot {
+    /// The archive: s3://bucket/prefix or a folder
+    #[arg(long, value_parser = location, value_name = "ARCHIVE")]
+    pub(super) from: Location,
+    /// A table whose items are taken in too, for what happened before there was an archive
+    #[arg(long, value_name = "TABLE")]
+    pub(super) from_table: Option<String>,
+    /// Fold all files again, instead of beginning with the latest snapshot
+    #[arg(long, conflicts_with = "resume")]
+    pub(super) full: bool,
+    /// Continue this run
+    #[arg(long, value_name = "RUN")]
+    pub(super) resume: Option<String>,
+    /// In how many parts the table is read at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) segments: u32,
+    /// The memory for views, in MB
+    #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) memory: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Fold {
+    /// The memory for views, in MB: when it is used up, partial views are written, and an order has several lines
+    #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) memory: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SinkChoice {
+    /// Merged into the table
+    Table,
+    /// As lines of DynamoDB JSON, for an import into a new table
+    Files,
+}
+
+impl What {
+    /// Which events are used.
+    pub(super) fn filter(&self) -> Result<Filter, Failure> {
+        Ok(Filter {
+            since: self.since,
+            until: self.until,
+            types: self.types.iter().copied().collect(),
+            orders: self.orders.as_deref().map(orders).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        megabytes(self.memory)
+    }
+}
+
+pub(super) fn megabytes(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(1 << 20)
+}
+
+fn orders(argument: &str) -> Result<BTreeSet<OrderId>, Failure> {
+    let text = match argument.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| Failure::Usage(format!("--orders @{path}: the file cannot be read: {error}")))?,
+        None => argument.to_owned(),
+    };
+    let ids = text.split([',', '\n']).map(str::trim).filter(|id| !id.is_empty());
+    let ids: Result<BTreeSet<_>, _> = ids.map(OrderId::parse).collect();
+    let ids = ids.map_err(|invalid| Failure::Usage(format!("--orders: an order's id {invalid}")))?;
+    if ids.is_empty() {
+        return Err(Failure::Usage("--orders names no order: leave it out to use all".to_owned()));
+    }
+    Ok(ids)
+}
+
+fn location(text: &str) -> Result<Location, Infallible> {
+    text.parse()
+}

@@ -1,0 +1,132 @@
+//! Results, for people or as JSON.
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::Error;
+use crate::estimate::Estimate;
+use crate::run::Report;
+use crate::text::{bytes, count, dollars, duration};
+
+/// Prints a value as JSON on one line.
+pub(super) fn json_line(value: &impl Serialize) -> Result<(), Error> {
+    println!("{}", serde_json::to_string(value).map_err(Error::Write)?);
+    Ok(())
+}
+
+/// Prints rows with a name in front.
+pub(super) fn rows(rows: &[(&str, String)]) {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    for (name, value) in rows {
+        println!("{name:width$}  {value}");
+    }
+}
+
+pub(super) fn estimate(estimate: &Estimate, as_json: bool) -> Result<(), Error> {
+    if as_json {
+        return json_line(estimate);
+    }
+    let Estimate { cost, .. } = estimate;
+    let about = if estimate.is_exact { "" } else { "about " };
+    let basis = if estimate.is_exact {
+        "exact: all files were read".to_owned()
+    } else {
+        format!("{} of {} were read; more with --sample MB", bytes(estimate.bytes_read), bytes(estimate.bytes))
+    };
+    rows(&[
+        (
+            "reads",
+            format!(
+                "{} files, {}, in {} batches",
+                count(estimate.files),
+                bytes(estimate.bytes),
+                count(estimate.batches)
+            ),
+        ),
+        ("events", format!("{about}{}", count(estimate.events))),
+        (
+            "left out",
+            format!("{} by filters, {} of unknown types", count(estimate.filtered), count(estimate.unknown_types)),
+        ),
+        ("unreadable", format!("{} lines, {} files damaged", count(estimate.quarantined), count(estimate.damaged))),
+        (
+            "writes",
+            format!(
+                "{about}{} views in {} requests, {} write units, {} of items",
+                count(estimate.views),
+                count(estimate.requests),
+                count(estimate.write_units),
+                bytes(estimate.item_bytes)
+            ),
+        ),
+        (
+            "costs",
+            format!("{about}{} (DynamoDB {}, S3 {})", dollars(cost.total), dollars(cost.dynamodb), dollars(cost.s3)),
+        ),
+        (
+            "instead",
+            format!(
+                "{} with --sink files and an import into a new table; {} through the queues",
+                dollars(cost.import_table),
+                dollars(cost.queues)
+            ),
+        ),
+        ("takes", format!("{about}{} at {} write units a second", duration(estimate.seconds), count(estimate.rate))),
+        ("estimate", format!("{basis}. It is for a table that has none of these orders yet.")),
+    ]);
+    Ok(())
+}
+
+pub(super) fn report(report: &Report, place: &str, as_json: bool) -> Result<(), Error> {
+    if as_json {
+        return json_line(&json!({"message": "done", "run": report.run, "clean": report.is_clean(), "report": report}));
+    }
+    let Report { summary, stored, .. } = report;
+    let mut lines = vec![
+        ("run", format!("{} is done; its folder is {place}", report.run)),
+        (
+            "read",
+            format!("{} files, {}, in {} batches", count(report.files), bytes(report.bytes), count(report.batches)),
+        ),
+        ("events", count(summary.events)),
+        (
+            "stored",
+            format!(
+                "{} views in {} requests, {} write units",
+                count(stored.views),
+                count(stored.requests),
+                count(stored.milliunits.div_ceil(1_000))
+            ),
+        ),
+    ];
+    lines.extend(problem_rows(report));
+    rows(&lines);
+    Ok(())
+}
+
+/// Prints what is wrong, if anything is.
+pub(super) fn problems(report: &Report) {
+    rows(&problem_rows(report));
+}
+
+fn problem_rows(Report { summary, stored, .. }: &Report) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let mut also = |name: &'static str, number: u64, what: &str| {
+        if number > 0 {
+            lines.push((name, format!("{}{what}", count(number))));
+        }
+    };
+    also("from snapshot", summary.items, " views");
+    also("filtered", summary.filtered, " left out by filters");
+    also("unknown types", summary.unknown_types, " events of types that this view does not use");
+    also("quarantined", summary.lines_quarantined(), " lines cannot be read: see quarantine/ in the run's folder");
+    also("damaged", summary.damaged.len() as u64, " files cannot be read whole: restore them, and begin another run");
+    also("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items are unchanged");
+    also(
+        "not ours",
+        stored.corrupt.len() as u64,
+        " items have attributes that this version did not write: they are unchanged",
+    );
+    also("contradictions", summary.contradictions, " ids stand for two events each: see the publisher");
+    lines
+}

@@ -1,0 +1,129 @@
+//! `rebuild verify`.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::arguments::{Verify as Arguments, megabytes};
+use super::interrupt::interrupted;
+use super::{CLEAN, FAILED, Failure, INTERRUPTED, output};
+use crate::connection::{dynamodb, open, settings};
+use crate::execution::jobs;
+use crate::plan::SnapshotChoice;
+use crate::scan::Source;
+use crate::text::{bytes, count, dollars};
+use crate::verify::{ARCHIVE_PAUSE, Comparison, Difference, Options, Right, Sample, Step, TABLE_PAUSE, compare};
+
+/// How many orders that differ are named.
+const MOST_NAMED: usize = 100;
+
+/// Compares.
+pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
+    let settings = settings().await?;
+    let client = dynamodb(&settings);
+    let is_archive = arguments.right.contains('/') || arguments.right == ".";
+    let right = if is_archive {
+        let Ok(location) = arguments.right.parse();
+        Right::Archive {
+            archive: open(&location, &settings),
+            use_snapshot: arguments.snapshot == SnapshotChoice::Latest,
+        }
+    } else {
+        Right::Table(Source { client: client.clone(), name: arguments.right.clone() })
+    };
+    let pause = if is_archive { ARCHIVE_PAUSE } else { TABLE_PAUSE };
+    let options = Options {
+        left: Source { client, name: arguments.left.clone() },
+        right,
+        sample: arguments.sample.unwrap_or(Sample::ALL),
+        segments: arguments.segments,
+        pause: arguments.pause.map_or(pause, Duration::from_secs),
+        memory: megabytes(arguments.memory),
+        workers: jobs(),
+    };
+    let shown = Mutex::new(Instant::now());
+    let compared = tokio::select! {
+        compared = compare(options, |step| tell(&step, &shown)) => compared?,
+        () = interrupted() => {
+            eprintln!("interrupted: a comparison begins anew each time");
+            return Ok(INTERRUPTED);
+        }
+    };
+    show(&compared, as_json)?;
+    Ok(if compared.is_equal() { CLEAN } else { FAILED })
+}
+
+fn tell(step: &Step, shown: &Mutex<Instant>) {
+    let is_terminal = stderr().is_terminal();
+    if let Step::Read { .. } = step {
+        let mut shown = shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let interval = if is_terminal { Duration::from_millis(250) } else { Duration::from_secs(10) };
+        if shown.elapsed() < interval {
+            return;
+        }
+        *shown = Instant::now();
+    }
+    if !is_terminal {
+        eprintln!("{}", json!({"message": "verify", "progress": step}));
+        return;
+    }
+    match step {
+        Step::Estimate(estimate) => eprintln!(
+            "reading about {} orders, {}: {} read units, {}",
+            count(estimate.orders),
+            bytes(estimate.bytes),
+            count(estimate.read_units),
+            dollars(estimate.dollars)
+        ),
+        Step::Read { left, right } => {
+            eprint!("\r\x1b[2K{} orders on the left, {} on the right", count(*left), count(*right))
+        }
+        Step::Note { message } => eprintln!("\r\x1b[2Knote: {message}"),
+        Step::LookAgain { orders, seconds } => {
+            eprintln!(
+                "\r\x1b[2K{} orders differ, and are looked at again in {seconds} s: events may be on their way",
+                count(*orders)
+            );
+        }
+    }
+}
+
+fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        output::json_line(&json!({"message": "done", "equal": compared.is_equal(), "comparison": compared}))?;
+        return Ok(());
+    }
+    if stderr().is_terminal() {
+        eprintln!();
+    }
+    let (changed, missing, extra) = compared.counts();
+    for (order_id, difference) in compared.differences.iter().take(MOST_NAMED) {
+        match difference {
+            Difference::Changed { attributes } => {
+                let attributes = attributes.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+                println!("order {order_id} differs in {attributes}");
+            }
+            Difference::Missing => println!("order {order_id} is missing on the right"),
+            Difference::Extra => println!("order {order_id} is only on the right"),
+        }
+    }
+    if compared.differences.len() > MOST_NAMED {
+        println!("… and {} more: --json names up to 10,000", count((compared.differences.len() - MOST_NAMED) as u64));
+    }
+    for (name, items) in &compared.ignored {
+        println!("attribute {name} of {} items is not compared: the view does not know it", count(*items));
+    }
+    let verdict = if compared.is_equal() { "equal" } else { "DIFFERENT" };
+    output::rows(&[
+        ("orders", format!("{} on the left, {} on the right", count(compared.left), count(compared.right))),
+        (
+            "differ",
+            format!("{changed} changed, {missing} missing, {extra} extra, {} not named", count(compared.unnamed)),
+        ),
+        ("settled", format!("{} differed at first: events were on their way", count(compared.settled))),
+        ("verdict", verdict.to_owned()),
+    ]);
+    Ok(())
+}

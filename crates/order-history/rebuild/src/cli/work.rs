@@ -1,0 +1,307 @@
+//! `rebuild plan`, `run` and `status`.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use archive::{Location, Store};
+use aws_config::SdkConfig;
+use order_events::Timestamp;
+use order_store::OrderStore;
+use order_store::table::create_if_missing;
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::arguments::{Run as RunArguments, SinkChoice, Status, What};
+use super::interrupt::interrupted;
+use super::{CLEAN, DAMAGED, Failure, INTERRUPTED, QUARANTINED, output};
+use crate::batch::{Meter, Processor, Sink};
+use crate::buckets::buckets_for;
+use crate::connection::{dynamodb, open, settings};
+use crate::error::Error;
+use crate::estimate::{Estimate, Prices, Question};
+use crate::execution::{execute, jobs};
+use crate::files::{self, Import, Out};
+use crate::fold::Summary;
+use crate::plan::{Batch, Listing, Work};
+use crate::progress::Progress;
+use crate::run::{Into, Plan, Report, Run, Stored};
+use crate::snapshot::Choice;
+use crate::table::TableSink;
+use crate::text::{bytes, count, duration, shell_word};
+
+/// Shows what a run would do.
+pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
+    let archive = open(&what.from, &settings().await?);
+    let filter = what.filter()?;
+    let Work { batches, notes, .. } = Work::list(&archive, &filter, what.snapshot).await?;
+    say(&notes);
+    let question = Question {
+        archive: &archive,
+        filter: &filter,
+        batches: &batches,
+        memory: what.memory() / jobs(),
+        rate: what.rate,
+        sample: u64::from(what.sample) * 1_000_000,
+    };
+    let estimate = Estimate::make(&question, Prices::read()?).await?;
+    output::estimate(&estimate, as_json)?;
+    Ok(CLEAN)
+}
+
+/// Begins or continues a run.
+pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Failure> {
+    if arguments.dry_run {
+        eprintln!("dry run: nothing is written");
+        return plan(arguments.what, as_json).await;
+    }
+    let settings = settings().await?;
+    let archive = open(&arguments.what.from, &settings);
+    let (run, plan, batches) = match &arguments.resume {
+        Some(id) => {
+            let run = Run::new(&archive, id)?;
+            let (plan, batches) = (run.plan().await?, run.batches().await?);
+            (run, plan, batches)
+        }
+        None => begin(&archive, &arguments, &settings).await?,
+    };
+    let place = format!("{}/{}", arguments.what.from.to_string().trim_end_matches('/'), run.key(""));
+    if let Some(report) = run.find_report().await? {
+        eprintln!("run {} is finished: nothing is left to do", run.id());
+        output::report(&report, &place, as_json)?;
+        return Ok(code(&report));
+    }
+    plan.check_rules()?;
+    let sink = match &plan.into {
+        Into::Table(table) => {
+            let rate = arguments.what.rate.or(plan.rate);
+            Sink::Table(Arc::new(TableSink::new(dynamodb(&settings), table, rate)))
+        }
+        Into::Files(_) => Sink::Buckets(Arc::new(files::spill(&archive, &run, &plan)?)),
+        Into::Snapshot(_) => return Err(Error::OtherKind { run: run.id().to_owned() }.into()),
+    };
+    let processor = Processor {
+        archive: archive.clone(),
+        filter: Arc::new(plan.filter.clone()),
+        sink,
+        memory: arguments.what.memory() / jobs(),
+        meter: Arc::new(Meter::default()),
+    };
+    let progress = Progress::new(run.id(), plan.bytes);
+    let resume = || resume_command(&arguments.what.from, run.id(), arguments.what.memory);
+    let working = async {
+        process(&run, batches, &processor, &progress).await?;
+        match &plan.into {
+            Into::Files(import) => import_files(&run, import, &arguments, &settings, &plan, &progress).await,
+            Into::Table(_) | Into::Snapshot(_) => Ok(run.report().await?),
+        }
+    };
+    match watched(working, &processor.meter, &progress, &resume).await? {
+        Some(report) => {
+            output::report(&report, &place, as_json)?;
+            Ok(code(&report))
+        }
+        None => Ok(INTERRUPTED),
+    }
+}
+
+/// Processes the batches that have no result.
+async fn process(run: &Run, batches: Vec<Batch>, processor: &Processor, progress: &Progress) -> Result<(), Error> {
+    let of = count(batches.len() as u64);
+    let crate::run::Progress { done, missing } = run.progress_of(batches).await?;
+    progress.begin_after(done.values().map(|result| result.bytes).sum());
+    let left = count(missing.len() as u64);
+    progress.say("INFO", &format!("run {}: {left} of {of} batches are to be done", run.id()));
+    execute(run, processor, missing, jobs(), |result, quarantine| progress.note(result, quarantine)).await
+}
+
+/// Merges what was put aside into files to import.
+async fn import_files(
+    run: &Run,
+    import: &Import,
+    arguments: &RunArguments,
+    settings: &SdkConfig,
+    plan: &Plan,
+    progress: &Progress,
+) -> Result<Report, Error> {
+    let archive = open(&arguments.what.from, settings);
+    let out = out(&archive, run, import.out.as_deref(), settings);
+    let told = |done: u32, of: u32| {
+        if done == of {
+            progress.say("INFO", &format!("{} files for the import are written", count(of.into())));
+        }
+    };
+    let written = files::write(&archive, run, &out, arguments.what.memory(), jobs(), told).await?;
+    let (mut found, mut stored) = (Summary::default(), Stored::default());
+    for bucket in &written.merged.buckets {
+        found.add(bucket.summary.clone());
+        stored.too_large.extend(bucket.too_large.iter().cloned());
+    }
+    let report = run.report_with(found, stored).await?;
+    files::spill(&archive, run, plan)?.remove().await?;
+    let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
+    progress
+        .say("INFO", &format!("{orders} orders, {size}, in {}. To import them:\n{}", written.place, written.command));
+    Ok(report)
+}
+
+/// Where import files go.
+fn out(archive: &Store, run: &Run, place: Option<&str>, settings: &SdkConfig) -> Out {
+    let Some(place) = place else { return Out::of_run(archive, run) };
+    let Ok(place) = place.parse();
+    Out::at(open(&place, settings))
+}
+
+/// Shows how far the work is until it is done. None if somebody stopped it.
+pub(super) async fn watched<T>(
+    work: impl Future<Output = Result<T, Error>>,
+    meter: &Meter,
+    progress: &Progress,
+    resume: &dyn Fn() -> String,
+) -> Result<Option<T>, Failure> {
+    let mut ticks = interval(progress.interval());
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks.reset();
+    tokio::pin!(work);
+    let stop = interrupted();
+    tokio::pin!(stop);
+    let done = loop {
+        tokio::select! {
+            done = &mut work => break done,
+            () = &mut stop => {
+                progress.say("WARN", &format!("interrupted; what is stored stays. To continue: {}", resume()));
+                return Ok(None);
+            }
+            _ = ticks.tick() => progress.show(meter),
+        }
+    };
+    progress.show(meter);
+    progress.end();
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) => {
+            let hint = format!("stopped; what is stored stays. When the cause below is gone, continue: {}", resume());
+            progress.say("ERROR", &hint);
+            Err(error.into())
+        }
+    }
+}
+
+/// Shows how far a run is.
+pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Result<u8, Failure> {
+    let archive = open(&from, &settings().await?);
+    let run = Run::new(&archive, &run)?;
+    let plan = run.plan().await?;
+    let crate::run::Progress { done, missing } = run.progress().await?;
+    let is_finished = run.find_report().await?.is_some();
+    let age = (Timestamp::from(SystemTime::now()).as_millis() - plan.created.as_millis()).max(0) / 1_000;
+    let (batches, so_far) = (plan.batches, Report::of(run.id(), done.into_values()));
+    if as_json {
+        let missing: Vec<_> = missing.iter().map(|batch| &batch.id).collect();
+        output::json_line(&json!({
+            "run": run.id(), "plan": plan, "finished": is_finished, "age_seconds": age, "missing": missing, "so_far": so_far,
+        }))?;
+        return Ok(CLEAN);
+    }
+    let (summary, stored) = (&so_far.summary, &so_far.stored);
+    let state = match (is_finished, missing.len()) {
+        (true, _) => "finished".to_owned(),
+        (false, 0) => "all batches are done, the report is missing".to_owned(),
+        (false, missing) => format!("{} of {} batches are missing", count(missing as u64), count(batches)),
+    };
+    let into = match &plan.into {
+        Into::Table(table) => format!("table {table}"),
+        Into::Files(Import { table, out }) => {
+            format!("files for a new table {table}, in {}", out.as_deref().unwrap_or("the run's folder"))
+        }
+        Into::Snapshot(_) => "a snapshot".to_owned(),
+    };
+    let mut lines = vec![
+        ("run", run.id().to_owned()),
+        ("begun", format!("{} ({} ago)", plan.created, duration(age.unsigned_abs()))),
+        ("into", into),
+        ("state", state),
+        ("done", format!("{} of {}", bytes(so_far.bytes), bytes(plan.bytes))),
+        ("events", count(summary.events)),
+        ("stored", format!("{} views, {} write units", count(stored.views), count(stored.milliunits.div_ceil(1_000)))),
+        ("quarantined", format!("{} lines", count(summary.lines_quarantined()))),
+        ("damaged", format!("{} files", count(summary.damaged.len() as u64))),
+    ];
+    if !is_finished {
+        let command = match &plan.into {
+            Into::Table(_) | Into::Files(_) => resume_command(&from, run.id(), DEFAULT_MEMORY),
+            Into::Snapshot(recipe) => super::snapshot::resume_command(&from, run.id(), recipe.table.as_deref()),
+        };
+        lines.push(("continue", command));
+    }
+    output::rows(&lines);
+    Ok(CLEAN)
+}
+
+/// The default of `--memory`, in MB.
+pub(super) const DEFAULT_MEMORY: u32 = 1_024;
+
+async fn begin(
+    archive: &Store,
+    arguments: &RunArguments,
+    settings: &SdkConfig,
+) -> Result<(Run, Plan, Vec<Batch>), Failure> {
+    let RunArguments { what, sink, create, .. } = arguments;
+    let filter = what.filter()?;
+    let run = Run::new(archive, &Run::new_id(SystemTime::now()))?;
+    let table = what.into.clone();
+    let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
+    let (plan, batches) = match sink {
+        SinkChoice::Table => {
+            let client = dynamodb(settings);
+            if *create {
+                create_if_missing(&client, &table).await.map_err(Error::from)?;
+            }
+            // A table that is not there should be known before the archive is listed.
+            OrderStore::new(client, &table).ping().await.map_err(Error::from)?;
+            let Work { batches, snapshot, notes } = Work::list(archive, &filter, what.snapshot).await?;
+            say(&notes);
+            (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
+        }
+        SinkChoice::Files => {
+            let import = Import { table, out: arguments.out.as_ref().map(ToString::to_string) };
+            out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
+            let Choice { snapshot, note } = what.snapshot.find(archive, &filter).await?;
+            let base = match &snapshot {
+                Some(snapshot) => Some(snapshot.base(&filter).await?),
+                None => None,
+            };
+            let listing = Listing::read(archive, &filter, base.as_ref()).await?;
+            let mut notes: Vec<_> = note.into_iter().collect();
+            notes.extend(listing.note(archive)?);
+            say(&notes);
+            let size = listing.files.iter().map(|file| file.size).sum();
+            let buckets = Some(buckets_for(size, snapshot.as_ref(), 0, what.memory(), jobs()));
+            let snapshot = base.map(|base| base.id);
+            // The snapshot's own views are read when buckets are merged.
+            (Plan { snapshot, buckets, ..Plan::new(run.id(), Into::Files(import), filter) }, listing.batches(None))
+        }
+    };
+    let (plan, batches) = run.begin(plan, batches).await?;
+    Ok((run, plan, batches))
+}
+
+fn say(notes: &[String]) {
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+}
+
+fn resume_command(from: &Location, run: &str, memory: u32) -> String {
+    let memory = if memory == DEFAULT_MEMORY { String::new() } else { format!(" --memory {memory}") };
+    format!("rebuild run --from {} --resume {run}{memory}", shell_word(&from.to_string()))
+}
+
+pub(super) fn code(report: &Report) -> u8 {
+    if !report.summary.damaged.is_empty() {
+        DAMAGED
+    } else if !report.is_clean() {
+        QUARANTINED
+    } else {
+        CLEAN
+    }
+}

@@ -1,0 +1,339 @@
+//! What a rebuild would read and write, what that costs and how long it takes, found out without writing anything.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use archive::Store;
+use order_store::table::projected;
+use order_view::VIEW;
+use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME};
+use projection::State;
+use projection::dynamodb::{Item, item_size, write_item};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Meter, Processor, Sink};
+use crate::error::Error;
+use crate::execution::jobs;
+use crate::filter::Filter;
+use crate::fold::{Summary, Views};
+use crate::plan::{Batch, SNAPSHOTS};
+
+/// What a rebuild would read and write.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Estimate {
+    /// What is read.
+    pub batches: u64,
+    /// How many files.
+    pub files: u64,
+    /// Their size in the archive.
+    pub bytes: u64,
+    /// How many bytes of them were read for this estimate.
+    pub bytes_read: u64,
+    /// Whether all was read, so that nothing is extrapolated.
+    pub is_exact: bool,
+    /// Events that are used.
+    pub events: u64,
+    /// Events that the filter leaves out.
+    pub filtered: u64,
+    /// Events of types that the view does not know.
+    pub unknown_types: u64,
+    /// Lines that cannot be read.
+    pub quarantined: u64,
+    /// Files of which a part cannot be decoded.
+    pub damaged: u64,
+    /// Partial views to store. An order that is in several batches counts for each.
+    pub views: u64,
+    /// Requests to the table.
+    pub requests: u64,
+    /// Write units of the table and its index, if the table has none of the orders yet.
+    pub write_units: u64,
+    /// The size of the items, as DynamoDB counts it.
+    pub item_bytes: u64,
+    /// In US dollars.
+    pub cost: Cost,
+    /// How long it takes, at the rate that was asked for or, without one, at what a new table takes.
+    pub seconds: u64,
+    /// The write units a second that this is reckoned with.
+    pub rate: u64,
+}
+
+/// In US dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cost {
+    /// The write units.
+    pub dynamodb: f64,
+    /// The requests to S3.
+    pub s3: f64,
+    /// Both.
+    pub total: f64,
+    /// For comparison: `--sink files` and an import into a new table.
+    pub import_table: f64,
+    /// For comparison: all events once more through the queues.
+    pub queues: f64,
+}
+
+/// List prices in US dollars, of `bench/prices.json`, which says where and when they held and where they are published.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Prices {
+    dynamodb_million_write_units: f64,
+    dynamodb_import_gb: f64,
+    s3_thousand_puts: f64,
+    s3_thousand_gets: f64,
+    /// All that an event costs on its way through topic, queue and handler, in batches of ten: docs/benchmarks.
+    queues_million_events: f64,
+}
+
+/// A new table on demand takes this many write units a second at first, and more when it has been used for a while.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html>
+const NEW_TABLE: u64 = 4_000;
+
+impl Prices {
+    /// Those of `bench/prices.json`.
+    pub fn read() -> Result<Self, Error> {
+        serde_json::from_str(include_str!("../../../../bench/prices.json")).map_err(Error::Write)
+    }
+}
+
+/// What the estimate needs to know.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// Where the files are.
+    pub archive: &'a Store,
+    /// Which events are used.
+    pub filter: &'a Filter,
+    /// The work.
+    pub batches: &'a [Batch],
+    /// How many bytes views may take, as for the run.
+    pub memory: usize,
+    /// The write units a second that the run may use.
+    pub rate: Option<u32>,
+    /// How many bytes of the archive may be read for the estimate.
+    pub sample: u64,
+}
+
+impl Estimate {
+    /// Reads whole batches, as many as the sample allows and at least one, spread over the archive, and reckons what it would take to
+    /// write them.
+    pub async fn make(question: &Question<'_>, prices: Prices) -> Result<Self, Error> {
+        let Question { archive, filter, batches, memory, rate, sample } = *question;
+        let (of_snapshot, of_events): (Vec<_>, Vec<_>) =
+            batches.iter().partition(|batch| batch.files.iter().any(|file| file.key.starts_with(SNAPSHOTS)));
+        let simulated = Arc::new(Mutex::new(Simulated::default()));
+        let processor = Processor {
+            archive: archive.clone(),
+            filter: Arc::new(filter.clone()),
+            sink: Sink::Simulated(Arc::clone(&simulated)),
+            memory,
+            meter: Arc::new(Meter::default()),
+        };
+        let begun = Instant::now();
+        let mut whole = Counts::default();
+        let (mut bytes_read, total) = (0, batches.iter().map(|batch| batch.bytes).sum());
+        // Views of a snapshot and events have nothing in common but the table, so each is extrapolated by itself.
+        for (group, share) in [(&of_snapshot, share(&of_snapshot, total)), (&of_events, share(&of_events, total))] {
+            let (mut summary, before) = (Summary::default(), lock(&simulated).counts);
+            let mut read = 0;
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            for batch in spread(group, (sample as f64 * share) as u64) {
+                let (result, _) = processor.process(batch).await?;
+                summary.add(result.summary);
+                read += batch.bytes;
+            }
+            let found = lock(&simulated).counts.since(before).with(&summary);
+            let of_group: u64 = group.iter().map(|batch| batch.bytes).sum();
+            whole.add(found.scaled(of_group, read));
+            bytes_read += read;
+        }
+        let reading = begun.elapsed().as_secs_f64();
+        let files = batches.iter().map(|batch| batch.files.len() as u64).sum();
+        let write_units = whole.milliunits.div_ceil(1_000);
+        let rate = rate.map_or(NEW_TABLE, u64::from).max(1);
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let folding = (reading * total as f64 / bytes_read.max(1) as f64 / (jobs() - 1).max(1) as f64).ceil() as u64;
+        Ok(Self {
+            batches: batches.len() as u64,
+            files,
+            bytes: total,
+            bytes_read,
+            is_exact: bytes_read == total,
+            events: whole.events,
+            filtered: whole.filtered,
+            unknown_types: whole.unknown_types,
+            quarantined: whole.quarantined,
+            damaged: whole.damaged,
+            views: whole.views,
+            requests: whole.requests,
+            write_units,
+            item_bytes: whole.item_bytes,
+            cost: prices.of(&whole, files, batches.len() as u64),
+            // Reading and writing go on at the same time.
+            seconds: write_units.div_ceil(rate).max(folding),
+            rate,
+        })
+    }
+}
+
+impl Prices {
+    #[allow(clippy::cast_precision_loss)] // Two digits are shown.
+    fn of(&self, whole: &Counts, files: u64, batches: u64) -> Cost {
+        let dynamodb = whole.milliunits as f64 / 1e9 * self.dynamodb_million_write_units;
+        // A listing has a thousand keys and costs as a put; each batch has a result, and the run a plan, its batches and a report.
+        let puts = files.div_ceil(1_000) + batches + 3;
+        let s3 = puts as f64 / 1e3 * self.s3_thousand_puts + files as f64 / 1e3 * self.s3_thousand_gets;
+        Cost {
+            dynamodb,
+            s3,
+            total: dynamodb + s3,
+            import_table: s3 + whole.item_bytes as f64 / 1e9 * self.dynamodb_import_gb,
+            queues: whole.events as f64 / 1e6 * self.queues_million_events,
+        }
+    }
+}
+
+/// A table that is only reckoned.
+#[derive(Debug, Default)]
+pub struct Simulated {
+    orders: HashMap<String, State>,
+    counts: Counts,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    events: u64,
+    filtered: u64,
+    unknown_types: u64,
+    quarantined: u64,
+    damaged: u64,
+    views: u64,
+    requests: u64,
+    milliunits: u64,
+    item_bytes: u64,
+}
+
+impl Simulated {
+    /// What it would take to merge the views into the table.
+    pub fn store(&mut self, views: Views) {
+        for (order_id, view) in views {
+            self.counts.views += 1;
+            let Some(known) = self.orders.get_mut(&order_id) else {
+                let item = write_item(&VIEW, &order_id, &view);
+                self.counts.requests += 1;
+                self.counts.milliunits += 1_000 * write_units(None, &item);
+                self.counts.item_bytes += item_size(&item) as u64;
+                self.orders.insert(order_id, view);
+                continue;
+            };
+            let before = write_item(&VIEW, &order_id, known);
+            // The item is put as if it were new, and refused, which costs as much as the item that is there.
+            self.counts.requests += 1;
+            self.counts.milliunits += 1_000 * units(item_size(&before));
+            known.merge(view);
+            let after = write_item(&VIEW, &order_id, known);
+            if before != after {
+                self.counts.requests += 1;
+                self.counts.milliunits += 1_000 * write_units(Some(&before), &after);
+                self.counts.item_bytes += (item_size(&after) as u64).saturating_sub(item_size(&before) as u64);
+            }
+        }
+    }
+}
+
+/// What a write takes in the table and its index, in write units
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations>).
+fn write_units(before: Option<&Item>, after: &Item) -> u64 {
+    let table = units(item_size(after).max(before.map_or(0, item_size)));
+    let index = match (before.and_then(index_entry), index_entry(after)) {
+        (None, None) => 0,
+        (Some(entry), None) | (None, Some(entry)) => units(item_size(&entry)),
+        (Some(before), Some(after)) if before == after => 0,
+        (Some(before), Some(after)) if INDEX_KEYS.iter().all(|key| before.get(*key) == after.get(*key)) => {
+            units(item_size(&before).max(item_size(&after)))
+        }
+        // Its old place is deleted, and its new one put.
+        (Some(before), Some(after)) => units(item_size(&before)) + units(item_size(&after)),
+    };
+    table + index
+}
+
+const INDEX_KEYS: [&str; 2] = [CONSUMER_ID, ORDER_CREATION_TIME];
+
+/// What the index has of an item; none before the order's keys of the index are known.
+fn index_entry(item: &Item) -> Option<Item> {
+    if INDEX_KEYS.iter().any(|key| !item.contains_key(*key)) {
+        return None;
+    }
+    let attributes = projected().chain(INDEX_KEYS).chain([VIEW.key]);
+    Some(attributes.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect())
+}
+
+/// A unit is a write of up to 1 KB, and a write is at least one.
+fn units(size: usize) -> u64 {
+    (size as u64).div_ceil(1_024).max(1)
+}
+
+impl Counts {
+    fn add(&mut self, other: Self) {
+        *self = self.combine(other, |mine, other| mine + other);
+    }
+
+    fn since(self, before: Self) -> Self {
+        self.combine(before, |now, before| now - before)
+    }
+
+    fn with(self, summary: &Summary) -> Self {
+        Self {
+            events: summary.events,
+            filtered: summary.filtered,
+            unknown_types: summary.unknown_types,
+            quarantined: summary.lines_quarantined(),
+            damaged: summary.damaged.len() as u64,
+            ..self
+        }
+    }
+
+    /// For the whole, of which a part was read.
+    fn scaled(self, whole: u64, part: u64) -> Self {
+        if whole == part {
+            return self;
+        }
+        let scale = |count: u64| u128::from(count) * u128::from(whole) / u128::from(part.max(1));
+        self.combine(self, |count, _| scale(count).try_into().unwrap_or(u64::MAX))
+    }
+
+    fn combine(self, other: Self, each: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            events: each(self.events, other.events),
+            filtered: each(self.filtered, other.filtered),
+            unknown_types: each(self.unknown_types, other.unknown_types),
+            quarantined: each(self.quarantined, other.quarantined),
+            damaged: each(self.damaged, other.damaged),
+            views: each(self.views, other.views),
+            requests: each(self.requests, other.requests),
+            milliunits: each(self.milliunits, other.milliunits),
+            item_bytes: each(self.item_bytes, other.item_bytes),
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // It is a share.
+fn share(group: &[&Batch], total: u64) -> f64 {
+    group.iter().map(|batch| batch.bytes).sum::<u64>() as f64 / total.max(1) as f64
+}
+
+/// Some of the batches, with gaps of the same size between them, that have `sample` bytes together, and at least one.
+fn spread<'a>(batches: &[&'a Batch], sample: u64) -> Vec<&'a Batch> {
+    let total: u64 = batches.iter().map(|batch| batch.bytes).sum();
+    if total <= sample {
+        return batches.to_vec();
+    }
+    let average = (total / batches.len().max(1) as u64).max(1);
+    let wanted = usize::try_from(sample / average).unwrap_or(usize::MAX).max(1);
+    let step = (batches.len() / wanted).max(1);
+    // From the middle: the first and the last day are seldom whole days.
+    batches.iter().skip(step / 2).step_by(step).take(wanted).copied().collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,183 @@
+//! The view as files that a new table is imported from.
+//!
+//! `ImportTable` (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataImport.HowItWorks.html>) makes a new table; it
+//! cannot write to one that is there. It reads every object under a prefix, so there is nothing else under it, and takes up to 50,000
+//! of them. Every order is in one line of one file. An order that is larger than an item may be would make the import fail: it is left
+//! out and reported.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use archive::{Location, Store};
+use order_store::table::{INDEX, projected};
+use order_view::VIEW;
+use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::buckets::{Merge, Merged, Spill};
+use crate::error::Error;
+use crate::run::{Into, Plan, Run};
+use crate::snapshot::Snapshot;
+
+/// What is to be imported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// The name of the table that the import makes.
+    pub table: String,
+    /// Where the files go; none for the run's own folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out: Option<String>,
+}
+
+/// The files, and how to import them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// What is in the files.
+    pub merged: Merged,
+    /// Where they are.
+    pub place: String,
+    /// The command that imports them.
+    pub command: String,
+}
+
+/// Where import files are put: below the root of a store.
+#[derive(Debug, Clone)]
+pub struct Out {
+    /// The store.
+    pub store: Store,
+    /// What all keys begin with: empty, or it ends with a slash.
+    pub prefix: String,
+}
+
+impl Out {
+    /// The run's own folder.
+    #[must_use]
+    pub fn of_run(archive: &Store, run: &Run) -> Self {
+        Self { store: archive.clone(), prefix: run.key("import/") }
+    }
+
+    /// Another place.
+    #[must_use]
+    pub fn at(store: Store) -> Self {
+        Self { store, prefix: String::new() }
+    }
+
+    /// Checks, before a run begins, that nothing is there that would be imported too.
+    pub async fn check_empty(&self) -> Result<(), Error> {
+        match self.store.list(&self.data()).await?.first() {
+            Some(object) => Err(Error::Occupied(object.key.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn data(&self) -> String {
+        format!("{}data/", self.prefix)
+    }
+}
+
+/// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many
+/// buckets are merged, of how many.
+pub async fn write(
+    archive: &Store,
+    run: &Run,
+    out: &Out,
+    memory: usize,
+    workers: usize,
+    told: impl Fn(u32, u32) + Send + Sync,
+) -> Result<Written, Error> {
+    let plan = run.plan().await?;
+    plan.check_rules()?;
+    let (Into::Files(import), Some(_)) = (&plan.into, plan.buckets) else {
+        return Err(Error::OtherKind { run: run.id().to_owned() });
+    };
+    let spill = spill(archive, run, &plan)?;
+    let base = match &plan.snapshot {
+        Some(id) => Some(Snapshot::find(archive, id).await?.views()),
+        None => None,
+    };
+    let (done, count) = (AtomicU32::new(0), spill.buckets.count());
+    let merge = Merge {
+        spill,
+        base,
+        filter: Arc::new(plan.filter.clone()),
+        out: out.store.clone(),
+        prefix: out.data(),
+        only_items: true,
+        memory,
+        workers,
+    };
+    let merged = merge.run(|_| told(done.fetch_add(1, Ordering::Relaxed) + 1, count)).await?;
+    let request = request(&import.table, &out.store.location(), &out.data());
+    let command = command(&request, &out.store.location(), &out.prefix);
+    let json = serde_json::to_vec_pretty(&request).map_err(Error::Write)?;
+    out.store.put(&format!("{}import-table.json", out.prefix), json).await?;
+    out.store.put(&format!("{}import-table.sh", out.prefix), format!("{command}\n").into_bytes()).await?;
+    Ok(Written { merged, place: place(&out.store.location(), &out.prefix), command })
+}
+
+/// Where a run puts views aside.
+pub fn spill(archive: &Store, run: &Run, plan: &Plan) -> Result<Spill, Error> {
+    let buckets = plan.buckets.ok_or_else(|| Error::OtherKind { run: run.id().to_owned() })?;
+    Ok(Spill::new(archive.clone(), run.key("spill/"), buckets))
+}
+
+/// In place of the bucket's name where the files are in a folder of this machine.
+const BUCKET: &str = "BUCKET";
+
+/// The request to `ImportTable`, with the keys and the index of `order_store::table`.
+#[must_use]
+pub fn request(table: &str, location: &Location, data: &str) -> Value {
+    let (bucket, prefix) = match location {
+        Location::S3 { bucket, prefix } => (bucket.as_str(), format!("{prefix}{data}")),
+        Location::Folder(_) => (BUCKET, format!("import/{table}/data/")),
+    };
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
+    json!({
+        "S3BucketSource": {"S3Bucket": bucket, "S3KeyPrefix": prefix},
+        "InputFormat": "DYNAMODB_JSON",
+        "InputCompressionType": "GZIP",
+        "TableCreationParameters": {
+            "TableName": table,
+            "AttributeDefinitions": [
+                attribute(VIEW.key, "S"), attribute(CONSUMER_ID, "S"), attribute(ORDER_CREATION_TIME, "N"),
+            ],
+            "KeySchema": [key(VIEW.key, "HASH")],
+            "BillingMode": "PAY_PER_REQUEST",
+            "GlobalSecondaryIndexes": [{
+                "IndexName": INDEX,
+                "KeySchema": [key(CONSUMER_ID, "HASH"), key(ORDER_CREATION_TIME, "RANGE")],
+                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": projected().collect::<Vec<_>>()},
+            }],
+        },
+    })
+}
+
+/// The request as a command. No name in it has a quote.
+fn command(request: &Value, location: &Location, prefix: &str) -> String {
+    let source = &request["S3BucketSource"];
+    let (bucket, data) =
+        (source["S3Bucket"].as_str().unwrap_or_default(), source["S3KeyPrefix"].as_str().unwrap_or_default());
+    let upload = match location {
+        Location::S3 { .. } => String::new(),
+        Location::Folder(_) => {
+            let folder = place(location, &format!("{prefix}data/"));
+            format!(
+                "# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n"
+            )
+        }
+    };
+    format!(
+        "{upload}aws dynamodb import-table --input-format DYNAMODB_JSON --input-compression-type GZIP \\\n  \
+         --s3-bucket-source 'S3Bucket={bucket},S3KeyPrefix={data}' \\\n  --table-creation-parameters '{}'",
+        request["TableCreationParameters"]
+    )
+}
+
+fn place(location: &Location, prefix: &str) -> String {
+    match location {
+        Location::S3 { .. } => format!("{location}{prefix}"),
+        Location::Folder(folder) => folder.join(prefix).display().to_string(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Which events of the archive are used.
+
+use std::collections::BTreeSet;
+
+use order_events::{Event, EventType, OrderId, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// Which events are used. Without any filter, all are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Filter {
+    /// Only events that happened at this moment or later, by the time in their ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Only events that happened before this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Only events of these types; empty for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", deserialize_with = "event_types")]
+    pub types: BTreeSet<EventType>,
+    /// Only events of these orders; empty for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub orders: BTreeSet<OrderId>,
+}
+
+/// An event's id is at most a day ahead of its `DATE`, which another clock wrote: an hour for that clock, and one for the length
+/// of the hour in a file's name.
+const MOST_AHEAD: i64 = (24 + 1 + 1) * 60 * 60 * 1_000;
+
+impl Filter {
+    /// Whether the event is to be used.
+    #[must_use]
+    pub fn takes(&self, event: &Event) -> bool {
+        let Self { since, until, types, orders } = self;
+        since.is_none_or(|since| event.at() >= since)
+            && until.is_none_or(|until| event.at() < until)
+            && (types.is_empty() || types.contains(&event.event_type()))
+            && (orders.is_empty() || orders.contains(&event.order_id()))
+    }
+
+    /// Whether the view of an order, which cannot be taken apart by time or type again, is to be used.
+    #[must_use]
+    pub fn takes_order(&self, order_id: &str) -> bool {
+        self.orders.is_empty() || OrderId::parse(order_id).is_ok_and(|order_id| self.orders.contains(&order_id))
+    }
+
+    /// Whether views that were folded without this filter, as those of a snapshot, can stand for the events.
+    #[must_use]
+    pub fn takes_whole_orders(&self) -> bool {
+        self.since.is_none() && self.until.is_none() && self.types.is_empty()
+    }
+
+    /// Whether a file that was begun in the hour of `arrival` may have an event that is to be used. Nothing is said about the end:
+    /// an event can be late.
+    #[must_use]
+    pub fn may_take_from(&self, arrival: Timestamp) -> bool {
+        self.since.is_none_or(|since| arrival.as_millis() + MOST_AHEAD > since.as_millis())
+    }
+}
+
+/// By their names, as the command line has them.
+fn event_types<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<EventType>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| name.parse().map_err(de::Error::custom)).collect()
+}

@@ -1,0 +1,291 @@
+//! From the records of files to partial views, by order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use archive::{Damaged, read};
+use lambda_boot::with_causes;
+use order_events::{Malformed, Message};
+use order_view::{VIEW, effect};
+use projection::{Contradiction, State, read_line};
+use serde::{Deserialize, Serialize};
+
+use crate::buckets::BadFile;
+use crate::buckets::lines;
+use crate::filter::Filter;
+
+/// What is known of some orders, by order. A map without order, so that writing it spreads over the partitions of a table.
+pub type Views = HashMap<String, State>;
+
+/// Folds the records of files to partial views. When they are estimated to take more memory than allowed, they are handed over
+/// and the fold goes on with none: a view in two parts is the same view.
+#[derive(Debug)]
+pub struct Fold {
+    filter: Arc<Filter>,
+    limit: usize,
+    views: Views,
+    /// Never less than what the views take, in bytes.
+    size: usize,
+    summary: Summary,
+    quarantine: Vec<Quarantined>,
+    kept_text: usize,
+}
+
+/// What was found in files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// Events that were used.
+    pub events: u64,
+    /// Events that a filter left out.
+    pub filtered: u64,
+    /// Events of types that this view does not know. They are no fault: the archive has all that was published.
+    pub unknown_types: u64,
+    /// Partial views of snapshots that were used.
+    pub items: u64,
+    /// How many lines could not be read, by the code of the reason.
+    pub quarantined: BTreeMap<String, u64>,
+    /// Files of which a part could not be decoded.
+    pub damaged: Vec<DamagedFile>,
+    /// How many pairs of events had one id and different content.
+    pub contradictions: u64,
+    /// The first of them.
+    pub contradicted: Vec<Contradicted>,
+}
+
+/// A file of which a part could not be decoded. What could, was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DamagedFile {
+    /// Its key in the archive.
+    pub file: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Two events had one id and different content. Which of the two is used does not depend on their order, but is arbitrary.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Contradicted {
+    /// Whose event it was.
+    pub order_id: String,
+    /// The id of both events.
+    pub event_id: String,
+}
+
+/// A line that cannot be read. It holds what a customer wrote: keep it where the archive is, and out of logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantined {
+    /// The file's key in the archive.
+    pub file: String,
+    /// The line of the decoded file, from 1.
+    pub line: u64,
+    /// A short name of the reason that stays the same over versions.
+    pub code: String,
+    /// Why. It names fields, never a value.
+    pub reason: String,
+    /// The line itself, unless many were kept before: then only the archive has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// How many quarantined lines are kept for one batch; of the others only their number is known.
+pub const MOST_QUARANTINED: usize = 100_000;
+/// How many bytes of quarantined lines are kept for one batch.
+const MOST_TEXT: usize = 16 << 20;
+/// How many contradictions are named.
+const MOST_NAMED: usize = 1_000;
+/// What an order takes beside what its events say: the entry of the map, and the nodes of the state's maps.
+const PER_ORDER: usize = 1_000;
+
+impl Fold {
+    /// A fold of the events that `filter` takes, which hands over its views before they take more than `limit` bytes.
+    #[must_use]
+    pub fn new(filter: Arc<Filter>, limit: usize) -> Self {
+        Self {
+            filter,
+            limit,
+            views: Views::new(),
+            size: 0,
+            summary: Summary::default(),
+            quarantine: Vec::new(),
+            kept_text: 0,
+        }
+    }
+
+    /// Folds the events of a file of the archive. `flush` takes over the views whenever they have become too large.
+    pub fn file(&mut self, file: &str, bytes: &[u8], mut flush: impl FnMut(Views)) {
+        let decoded = read(bytes, |record| {
+            self.event(file, record.line, record.text);
+            self.flush_if_full(&mut flush);
+        });
+        self.note_damage(file, decoded);
+    }
+
+    /// Takes in an item line: what is known of an order.
+    pub fn item(&mut self, file: &str, line: u64, text: &[u8]) {
+        match read_line(&VIEW, text) {
+            Ok((order_id, found)) => {
+                if let Some(unreadable) = found.unreadable.first() {
+                    self.quarantine(file, line, "corrupt_item", unreadable.to_string(), text);
+                }
+                self.view(&order_id, found.state, text.len());
+            }
+            Err(bad) => self.quarantine(file, line, "malformed_item", bad.to_string(), text),
+        }
+    }
+
+    /// Folds one event.
+    pub fn event(&mut self, file: &str, line: u64, text: &[u8]) {
+        let message = match std::str::from_utf8(text) {
+            Ok(text) => Message::parse(text),
+            Err(_) => return self.quarantine(file, line, "malformed_body", "the line is not UTF-8".to_owned(), text),
+        };
+        let event = match message {
+            Ok(message) => message.event,
+            Err(Malformed::Type(_)) => {
+                self.summary.unknown_types += 1;
+                return;
+            }
+            Err(malformed) => return self.quarantine(file, line, malformed.code(), with_causes(&malformed), text),
+        };
+        if !self.filter.takes(&event) {
+            self.summary.filtered += 1;
+            return;
+        }
+        match effect(&event) {
+            Ok(effect) => {
+                self.summary.events += 1;
+                let (before, key) = (self.views.len(), effect.key);
+                self.size += text.len();
+                let contradictions = match self.views.get_mut(&key) {
+                    Some(view) => view.apply(effect.pieces),
+                    None => self.views.entry(key.clone()).or_default().apply(effect.pieces),
+                };
+                self.size += (self.views.len() - before) * (PER_ORDER + key.len());
+                self.summary.note_contradictions(&key, contradictions);
+            }
+            Err(unwritable) => self.quarantine(file, line, "unwritable", with_causes(&unwritable), text),
+        }
+    }
+
+    /// Takes in the views of a file of a snapshot. None of them is handed over if the file is not as it was written.
+    pub fn views(&mut self, file: &[u8], mut flush: impl FnMut(Views)) -> Result<(), BadFile> {
+        // The check sum is at the end of the file, which may be larger than memory when it is decompressed: so it is read twice.
+        lines::check(file)?;
+        lines::read(file, |order_id, view| {
+            let size = view.size();
+            self.view(&order_id, view, size);
+            self.flush_if_full(&mut flush);
+        })?;
+        Ok(())
+    }
+
+    /// Takes in what is known of an order.
+    pub fn view(&mut self, order_id: &str, state: State, size: usize) {
+        if !self.filter.takes_order(order_id) {
+            self.summary.filtered += 1;
+            return;
+        }
+        self.summary.items += 1;
+        self.size += PER_ORDER + order_id.len() + size;
+        let contradictions = match self.views.get_mut(order_id) {
+            Some(view) => view.merge(state),
+            None => self.views.entry(order_id.to_owned()).or_default().merge(state),
+        };
+        self.summary.note_contradictions(order_id, contradictions);
+    }
+
+    /// Notes that a file cannot be used, or not all of it.
+    pub fn damaged(&mut self, file: &str, reason: impl Into<String>) {
+        self.summary.damaged.push(DamagedFile { file: file.to_owned(), reason: reason.into() });
+    }
+
+    /// What the views take, in bytes; never less than it really is.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether the views take more than allowed, and should be handed over.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.size > self.limit
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Hands over the views, and leaves none.
+    pub fn take(&mut self) -> Views {
+        self.size = 0;
+        std::mem::take(&mut self.views)
+    }
+
+    /// The end: the views that were not yet handed over, what was found in all files, and the lines that cannot be read.
+    #[must_use]
+    pub fn finish(self) -> (Views, Summary, Vec<Quarantined>) {
+        (self.views, self.summary, self.quarantine)
+    }
+
+    fn flush_if_full(&mut self, flush: &mut impl FnMut(Views)) {
+        if self.is_full() {
+            flush(self.take());
+        }
+    }
+
+    fn note_damage(&mut self, file: &str, decoded: Result<(), Damaged>) {
+        if let Err(damaged) = decoded {
+            self.damaged(file, damaged.to_string());
+        }
+    }
+
+    fn quarantine(&mut self, file: &str, line: u64, code: &str, reason: String, text: &[u8]) {
+        *self.summary.quarantined.entry(code.to_owned()).or_default() += 1;
+        if self.quarantine.len() == MOST_QUARANTINED {
+            return;
+        }
+        self.kept_text += text.len();
+        let text = (self.kept_text <= MOST_TEXT).then(|| String::from_utf8_lossy(text).into_owned());
+        self.quarantine.push(Quarantined { file: file.to_owned(), line, code: code.to_owned(), reason, text });
+    }
+}
+
+impl Summary {
+    /// How many lines could not be read.
+    #[must_use]
+    pub fn lines_quarantined(&self) -> u64 {
+        self.quarantined.values().sum()
+    }
+
+    /// Adds what was found elsewhere.
+    pub fn add(&mut self, other: Self) {
+        self.events += other.events;
+        self.filtered += other.filtered;
+        self.unknown_types += other.unknown_types;
+        self.items += other.items;
+        for (code, count) in other.quarantined {
+            *self.quarantined.entry(code).or_default() += count;
+        }
+        self.damaged.extend(other.damaged);
+        self.contradictions += other.contradictions;
+        let room = MOST_NAMED.saturating_sub(self.contradicted.len());
+        self.contradicted.extend(other.contradicted.into_iter().take(room));
+    }
+
+    /// Notes contradictions about an order.
+    pub fn note_contradictions(&mut self, order_id: &str, contradictions: Vec<Contradiction>) {
+        for Contradiction { by, .. } in contradictions {
+            let contradicted = Contradicted { order_id: order_id.to_owned(), event_id: by.to_string() };
+            // An event writes several facets, and contradicts itself in each.
+            if self.contradicted.last() == Some(&contradicted) {
+                continue;
+            }
+            self.contradictions += 1;
+            if self.contradicted.len() < MOST_NAMED {
+                self.contradicted.push(contradicted);
+            }
+        }
+    }
+}

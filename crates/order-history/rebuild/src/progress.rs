@@ -1,0 +1,156 @@
+//! What one who watches a run sees: one line that is rewritten on a terminal, else a JSON line every ten seconds; errors on lines of
+//! their own.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::batch::Meter;
+use crate::fold::Quarantined;
+use crate::run::BatchResult;
+use crate::text::{bytes, count, duration};
+
+/// How far a run is, and what it found, on standard error.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    run: String,
+    /// Bytes of the archive that were done before this process began.
+    before: AtomicU64,
+    /// Bytes of the archive in the whole run.
+    of: AtomicU64,
+    begun: Instant,
+    is_terminal: bool,
+    is_line_shown: Mutex<bool>,
+    /// How many errors of a kind were shown.
+    shown: Mutex<[usize; 5]>,
+}
+
+/// How many errors of one kind are shown. All are in the run's folder.
+const MOST_SHOWN: usize = 20;
+
+impl Progress {
+    /// The progress of a run of `of` bytes.
+    #[must_use]
+    pub(crate) fn new(run: &str, of: u64) -> Self {
+        Self {
+            run: run.to_owned(),
+            before: AtomicU64::new(0),
+            of: AtomicU64::new(of),
+            begun: Instant::now(),
+            is_terminal: stderr().is_terminal(),
+            is_line_shown: Mutex::new(false),
+            shown: Mutex::new([0; 5]),
+        }
+    }
+
+    /// Notes how many bytes are done before this process begins.
+    pub(crate) fn begin_after(&self, bytes: u64) {
+        self.before.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes how many bytes there are in the whole run.
+    pub(crate) fn of(&self, bytes: u64) {
+        self.of.store(bytes, Ordering::Relaxed);
+    }
+
+    /// How often [`show`](Self::show) is to be called.
+    #[must_use]
+    pub(crate) fn interval(&self) -> Duration {
+        if self.is_terminal { Duration::from_millis(250) } else { Duration::from_secs(10) }
+    }
+
+    /// Shows how far it is.
+    pub(crate) fn show(&self, meter: &Meter) {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (now, events, views) = (read(&meter.bytes), read(&meter.events), read(&meter.views));
+        let (quarantined, damaged) = (read(&meter.quarantined), read(&meter.damaged));
+        let of = read(&self.of);
+        let done = (read(&self.before) + now).min(of);
+        let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let (percent, speed, left) = {
+            let percent = if of == 0 { 100.0 } else { done as f64 / of as f64 * 100.0 };
+            let left = (now > 0).then(|| seconds * (of - done) as f64 / now as f64);
+            (percent, (events as f64 / seconds) as u64, left.map(|left| left.ceil() as u64))
+        };
+        if self.is_terminal {
+            let left = left.map_or_else(|| "?".to_owned(), duration);
+            let line = format!(
+                "{percent:3.0} % of {}  {} events/s  {} orders  {} quarantined  ETA {left}",
+                bytes(of),
+                count(speed),
+                count(views),
+                count(quarantined),
+            );
+            let mut shown = lock(&self.is_line_shown);
+            let _ = write!(stderr(), "\r\x1b[2K{line}");
+            *shown = true;
+        } else {
+            let line = json!({
+                "message": "progress", "run": self.run, "percent": (percent * 10.0).round() / 10.0, "bytes": done, "of_bytes": of,
+                "events": events, "events_per_second": speed, "views": views, "quarantined": quarantined, "damaged": damaged,
+                "eta_seconds": left,
+            });
+            let _ = writeln!(stderr(), "{line}");
+        }
+    }
+
+    /// Shows a message on a line of its own.
+    pub(crate) fn say(&self, level: &str, message: &str) {
+        if self.is_terminal {
+            let mut shown = lock(&self.is_line_shown);
+            let clear = if std::mem::take(&mut *shown) { "\r\x1b[2K" } else { "" };
+            let prefix = if level == "INFO" { String::new() } else { format!("{}: ", level.to_ascii_lowercase()) };
+            let _ = writeln!(stderr(), "{clear}{prefix}{message}");
+        } else {
+            let _ = writeln!(stderr(), "{}", json!({"level": level, "message": message, "run": self.run}));
+        }
+    }
+
+    /// Shows what is wrong with a batch: where, and why, and never what a customer wrote.
+    pub(crate) fn note(&self, result: &BatchResult, quarantine: &[Quarantined]) {
+        for line in quarantine {
+            self.error(0, || format!("{}, line {}: {}", line.file, line.line, line.reason));
+        }
+        for damaged in &result.summary.damaged {
+            self.error(1, || format!("{}: {}", damaged.file, damaged.reason));
+        }
+        for order in &result.stored.too_large {
+            self.error(2, || format!("order {order} would exceed DynamoDB's 400 KB: its item is unchanged"));
+        }
+        for order in &result.stored.corrupt {
+            self.error(3, || {
+                format!("the item of order {order} has an attribute that this version did not write: it is unchanged")
+            });
+        }
+        for contradicted in &result.summary.contradicted {
+            let (order, event) = (&contradicted.order_id, &contradicted.event_id);
+            self.error(4, || format!("order {order}: two events with the id {event} have different content"));
+        }
+    }
+
+    fn error(&self, kind: usize, message: impl FnOnce() -> String) {
+        let mut shown = lock(&self.shown);
+        let Some(shown) = shown.get_mut(kind) else { return };
+        *shown += 1;
+        if *shown <= MOST_SHOWN {
+            self.say("ERROR", &message());
+        } else if *shown == MOST_SHOWN + 1 {
+            self.say("ERROR", &format!("more of this kind: all are in runs/{}/ of the archive", self.run));
+        }
+    }
+
+    /// Leaves the line, so that what follows begins on its own.
+    pub(crate) fn end(&self) {
+        if std::mem::take(&mut *lock(&self.is_line_shown)) {
+            let _ = writeln!(stderr());
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

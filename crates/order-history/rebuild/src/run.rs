@@ -1,0 +1,380 @@
+//! What a run keeps of itself, under `runs/<id>/` of the archive, so that another process can go on with it.
+//!
+//! | object | what it is |
+//! |---|---|
+//! | `batches.jsonl` | the work, one [`Batch`] a line |
+//! | `plan.json` | the [`Plan`]; written after the batches, so that a run that has one is complete |
+//! | `quarantine/<batch>.ndjson` | the lines that cannot be read, one [`Quarantined`] a line |
+//! | `results/<batch>.json` | a [`BatchResult`], put once, after all of the batch is stored |
+//! | `report.json` | the [`Report`], written last |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+use archive::Store;
+use order_events::Timestamp;
+use order_view::RULES;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::buckets::Buckets;
+use crate::error::Error;
+use crate::files::Import;
+use crate::filter::Filter;
+use crate::fold::{Quarantined, Summary};
+use crate::plan::{Batch, RUNS};
+use crate::snapshot::{Recipe, Snapshot};
+
+/// What a run does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The run's id.
+    pub run: String,
+    /// When it was planned.
+    pub created: Timestamp,
+    /// Where the views go.
+    pub into: Into,
+    /// Which events are used.
+    #[serde(default)]
+    pub filter: Filter,
+    /// The snapshot that it begins with, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// The version of the rules that the events are folded by.
+    #[serde(default)]
+    pub rules: u32,
+    /// For files and snapshots, how many buckets the orders are sorted into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Buckets>,
+    /// The write units a second that each process may use; none for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
+    /// How many batches there are.
+    pub batches: u64,
+    /// How many files they have.
+    pub files: u64,
+    /// The size of the files in the archive.
+    pub bytes: u64,
+}
+
+/// Where the views go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Into {
+    /// Merged into this table.
+    Table(String),
+    /// Into files of `DynamoDB` JSON, which a new table can be imported from.
+    Files(Import),
+    /// Into a snapshot of the same archive.
+    Snapshot(Recipe),
+}
+
+/// What became of a batch. Everything that it says is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BatchResult {
+    /// Which batch.
+    pub batch: String,
+    /// What was found in its files.
+    pub summary: Summary,
+    /// What was stored.
+    pub stored: Stored,
+    /// The size of its files in the archive.
+    pub bytes: u64,
+    /// How many files it has.
+    pub files: u64,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// What was stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stored {
+    /// How many partial views. An order that is in several batches, or was handed over early, counts for each.
+    pub views: u64,
+    /// How many requests to the table that took.
+    pub requests: u64,
+    /// How many write units it took, in thousandths.
+    pub milliunits: u64,
+    /// The orders that would be larger than `DynamoDB`'s 400 KB. What the table had of them is unchanged.
+    pub too_large: BTreeSet<String>,
+    /// The orders whose item has an attribute that is not ours or not readable. The item is unchanged.
+    pub corrupt: BTreeSet<String>,
+}
+
+/// What became of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Which run.
+    pub run: String,
+    /// How many batches it had.
+    pub batches: u64,
+    /// How many files.
+    pub files: u64,
+    /// Their size in the archive.
+    pub bytes: u64,
+    /// What was found in them.
+    pub summary: Summary,
+    /// What was stored.
+    pub stored: Stored,
+    /// How long the batches took, one after the other, in milliseconds.
+    pub took_ms: u64,
+}
+
+impl Plan {
+    /// A plan that is made now, without a size.
+    #[must_use]
+    pub fn new(run: &str, into: Into, filter: Filter) -> Self {
+        Self {
+            run: run.to_owned(),
+            created: SystemTime::now().into(),
+            into,
+            filter,
+            snapshot: None,
+            rules: RULES,
+            buckets: None,
+            rate: None,
+            batches: 0,
+            files: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Checks that what was done so far was done by the rules of this program. Views of two versions must not be mixed.
+    pub fn check_rules(&self) -> Result<(), Error> {
+        if self.rules == RULES {
+            return Ok(());
+        }
+        Err(Error::Rules { what: format!("run `{}`", self.run), theirs: self.rules })
+    }
+
+    /// The plan with the counts of these batches.
+    #[must_use]
+    pub fn with_size_of(self, batches: &[Batch]) -> Self {
+        Self {
+            batches: batches.len() as u64,
+            files: batches.iter().map(|batch| batch.files.len() as u64).sum(),
+            bytes: batches.iter().map(|batch| batch.bytes).sum(),
+            ..self
+        }
+    }
+}
+
+/// The objects of one run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    archive: Store,
+    id: String,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The batches that have a result, with it.
+    pub done: BTreeMap<String, BatchResult>,
+    /// The batches that have none.
+    pub missing: Vec<Batch>,
+}
+
+impl Run {
+    /// The run `id` of an archive, whether there is one or not.
+    pub fn new(archive: &Store, id: &str) -> Result<Self, Error> {
+        // It becomes a part of keys and of a command to copy.
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if id.is_empty() || id.len() > 100 || id.starts_with('.') || !id.bytes().all(is_name) {
+            return Err(Error::RunId);
+        }
+        Ok(Self { archive: archive.clone(), id: id.to_owned() })
+    }
+
+    /// An id for a new run: its time, and some digits that keep two runs of one second apart.
+    #[must_use]
+    pub fn new_id(now: SystemTime) -> String {
+        let time: String = Timestamp::from(now).to_string().chars().filter(char::is_ascii_digit).take(14).collect();
+        let (date, time) = time.split_at(8);
+        format!("{date}T{time}Z-{}", &Uuid::new_v4().simple().to_string()[..6])
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The key of one of its objects.
+    #[must_use]
+    pub fn key(&self, name: &str) -> String {
+        format!("{RUNS}{}/{name}", self.id)
+    }
+
+    /// Begins the run, unless it was begun before; returns the plan and the batches that count.
+    pub async fn begin(&self, plan: Plan, batches: Vec<Batch>) -> Result<(Plan, Vec<Batch>), Error> {
+        if let Some(begun) = self.find_plan().await? {
+            return Ok((begun, self.batches().await?));
+        }
+        // Of two that begin at once, perhaps after two listings that differ, one puts the batches, and both use them: an id must
+        // name the same files for all.
+        let is_first = self.archive.put_if_absent(&self.key("batches.jsonl"), lines(&batches)?).await?;
+        let batches = if is_first { batches } else { self.batches().await? };
+        let plan = plan.with_size_of(&batches);
+        self.archive.put_if_absent(&self.key("plan.json"), json(&plan)?).await?;
+        Ok((self.plan().await?, batches))
+    }
+
+    /// The plan; an error if there is no such run.
+    pub async fn plan(&self) -> Result<Plan, Error> {
+        self.find_plan().await?.ok_or_else(|| Error::NoRun(self.id.clone()))
+    }
+
+    /// The batches.
+    pub async fn batches(&self) -> Result<Vec<Batch>, Error> {
+        let key = self.key("batches.jsonl");
+        let bytes = self.archive.get(&key).await?.ok_or_else(|| Error::NoRun(self.id.clone()))?;
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| parse(&key, line)).collect()
+    }
+
+    /// What is done and what is missing.
+    pub async fn progress(&self) -> Result<Progress, Error> {
+        self.progress_of(self.batches().await?).await
+    }
+
+    /// What of these batches is done and what is missing.
+    pub async fn progress_of(&self, batches: Vec<Batch>) -> Result<Progress, Error> {
+        let mut progress = Progress { done: BTreeMap::new(), missing: Vec::new() };
+        let results: BTreeSet<_> =
+            self.archive.list(&self.key("results/")).await?.into_iter().map(|object| object.key).collect();
+        for batch in batches {
+            let result =
+                if results.contains(&self.result_key(&batch.id)) { self.result(&batch.id).await? } else { None };
+            match result {
+                Some(result) => _ = progress.done.insert(batch.id, result),
+                None => progress.missing.push(batch),
+            }
+        }
+        Ok(progress)
+    }
+
+    /// The result of a batch, if it is done.
+    pub async fn result(&self, batch: &str) -> Result<Option<BatchResult>, Error> {
+        self.read(&self.result_key(batch)).await
+    }
+
+    /// Notes that a batch is done. The first result of a batch stays.
+    pub async fn finish(&self, result: &BatchResult, quarantine: &[Quarantined]) -> Result<(), Error> {
+        if !quarantine.is_empty() {
+            let key = self.key(&format!("quarantine/{}.ndjson", result.batch));
+            self.archive.put(&key, lines(quarantine)?).await?;
+        }
+        self.archive.put_if_absent(&self.result_key(&result.batch), json(result)?).await?;
+        Ok(())
+    }
+
+    /// Sums the results and writes the report; an error that names them if some are missing.
+    pub async fn report(&self) -> Result<Report, Error> {
+        self.report_with(Summary::default(), Stored::default()).await
+    }
+
+    /// Sums the results and what was found beside them, and writes the report.
+    pub async fn report_with(&self, found: Summary, stored: Stored) -> Result<Report, Error> {
+        let Progress { done, missing } = self.progress().await?;
+        if !missing.is_empty() {
+            return Err(Error::Unfinished {
+                run: self.id.clone(),
+                batches: missing.into_iter().map(|batch| batch.id).collect(),
+            });
+        }
+        let mut report = Report::of(&self.id, done.into_values());
+        report.summary.add(found);
+        report.stored.add(stored);
+        let plan = self.plan().await?;
+        if let (Into::Table(_) | Into::Files(_), Some(snapshot)) = (plan.into, plan.snapshot) {
+            report.summary.add(Snapshot::find(&self.archive, &snapshot).await?.remembered());
+        }
+        self.archive.put(&self.key("report.json"), json(&report)?).await?;
+        Ok(report)
+    }
+
+    /// The report, if the run is finished.
+    pub async fn find_report(&self) -> Result<Option<Report>, Error> {
+        self.read(&self.key("report.json")).await
+    }
+
+    async fn find_plan(&self) -> Result<Option<Plan>, Error> {
+        self.read(&self.key("plan.json")).await
+    }
+
+    fn result_key(&self, batch: &str) -> String {
+        self.key(&format!("results/{batch}.json"))
+    }
+
+    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
+        self.archive.get(key).await?.map(|bytes| parse(key, &bytes)).transpose()
+    }
+}
+
+impl Report {
+    /// The sum of results.
+    pub fn of(run: &str, results: impl IntoIterator<Item = BatchResult>) -> Self {
+        let mut report = Self {
+            run: run.to_owned(),
+            batches: 0,
+            files: 0,
+            bytes: 0,
+            summary: Summary::default(),
+            stored: Stored::default(),
+            took_ms: 0,
+        };
+        for result in results {
+            report.batches += 1;
+            report.files += result.files;
+            report.bytes += result.bytes;
+            report.summary.add(result.summary);
+            report.stored.add(result.stored);
+            report.took_ms += result.took_ms;
+        }
+        report
+    }
+
+    /// Whether every line was read and every order stored.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        let Self { summary, stored, .. } = self;
+        summary.quarantined.is_empty()
+            && summary.damaged.is_empty()
+            && stored.too_large.is_empty()
+            && stored.corrupt.is_empty()
+    }
+}
+
+impl Stored {
+    /// Adds what was stored elsewhere.
+    pub fn add(&mut self, other: Self) {
+        self.views += other.views;
+        self.requests += other.requests;
+        self.milliunits += other.milliunits;
+        self.too_large.extend(other.too_large);
+        self.corrupt.extend(other.corrupt);
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>, Error> {
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(Error::Write)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn lines(values: &[impl Serialize]) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    for value in values {
+        serde_json::to_writer(&mut bytes, value).map_err(Error::Write)?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|source| Error::Unreadable { key: key.to_owned(), source })
+}

@@ -1,0 +1,141 @@
+//! A whole table, read in segments at the same time; and some of its orders, read by their ids.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use order_view::VIEW;
+use projection::Shape;
+use projection::dynamodb::{Error as TableError, Item};
+use tokio::time::{Instant, sleep};
+
+use crate::error::Error;
+
+/// A table that is read.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Speaks to `DynamoDB`.
+    pub client: Client,
+    /// The table's name.
+    pub name: String,
+}
+
+/// How large a table is. `DynamoDB` counts every six hours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// How many items it has.
+    pub items: u64,
+    /// How many bytes they take.
+    pub bytes: u64,
+}
+
+/// A read that is throttled or not answered is tried again for this long.
+const PATIENCE: Duration = Duration::from_secs(300);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The most keys of one `BatchGetItem`
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html>).
+const MOST_KEYS: usize = 100;
+
+impl Source {
+    /// How large the table is, as `DynamoDB` last counted.
+    pub async fn size(&self) -> Result<Size, Error> {
+        let described = self.client.describe_table().table_name(&self.name).send().await;
+        let described = described.map_err(|error| TableError::from_sdk(error, &self.name)).map_err(Error::Read)?;
+        let Some(table) = described.table else { return Ok(Size::default()) };
+        let count = |number: Option<i64>| number.and_then(|number| number.try_into().ok()).unwrap_or_default();
+        Ok(Size { items: count(table.item_count), bytes: count(table.table_size_bytes) })
+    }
+
+    /// Reads one of `segments` parts of the table, page after page. `each` takes a page of at most 1 MB.
+    pub async fn scan(
+        &self,
+        segment: u32,
+        segments: u32,
+        consistent: bool,
+        mut each: impl AsyncFnMut(Vec<Item>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+        let request = self.client.scan().table_name(&self.name).consistent_read(consistent);
+        let request = request.segment(number(segment)).total_segments(number(segments));
+        let mut start = None;
+        loop {
+            let send = || async {
+                let sent = request.clone().set_exclusive_start_key(start.clone()).send().await;
+                sent.map_err(|error| TableError::from_sdk(error, &self.name))
+            };
+            let page = patiently(send).await?;
+            each(page.items.unwrap_or_default()).await?;
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Those of the orders that the table has, by consistent reads.
+    pub async fn get(&self, order_ids: impl IntoIterator<Item = &String>) -> Result<BTreeMap<String, Item>, Error> {
+        let mut found = BTreeMap::new();
+        let mut keys: Vec<Item> = order_ids.into_iter().map(key).collect();
+        while !keys.is_empty() {
+            let now = keys.split_off(keys.len().saturating_sub(MOST_KEYS));
+            let asked = now.len();
+            let send = || async {
+                let keys = KeysAndAttributes::builder().set_keys(Some(now.clone())).consistent_read(true).build();
+                let keys = keys.map_err(|error| TableError::Refused(error.into()))?;
+                let sent = self.client.batch_get_item().request_items(&self.name, keys).send().await;
+                sent.map_err(|error| TableError::from_sdk(error, &self.name))
+            };
+            let answer = patiently(send).await?;
+            for item in answer.responses.unwrap_or_default().remove(&self.name).unwrap_or_default() {
+                if let Some(order_id) = order_id(&item) {
+                    found.insert(order_id.to_owned(), item);
+                }
+            }
+            // An answer has at most 16 MB, and fewer if the table throttles. What was left out is asked for again.
+            let left = answer.unprocessed_keys.and_then(|mut left| left.remove(&self.name));
+            let left = left.map(|left| left.keys).unwrap_or_default();
+            if left.len() == asked {
+                sleep(Duration::from_millis(200)).await;
+            }
+            keys.extend(left);
+        }
+        Ok(found)
+    }
+}
+
+/// The id of the order in an item of the table.
+pub fn order_id(item: &Item) -> Option<&str> {
+    item.get(VIEW.key)?.as_s().ok().map(String::as_str)
+}
+
+/// Whether the view has an attribute of this name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    let of_facet = |shape: &Shape| shape.watermark == name || shape.attributes.contains(&name);
+    name == VIEW.key
+        || VIEW.facets.iter().any(of_facet)
+        || VIEW.sets.contains(&name)
+        || VIEW.marks.iter().any(|kind| name.starts_with(kind))
+}
+
+fn key(order_id: &String) -> Item {
+    HashMap::from([(VIEW.key.to_owned(), AttributeValue::S(order_id.clone()))])
+}
+
+/// Sends a read until it is answered, unless it never will be.
+async fn patiently<T, F: Future<Output = Result<T, TableError>>>(mut send: impl FnMut() -> F) -> Result<T, Error> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(25);
+    loop {
+        let error = match send().await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        if !error.is_retryable() || begun.elapsed() > PATIENCE {
+            return Err(Error::Read(error));
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}

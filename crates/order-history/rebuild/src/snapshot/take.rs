@@ -1,0 +1,389 @@
+//! How a snapshot is made.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use archive::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use order_view::{RULES, VIEW};
+use projection::Found;
+use projection::dynamodb::{Item, read_item};
+use serde::{Deserialize, Serialize};
+
+use super::{BucketFile, Choice, LATEST, Latest, Manifest, Snapshot, consumed, files_key, key, write_consumed};
+use crate::batch::{Meter, Processor, Sink};
+use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::fold::{Fold, Quarantined, Summary};
+use crate::plan::Listing;
+use crate::run::{BatchResult, Into, Plan, Report, Run};
+use crate::scan::{Source, is_known, order_id};
+
+/// What a snapshot is made from, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The archive: its files are folded, and the snapshot is put there.
+    pub archive: Store,
+    /// A table whose items are taken in too, for what happened before there was an archive.
+    pub table: Option<Source>,
+    /// In how many parts the table is read at the same time.
+    pub segments: u32,
+    /// Whether the latest snapshot may stand for the files in it. Without it, all files are folded again.
+    pub use_latest: bool,
+    /// How many bytes views may take in memory.
+    pub memory: usize,
+    /// How many batches or buckets are worked on at the same time.
+    pub workers: usize,
+    /// The run to go on with; none to begin one.
+    pub resume: Option<String>,
+    /// Counts what is done.
+    pub meter: Arc<Meter>,
+}
+
+/// What is told while a snapshot is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Something that the reader of the result should know.
+    Note(String),
+    /// What will be read. The run can be resumed from now on.
+    Begun(Plan),
+    /// How many buckets are merged, of how many.
+    Merged(u32, u32),
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// No file of the archive is new, and no table was named.
+    NothingNew {
+        /// The latest snapshot, which stays.
+        latest: String,
+    },
+    /// This is the latest snapshot now.
+    Done {
+        /// What it is made of.
+        manifest: Manifest,
+        /// What was found in the files and stored.
+        report: Report,
+        /// How many items of the table have an attribute that the view does not know, by its name. It is not in the snapshot.
+        ignored: BTreeMap<String, u64>,
+        /// The orders whose items have an attribute that cannot be read, with its name. It is not in the snapshot.
+        unreadable: BTreeMap<String, BTreeSet<String>>,
+    },
+}
+
+/// How a run makes a snapshot, in its plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The latest snapshot when the run was begun: the one to replace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// The table whose items are taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// In how many parts it is read.
+    pub segments: u32,
+}
+
+/// What was found in a part of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct SegmentResult {
+    items: u64,
+    ignored: BTreeMap<String, u64>,
+    unreadable: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Makes a snapshot: the latest one, the files that are not in it, and the items of a table, merged. It becomes the latest only if no
+/// other one has become so in the meantime.
+pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result<Taken, Error> {
+    let archive = &options.archive;
+    let run = match &options.resume {
+        Some(id) => Run::new(archive, id)?,
+        None => Run::new(archive, &Run::new_id(SystemTime::now()))?,
+    };
+    if options.resume.is_none() && !begin(&options, &run, &told).await? {
+        let latest = Latest::read(archive).await?.map(|(latest, _)| latest.id).unwrap_or_default();
+        return Ok(Taken::NothingNew { latest });
+    }
+    let plan = run.plan().await?;
+    plan.check_rules()?;
+    let (Into::Snapshot(recipe), Some(buckets)) = (&plan.into, plan.buckets) else {
+        return Err(Error::OtherKind { run: run.id().to_owned() });
+    };
+    told(Step::Begun(plan.clone()));
+    let making = Making {
+        base: match &plan.snapshot {
+            Some(id) => Some(Snapshot::find(archive, id).await?),
+            None => None,
+        },
+        spill: Spill::new(archive.clone(), run.key("spill/"), buckets),
+        options: &options,
+        run: &run,
+        plan: &plan,
+        recipe,
+    };
+    making.make(&told).await
+}
+
+/// Decides what is to be done and notes it; returns whether there is something to do.
+async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> Result<bool, Error> {
+    let (archive, filter) = (&options.archive, Filter::default());
+    let latest = Latest::read(archive).await?.map(|(latest, _)| latest.id);
+    let choice = if options.use_latest { Choice::find(archive, &filter).await? } else { Choice::default() };
+    if let Some(note) = choice.note {
+        told(Step::Note(note));
+    }
+    let base = match &choice.snapshot {
+        Some(snapshot) => Some(snapshot.base(&filter).await?),
+        None => None,
+    };
+    let listing = Listing::read(archive, &filter, base.as_ref()).await?;
+    if listing.files.is_empty() && options.table.is_none() && choice.snapshot.is_some() {
+        return Ok(false);
+    }
+    let bytes = listing.files.iter().map(|file| file.size).sum();
+    let table = match &options.table {
+        Some(table) => table.size().await?.bytes,
+        None => 0,
+    };
+    let buckets = buckets_for(bytes, choice.snapshot.as_ref(), table, options.memory, options.workers);
+    let recipe = Recipe {
+        replaces: latest,
+        table: options.table.as_ref().map(|table| table.name.clone()),
+        segments: options.segments.max(1),
+    };
+    let plan = Plan {
+        snapshot: choice.snapshot.map(|snapshot| snapshot.manifest.id),
+        buckets: Some(buckets),
+        ..Plan::new(run.id(), Into::Snapshot(recipe), filter)
+    };
+    // The snapshot's own views are read when buckets are merged.
+    run.begin(plan, listing.batches(None)).await?;
+    Ok(true)
+}
+
+struct Making<'a> {
+    options: &'a Options,
+    run: &'a Run,
+    plan: &'a Plan,
+    recipe: &'a Recipe,
+    base: Option<Snapshot>,
+    spill: Spill,
+}
+
+impl Making<'_> {
+    async fn make(&self, told: &(impl Fn(Step) + Send + Sync)) -> Result<Taken, Error> {
+        let (archive, id) = (&self.options.archive, self.run.id());
+        let seen = Latest::read(archive).await?;
+        let latest = seen.as_ref().map(|(latest, _)| latest.id.clone());
+        if latest.as_deref() != Some(id) && latest != self.recipe.replaces {
+            return Err(Error::Overtaken { run: id.to_owned(), by: latest });
+        }
+        self.fold().await?;
+        let scanned = self.scan().await?;
+        let manifest = match self.find_manifest().await? {
+            Some(manifest) => manifest,
+            None => self.write(told).await?,
+        };
+        let json = serde_json::to_vec(&Latest { id: id.to_owned() }).map_err(Error::Write)?;
+        let version = seen.as_ref().map(|(_, version)| version);
+        if latest.as_deref() != Some(id) && !archive.replace(LATEST, json, version).await? {
+            let by = Latest::read(archive).await?.map(|(latest, _)| latest.id);
+            return Err(Error::Overtaken { run: id.to_owned(), by });
+        }
+        let report = self.run.report().await?;
+        self.spill.remove().await?;
+        let SegmentResult { ignored, unreadable, .. } = scanned;
+        Ok(Taken::Done { manifest, report, ignored, unreadable })
+    }
+
+    /// Folds the files that the base does not stand for.
+    async fn fold(&self) -> Result<(), Error> {
+        let processor = Processor {
+            archive: self.options.archive.clone(),
+            filter: Arc::new(self.plan.filter.clone()),
+            sink: Sink::Buckets(Arc::new(self.spill.clone())),
+            memory: self.options.memory / self.options.workers.max(1),
+            meter: Arc::clone(&self.options.meter),
+        };
+        processor.process_all(self.run, self.options.workers).await
+    }
+
+    /// Takes in the items of the table.
+    async fn scan(&self) -> Result<SegmentResult, Error> {
+        let mut all = SegmentResult::default();
+        let Some(name) = &self.recipe.table else { return Ok(all) };
+        let table = self.options.table.as_ref().filter(|table| table.name == *name);
+        let table = table.ok_or_else(|| Error::TableNeeded { run: self.run.id().to_owned(), table: name.clone() })?;
+        let segments = stream::iter(0..self.recipe.segments).map(|segment| self.scan_segment(table, segment));
+        let mut segments = segments.buffer_unordered(self.recipe.segments as usize);
+        while let Some(SegmentResult { items, ignored, unreadable }) = segments.try_next().await? {
+            all.items += items;
+            for (name, count) in ignored {
+                *all.ignored.entry(name).or_default() += count;
+            }
+            all.unreadable.extend(unreadable);
+        }
+        Ok(all)
+    }
+
+    async fn scan_segment(&self, table: &Source, segment: u32) -> Result<SegmentResult, Error> {
+        let batch = format!("table-{segment:03}");
+        let key = self.run.key(&format!("results/{batch}.json"));
+        if let Some(bytes) = self.options.archive.get(&key).await? {
+            return serde_json::from_slice(&bytes).map_err(|source| Error::Unreadable { key, source });
+        }
+        let memory = self.options.memory / self.recipe.segments as usize;
+        // Another half is being compressed and put.
+        let mut fold = Some(Fold::new(Arc::new(Filter::default()), memory / 2));
+        let (mut result, mut part) = (SegmentResult::default(), 0);
+        let page = async |items: Vec<Item>| {
+            let Some(mut taking) = fold.take() else { return Ok(()) };
+            let mut found = std::mem::take(&mut result);
+            let (taking, found) = blocking(move || {
+                items.into_iter().for_each(|item| found.take_in(item, &mut taking));
+                (taking, found)
+            })
+            .await?;
+            result = found;
+            let taking = fold.insert(taking);
+            if taking.is_full() {
+                self.spill.store(&batch, part, taking.take()).await?;
+                part += 1;
+            }
+            Ok(())
+        };
+        // A consistent read: an event that was stored just before may be in no file.
+        table.scan(segment, self.recipe.segments, true, page).await?;
+        if let Some(mut fold) = fold {
+            self.spill.store(&batch, part, fold.take()).await?;
+        }
+        let json = serde_json::to_vec(&result).map_err(Error::Write)?;
+        self.options.archive.put_if_absent(&key, json).await?;
+        Ok(result)
+    }
+
+    async fn find_manifest(&self) -> Result<Option<Manifest>, Error> {
+        let key = key(self.run.id(), "manifest.json");
+        let Some(bytes) = self.options.archive.get(&key).await? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|source| Error::Unreadable { key, source })
+    }
+
+    /// Writes all of the snapshot but the name of the latest.
+    async fn write(&self, told: &(impl Fn(Step) + Send + Sync)) -> Result<Manifest, Error> {
+        let (archive, id) = (&self.options.archive, self.run.id());
+        let count = self.spill.buckets.count();
+        let done = std::sync::atomic::AtomicU32::new(0);
+        let merge = Merge {
+            spill: self.spill.clone(),
+            base: self.base.as_ref().map(Snapshot::views),
+            filter: Arc::new(Filter::default()),
+            out: archive.clone(),
+            prefix: key(id, ""),
+            only_items: false,
+            memory: self.options.memory,
+            workers: self.options.workers,
+        };
+        let Merged { buckets } = merge
+            .run(|_| {
+                let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+                told(Step::Merged(done, count));
+            })
+            .await?;
+
+        let mut found = self.base.as_ref().map(Snapshot::remembered).unwrap_or_default();
+        let results = self.run.progress().await?.done;
+        results.into_values().for_each(|BatchResult { summary, .. }| found.add(summary));
+        buckets.iter().for_each(|bucket| found.add(bucket.summary.clone()));
+        self.keep_quarantine(&mut found).await?;
+        let files = self.files(&found).await?;
+        let mut tables = self.base.as_ref().map(|base| base.manifest.tables.clone()).unwrap_or_default();
+        tables.extend(self.recipe.table.clone());
+        let file = |bucket: &crate::buckets::BucketResult| BucketFile {
+            orders: bucket.orders,
+            bytes: bucket.bytes,
+            size: bucket.compressed,
+        };
+        let manifest = Manifest {
+            id: id.to_owned(),
+            rules: RULES,
+            created: self.plan.created,
+            base: self.plan.snapshot.clone(),
+            tables,
+            files: files.len() as u64,
+            buckets: buckets.iter().map(file).collect(),
+            quarantined: found.quarantined,
+            contradictions: found.contradictions,
+        };
+        archive.put_if_absent(&files_key(id), blocking(move || write_consumed(&files)).await??).await?;
+        let json = serde_json::to_vec_pretty(&manifest).map_err(Error::Write)?;
+        // Of two processes with the same run, the first one's counts.
+        archive.put_if_absent(&key(id, "manifest.json"), json).await?;
+        Ok(self.find_manifest().await?.unwrap_or(manifest))
+    }
+
+    /// The files that the snapshot stands for, in order. A damaged one is not among them: it is read again next time, so it is
+    /// reported until it is whole.
+    async fn files(&self, found: &Summary) -> Result<BTreeSet<String>, Error> {
+        let damaged: HashSet<_> = found.damaged.iter().map(|damaged| damaged.file.as_str()).collect();
+        let mut files: BTreeSet<_> = match &self.base {
+            Some(base) => consumed(&self.options.archive, base.id()).await?.into_iter().collect(),
+            None => BTreeSet::new(),
+        };
+        let batches = self.run.batches().await?;
+        let new = batches.into_iter().flat_map(|batch| batch.files).map(|file| file.key);
+        files.extend(new.filter(|file| !damaged.contains(file.as_str())));
+        Ok(files)
+    }
+
+    /// Copies the lines that could not be read, of this run and of the base, so that they are with what stands for their files.
+    ///
+    /// Lines of a damaged file are left out, and no longer counted as `found`: the file is read again next time.
+    async fn keep_quarantine(&self, found: &mut Summary) -> Result<(), Error> {
+        let (archive, run) = (&self.options.archive, self.run);
+        let damaged: HashSet<_> = found.damaged.iter().map(|damaged| damaged.file.as_str()).collect();
+        let of_base = self.base.as_ref().map(|base| key(base.id(), "quarantine/"));
+        for from in of_base.into_iter().chain([run.key("quarantine/")]) {
+            for object in archive.list(&from).await? {
+                let name = object.key.strip_prefix(&from).unwrap_or_default();
+                // The names in a base's folder begin with a run already.
+                let name = if name.contains('/') { name.to_owned() } else { format!("{}/{name}", run.id()) };
+                let Some(bytes) = archive.get(&object.key).await? else { continue };
+                let mut kept = Vec::with_capacity(bytes.len());
+                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    let unreadable = |source| Error::Unreadable { key: object.key.clone(), source };
+                    let Quarantined { file, code, .. } = serde_json::from_slice(line).map_err(unreadable)?;
+                    if !damaged.contains(file.as_str()) {
+                        kept.extend_from_slice(line);
+                    } else if let Some(count) = found.quarantined.get_mut(&code) {
+                        *count = count.saturating_sub(1);
+                    }
+                }
+                if !kept.is_empty() {
+                    archive.put(&key(run.id(), &format!("quarantine/{name}")), kept).await?;
+                }
+            }
+        }
+        found.quarantined.retain(|_, count| *count > 0);
+        Ok(())
+    }
+}
+
+impl SegmentResult {
+    fn take_in(&mut self, item: Item, fold: &mut Fold) {
+        let Some(order_id) = order_id(&item).map(str::to_owned) else { return };
+        for name in item.keys().filter(|name| !is_known(name)) {
+            *self.ignored.entry(name.clone()).or_default() += 1;
+        }
+        let Found { state, unreadable } = read_item(&VIEW, item);
+        if !unreadable.is_empty() {
+            let names = unreadable.into_iter().map(|unreadable| unreadable.attribute).collect();
+            self.unreadable.insert(order_id.clone(), names);
+        }
+        self.items += 1;
+        let size = state.size();
+        fold.view(&order_id, state, size);
+    }
+}

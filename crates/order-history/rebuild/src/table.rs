@@ -1,0 +1,129 @@
+//! Views into a table.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use order_view::VIEW;
+use projection::dynamodb::{Error as TableError, Table};
+use projection::{Contradiction, State};
+use tokio::time::{Instant, sleep};
+
+use crate::error::Error;
+use crate::fold::Views;
+use crate::pace::Pace;
+use crate::run::Stored;
+
+/// Merges views into a table.
+#[derive(Debug)]
+pub struct TableSink {
+    table: Table,
+    pace: Pace,
+}
+
+/// How many writes are under way at once. One takes some milliseconds, so this is some 10,000 a second.
+const TURNS: usize = 64;
+/// How long one order is tried again when the table throttles or does not answer. After that the run stops, and can be resumed.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest pause before a write is tried again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+impl TableSink {
+    /// The table `name`, written at `rate` units a second if one is given.
+    #[must_use]
+    pub fn new(client: aws_sdk_dynamodb::Client, name: &str, rate: Option<u32>) -> Self {
+        Self { table: Table::new(client, name, &VIEW), pace: Pace::new(TURNS, rate) }
+    }
+
+    /// How fast it is written.
+    #[must_use]
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// Merges the views. When this returns `Ok`, each is in the table, or is named as one that cannot be.
+    pub async fn store(
+        &self,
+        views: Views,
+        stored: &mut Stored,
+        mut contradicted: impl FnMut(&str, Vec<Contradiction>),
+    ) -> Result<(), Error> {
+        let merges = stream::iter(views).map(|(order_id, view)| async move {
+            let merged = self.merge(&order_id, view).await?;
+            Ok::<_, Error>((order_id, merged))
+        });
+        let mut merges = merges.buffer_unordered(TURNS);
+        while let Some((order_id, Stowed { kept_out, requests, milliunits, contradictions })) =
+            merges.try_next().await?
+        {
+            match kept_out {
+                None => stored.views += 1,
+                Some(KeptOut::TooLarge) => _ = stored.too_large.insert(order_id.clone()),
+                Some(KeptOut::Corrupt) => _ = stored.corrupt.insert(order_id.clone()),
+            }
+            stored.requests += requests;
+            stored.milliunits += milliunits;
+            contradicted(&order_id, contradictions);
+        }
+        Ok(())
+    }
+
+    async fn merge(&self, order_id: &str, view: State) -> Result<Stowed, Error> {
+        let (begun, mut requests) = (Instant::now(), 0);
+        let mut pause = Duration::from_millis(25);
+        loop {
+            let turn = self.pace.turn().await;
+            let error = match self.table.merge(order_id, view.clone()).await {
+                Ok(merged) => {
+                    turn.took(merged.write_units);
+                    requests += merged.requests as u64;
+                    let (milliunits, contradictions) = (milliunits(merged.write_units), merged.contradictions);
+                    return Ok(Stowed { kept_out: None, requests, milliunits, contradictions });
+                }
+                Err(error) => error,
+            };
+            drop(turn);
+            requests += 1;
+            match &error {
+                TableError::ItemTooLarge(_) => return Ok(Stowed::kept_out(KeptOut::TooLarge, requests)),
+                TableError::Corrupt(_) | TableError::WrongType(_) => {
+                    return Ok(Stowed::kept_out(KeptOut::Corrupt, requests));
+                }
+                TableError::Throttled(_) => self.pace.slow_down(),
+                TableError::Unavailable(_) | TableError::Inconsistent => {}
+                TableError::TableMissing { .. } | TableError::Unwritable(_) | TableError::Refused(_) => {
+                    return Err(error.into());
+                }
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(error.into());
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+struct Stowed {
+    kept_out: Option<KeptOut>,
+    requests: u64,
+    milliunits: u64,
+    contradictions: Vec<Contradiction>,
+}
+
+/// Why an order is not in the table.
+enum KeptOut {
+    TooLarge,
+    Corrupt,
+}
+
+impl Stowed {
+    fn kept_out(reason: KeptOut, requests: u64) -> Self {
+        Self { kept_out: Some(reason), requests, milliunits: 0, contradictions: Vec::new() }
+    }
+}
+
+/// Units come in halves at the finest.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn milliunits(units: f64) -> u64 {
+    (units * 1_000.0).round() as u64
+}

@@ -1,0 +1,365 @@
+//! The rebuild on AWS Step Functions: one Lambda binary whose `_HANDLER` is `Plan`, `Fold` or `Report`.
+//!
+//! The state machine is `Plan` → `Map` (DISTRIBUTED, one `Fold` for each line of `batches.jsonl`) → `Report`. All shapes are JSON;
+//! members that are not named here are refused.
+//!
+//! **Plan** takes what to do. Only `run` is worth passing always: with the execution's name, a repeated start finds the same run.
+//! ```json
+//! {"run": "exec-1", "into": "ftgo-order-history-2", "since": "2026-03-01T00:00:00Z", "until": null,
+//!  "types": ["OrderCreated"], "orders": ["99"], "snapshot": "latest", "rate": 1000}
+//! ```
+//! `run` is made up if it is missing, `into` is `ORDER_HISTORY_TABLE`, no filter takes all, `snapshot` is `none` or `latest` (the
+//! default), `rate` is in write units a second for each worker. It answers
+//! ```json
+//! {"run": "exec-1", "into": "ftgo-order-history-2", "bucket": "ftgo-archive", "key": "runs/exec-1/batches.jsonl",
+//!  "batches": 31, "files": 9000, "bytes": 1550000000}
+//! ```
+//! `bucket` and `key` are for the `ItemReader`'s `Parameters` (`Bucket.$`, `Key.$`) with `InputType` `JSONL`. If `batches` is 0 the
+//! file is empty: skip the map.
+//!
+//! **Fold** takes the run, and a line of `batches.jsonl` as it is: `{"run.$": "$.run", "batch.$": "$$.Map.Item.Value"}`.
+//! ```json
+//! {"run": "exec-1",
+//!  "batch": {"id": "00000", "day": "2026-03-01", "bytes": 512, "files": [{"key": "events/dt=2026-03-01/hh=12/a.ndjson.gz", "size": 512}]}}
+//! ```
+//! It answers `{"run", "batch", "events", "views", "quarantined", "damaged", "already_done"}`. If the batch has a result, it answers at
+//! once. Errors to retry have the types `OutOfTime` (30 s before the deadline; what it stored stays), `Throttled` and `Unavailable`;
+//! any other (`Failed`, `Invalid`) needs somebody.
+//!
+//! **Report** takes `{"run": "exec-1"}` (other members are ignored, so the whole state will do), and answers with
+//! `{"run", "batches", "files", "bytes", "events", "views", "quarantined", "damaged", "too_large", "corrupt", "contradictions", "clean"}`.
+//! If a batch has no result it fails with the type `Unfinished`, and names them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use archive::Store;
+use lambda_boot::{Clock, Environment, Line, Missing, with_causes};
+use lambda_runtime::Diagnostic;
+use order_store::METRICS_NAMESPACE;
+use projection::dynamodb::Error as TableError;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+use tracing::Level;
+
+use crate::batch::{Meter, Processor, Sink};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::plan::{Batch, SnapshotChoice, Work};
+use crate::run::{BatchResult, Into, Plan, Report, Run};
+use crate::table::TableSink;
+
+/// Which of the three functions a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Lists the archive and writes the batches.
+    Plan,
+    /// Processes a batch.
+    Fold,
+    /// Sums the results.
+    Report,
+}
+
+/// What a function needs to know. Region, credentials and endpoints are the SDK's to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The function's `Handler`.
+    pub role: Role,
+    /// The archive's bucket.
+    pub archive_bucket: String,
+    /// The table that is written when a request names none.
+    pub order_history_table: Option<String>,
+    /// The `CloudWatch` namespace of the metrics.
+    pub metrics_namespace: String,
+    /// The function's memory in bytes.
+    pub memory: usize,
+}
+
+/// Why a function cannot start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A variable is not set.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The function's `Handler` names none of the three.
+    #[error("the function's Handler (_HANDLER) must be Plan, Fold or Report")]
+    Handler,
+}
+
+impl Config {
+    /// Reads the environment.
+    pub fn read(environment: &Environment<'_>) -> Result<Self, ConfigError> {
+        let handler = environment.needed("_HANDLER", "Plan, Fold or Report (in Lambda: the function's Handler)")?;
+        let megabytes = environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE").and_then(|size| size.parse().ok());
+        let config = Self {
+            role: match handler.as_str() {
+                "Plan" => Role::Plan,
+                "Fold" => Role::Fold,
+                "Report" => Role::Report,
+                _ => return Err(ConfigError::Handler),
+            },
+            archive_bucket: environment.needed("ARCHIVE_BUCKET", "the name of the archive's bucket")?,
+            order_history_table: environment.get("ORDER_HISTORY_TABLE"),
+            metrics_namespace: environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned()),
+            memory: megabytes.unwrap_or(512_usize) << 20,
+        };
+        environment.check_lambda()?;
+        Ok(config)
+    }
+}
+
+/// What is asked of `Plan`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // See the module.
+pub struct PlanRequest {
+    pub run: Option<String>,
+    pub into: Option<String>,
+    pub since: Option<order_events::Timestamp>,
+    pub until: Option<order_events::Timestamp>,
+    pub types: Vec<String>,
+    pub orders: Vec<order_events::OrderId>,
+    pub snapshot: SnapshotChoice,
+    pub rate: Option<u32>,
+}
+
+/// What `Plan` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // See the module.
+pub struct Planned {
+    pub run: String,
+    pub into: String,
+    pub bucket: String,
+    pub key: String,
+    pub batches: u64,
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// What is asked of `Fold`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // See the module.
+pub struct FoldRequest {
+    pub run: String,
+    pub batch: Batch,
+}
+
+/// What `Fold` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // See the module.
+pub struct Folded {
+    pub run: String,
+    pub batch: String,
+    pub events: u64,
+    pub views: u64,
+    pub quarantined: u64,
+    pub damaged: u64,
+    pub already_done: bool,
+}
+
+/// What is asked of `Report`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[allow(missing_docs)] // See the module.
+pub struct ReportRequest {
+    pub run: String,
+}
+
+/// What `Report` answers. The lists are in the run's folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // See the module.
+pub struct Reported {
+    pub run: String,
+    pub batches: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub events: u64,
+    pub views: u64,
+    pub quarantined: u64,
+    pub damaged: u64,
+    pub too_large: u64,
+    pub corrupt: u64,
+    pub contradictions: u64,
+    pub clean: bool,
+}
+
+/// Why a function failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The function's time was up. What it stored stays; the batch is done again.
+    #[error("the function's time is almost up: it is tried again; if it never succeeds, allow it more time or memory")]
+    OutOfTime,
+    /// The request is not one of ours.
+    #[error("the request cannot be read: {0}")]
+    Invalid(String),
+    /// The rebuild stopped.
+    #[error(transparent)]
+    Stopped(#[from] Error),
+}
+
+impl Failure {
+    /// The name that a state machine's `Retry` and `Catch` know it by.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfTime => "OutOfTime",
+            Self::Invalid(_) => "Invalid",
+            Self::Stopped(Error::Unfinished { .. }) => "Unfinished",
+            Self::Stopped(Error::Table(TableError::Throttled(_))) => "Throttled",
+            Self::Stopped(error) if error.is_retryable() => "Unavailable",
+            Self::Stopped(_) => "Failed",
+        }
+    }
+}
+
+impl From<Failure> for Diagnostic {
+    fn from(failure: Failure) -> Self {
+        Self { error_type: failure.name().to_owned(), error_message: with_causes(&failure) }
+    }
+}
+
+/// The three functions.
+#[derive(Clone)]
+pub struct Worker {
+    config: Config,
+    archive: Store,
+    dynamodb: aws_sdk_dynamodb::Client,
+    clock: Clock,
+}
+
+/// Before the deadline, time to note what is done and to answer.
+const RESERVE: Duration = Duration::from_secs(30);
+
+impl Worker {
+    /// The functions over these clients.
+    #[must_use]
+    pub fn new(config: Config, archive: Store, dynamodb: aws_sdk_dynamodb::Client, clock: Clock) -> Self {
+        Self { config, archive, dynamodb, clock }
+    }
+
+    /// Lists the archive and writes the run's plan and batches.
+    pub async fn plan(&self, request: PlanRequest) -> Result<Planned, Failure> {
+        let run = request.run.unwrap_or_else(|| Run::new_id(self.clock.now()));
+        let run = Run::new(&self.archive, &run)?;
+        let table = request.into.or_else(|| self.config.order_history_table.clone());
+        let table = table.ok_or_else(|| Failure::Invalid("`into` must name the table to write".to_owned()))?;
+        let types: Result<_, _> = request.types.iter().map(|name| name.parse()).collect();
+        let filter = Filter {
+            since: request.since,
+            until: request.until,
+            types: types
+                .map_err(|unknown: order_events::UnknownEventType| Failure::Invalid(format!("`types` {unknown}")))?,
+            orders: request.orders.into_iter().collect(),
+        };
+        let Work { batches, snapshot, notes } = Work::list(&self.archive, &filter, request.snapshot).await?;
+        for note in notes {
+            tracing::warn!(run = run.id(), "{note}");
+        }
+        let plan = Plan {
+            snapshot,
+            rate: request.rate,
+            created: self.clock.now().into(),
+            ..Plan::new(run.id(), Into::Table(table), filter)
+        };
+        let (plan, _) = run.begin(plan, batches).await?;
+        let Into::Table(into) = plan.into else {
+            return Err(Failure::Invalid(
+                "this run writes files, not a table: finish it with the command line".to_owned(),
+            ));
+        };
+        let (bucket, key) = (self.config.archive_bucket.clone(), run.key("batches.jsonl"));
+        Ok(Planned { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
+    }
+
+    /// Processes a batch, unless it has a result.
+    pub async fn fold(&self, request: FoldRequest, request_id: &str, deadline: SystemTime) -> Result<Folded, Failure> {
+        let left = deadline.duration_since(self.clock.now()).unwrap_or_default().saturating_sub(RESERVE);
+        let (answer, is_new) = timeout(left, self.fold_in_time(request)).await.map_err(|_| Failure::OutOfTime)??;
+        if is_new {
+            let line = Line::new(Level::INFO, self.clock.now())
+                .in_namespace(&self.config.metrics_namespace, &[("Function", "rebuild")])
+                .count("RebuiltEvents", answer.events.try_into().unwrap_or(usize::MAX))
+                .count("RebuiltViews", answer.views.try_into().unwrap_or(usize::MAX))
+                .count("RebuildQuarantined", answer.quarantined.try_into().unwrap_or(usize::MAX))
+                .count("RebuildDamaged", answer.damaged.try_into().unwrap_or(usize::MAX))
+                .with("message", "batch rebuilt")
+                .with("run", answer.run.as_str())
+                .with("batch", answer.batch.as_str())
+                .with("request_id", request_id);
+            println!("{line}");
+        }
+        Ok(answer)
+    }
+
+    async fn fold_in_time(&self, FoldRequest { run, batch }: FoldRequest) -> Result<(Folded, bool), Failure> {
+        let run = Run::new(&self.archive, &run)?;
+        if let Some(result) = run.result(&batch.id).await? {
+            return Ok((Folded::of(&run, &result, true), false));
+        }
+        let plan = run.plan().await?;
+        plan.check_rules()?;
+        let Into::Table(table) = &plan.into else {
+            return Err(Failure::Invalid(
+                "this run writes files, not a table: finish it with the command line".to_owned(),
+            ));
+        };
+        let processor = Processor {
+            archive: self.archive.clone(),
+            filter: Arc::new(plan.filter),
+            sink: Sink::Table(Arc::new(TableSink::new(self.dynamodb.clone(), table, plan.rate))),
+            // The other half is for files, requests and the program.
+            memory: self.config.memory / 2,
+            meter: Arc::new(Meter::default()),
+        };
+        let (result, quarantine) = processor.process(&batch).await?;
+        run.finish(&result, &quarantine).await?;
+        Ok((Folded::of(&run, &result, false), true))
+    }
+
+    /// Sums the results of a run.
+    pub async fn report(&self, ReportRequest { run }: ReportRequest) -> Result<Reported, Failure> {
+        Ok(Run::new(&self.archive, &run)?.report().await?.into())
+    }
+
+    /// Reads a request.
+    pub fn read<T: DeserializeOwned>(request: Value) -> Result<T, Failure> {
+        serde_json::from_value(request).map_err(|error| Failure::Invalid(error.to_string()))
+    }
+}
+
+impl Folded {
+    fn of(run: &Run, result: &BatchResult, already_done: bool) -> Self {
+        Self {
+            run: run.id().to_owned(),
+            batch: result.batch.clone(),
+            events: result.summary.events,
+            views: result.stored.views,
+            quarantined: result.summary.lines_quarantined(),
+            damaged: result.summary.damaged.len() as u64,
+            already_done,
+        }
+    }
+}
+
+impl From<Report> for Reported {
+    fn from(report: Report) -> Self {
+        let clean = report.is_clean();
+        let Report { run, batches, files, bytes, summary, stored, took_ms: _ } = report;
+        Self {
+            run,
+            batches,
+            files,
+            bytes,
+            events: summary.events,
+            views: stored.views,
+            quarantined: summary.lines_quarantined(),
+            damaged: summary.damaged.len() as u64,
+            too_large: stored.too_large.len() as u64,
+            corrupt: stored.corrupt.len() as u64,
+            contradictions: summary.contradictions,
+            clean,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A process that ends anywhere, and another one that resumes its run.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use embedded_dynamodb::{Disturbance, Wire};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::Notify;
+
+use crate::commands::{command, ended};
+use crate::world::{Folder, Orders, Rebuild, S3, engine, folded, key, lives, new_table, orders};
+
+/// Three days. The first order's events are of the first two, so that the second batch updates what the first one put; one line of
+/// the last day cannot be read.
+fn archive() -> (Vec<(String, Vec<String>)>, Orders) {
+    let lines = lives(1..4);
+    let expected = folded(&lines);
+    let files = vec![
+        (key(1, "a"), lines[..8].to_vec()),
+        (key(2, "b"), lines[8..30].to_vec()),
+        (key(2, "c"), lines[25..].to_vec()),
+        (key(3, "d"), [&lines[4..12], &["poison".to_owned()]].concat()),
+    ];
+    (files, expected)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_before_any_request_to_s3_or_dynamodb_and_resumed_a_run_gives_the_same_table() {
+    let ((engine, client), s3) = (engine(), S3::start().await);
+    let (files, expected) = archive();
+    let mut kills = 0;
+    loop {
+        let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
+        let reached = Arc::new(Notify::new());
+        let (told, last) = (Arc::clone(&reached), kills);
+        // A dead process sends nothing more.
+        let wire = Wire::disturbed(move |request| {
+            if request.number <= last {
+                return Disturbance::None;
+            }
+            told.notify_one();
+            Disturbance::Stall
+        });
+        let killed =
+            Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
+        let is_done = tokio::select! {
+            done = killed.resume("run") => { done.unwrap(); true }
+            () = reached.notified() => false,
+        };
+        let wire = Wire::watched();
+        let resumed = Rebuild::new(s3.store_over(&wire, &bucket), client.clone(), &table);
+        let (report, _) = resumed.resume("run").await.unwrap();
+        assert_eq!(orders(&client, &table).await, expected, "killed before request {}", kills + 1);
+        assert_eq!((report.batches, report.files), (3, 4), "killed before request {}", kills + 1);
+        assert_eq!(report.summary.events, files.iter().map(|(_, lines)| lines.len() as u64).sum::<u64>() - 1);
+        assert_eq!(report.summary.lines_quarantined(), 1, "killed before request {}", kills + 1);
+        if is_done {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 20, "the run had only {kills} requests");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_survives_any_answer_that_is_lost_and_any_request_that_fails() {
+    let ((engine, client), s3) = (engine(), S3::start().await);
+    let (files, expected) = archive();
+    for disturbance in [Disturbance::LoseAnswer, Disturbance::FailBefore, Disturbance::Throttle] {
+        for number in 1.. {
+            let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
+            // S3 does not throttle as DynamoDB does.
+            let wire = Wire::disturbed(move |request| {
+                let is_hit = request.number == number
+                    && (disturbance != Disturbance::Throttle || request.operation.ends_with("Item"));
+                if is_hit { disturbance } else { Disturbance::None }
+            });
+            let rebuild =
+                Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
+            let (report, _) = rebuild.resume("run").await.unwrap();
+            assert_eq!(orders(&client, &table).await, expected, "{disturbance:?} of request {number}");
+            assert_eq!(report.batches, 3, "{disturbance:?} of request {number}");
+            if wire.requests().len() < number {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
+    let (engine, client) = engine();
+    let (folder, table) = (Folder::new(), new_table(&client).await);
+    let days = 1..9;
+    for day in days.clone() {
+        folder.put(&key(day, "a"), lives(day * 2..day * 2 + 4));
+    }
+    let from = folder.path().to_str().unwrap();
+    let words = |text: &[&str]| text.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut arguments = words(&["run", "--from", from, "--into", &table, "--rate", "40", "--memory", "3"]);
+    let mut kills = 0;
+    loop {
+        let before = results(&folder);
+        let arguments_now: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let mut child = command(&engine, &arguments_now).spawn().unwrap();
+        // It is killed when it has done one batch more, and is in the midst of others.
+        let is_done = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(0), "{:?}", ended(child).await);
+                break true;
+            }
+            if results(&folder) > before {
+                child.kill().await.unwrap();
+                break false;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        };
+        if is_done {
+            break;
+        }
+        kills += 1;
+        let runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
+        let run = runs.map(|run| run.unwrap().file_name().into_string().unwrap()).next().unwrap();
+        arguments = words(&["run", "--from", from, "--resume", &run, "--rate", "200"]);
+    }
+    assert!(kills >= 3, "it was killed only {kills} times");
+    assert_eq!(orders(&client, &table).await, folded(&lives(2..20)));
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("runs")).unwrap().count(),
+        1,
+        "each process went on with the same run"
+    );
+}
+
+fn results(folder: &Folder) -> usize {
+    folder.files().keys().filter(|path| path.parent().is_some_and(|folder| folder.ends_with("results"))).count()
+}
+
+#[tokio::test]
+async fn an_interrupted_run_prints_the_command_that_resumes_it() {
+    let (engine, client) = engine();
+    for signal in ["-TERM", "-INT"] {
+        // A name that a shell would take apart.
+        let (folder, table) = (Folder::new(), new_table(&client).await);
+        let archive = folder.path().join("an archive of 'ours'");
+        for day in 1..4 {
+            folder.put(&format!("an archive of 'ours'/{}", key(day, "a")), lives(day * 10..day * 10 + 3));
+        }
+        let arguments = ["run", "--from", archive.to_str().unwrap(), "--into", &table, "--rate", "5"];
+        let mut child = command(&engine, &arguments).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next_line().await.unwrap().unwrap();
+        assert!(first.contains("3 of 3 batches"), "{first}");
+        let sent = Command::new("kill").args([signal, &child.id().unwrap().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let said = lines.next_line().await.unwrap().unwrap();
+        assert_eq!(ended(child).await.code, Some(130), "{said}");
+
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let resume = said["message"].as_str().unwrap().split_once("To continue: rebuild ").unwrap().1;
+        let binary = env!("CARGO_BIN_EXE_rebuild");
+        let mut shell = tokio::process::Command::new("sh");
+        let resumed = shell
+            .args(["-c", &format!("{binary} {resume} --rate 1000")])
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_ACCESS_KEY_ID", "local")
+            .env("AWS_SECRET_ACCESS_KEY", "local")
+            .env("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint());
+        assert!(resumed.status().await.unwrap().success(), "{resume}");
+        let all = [lives(10..13), lives(20..23), lives(30..33)].concat();
+        assert_eq!(orders(&client, &table).await, folded(&all));
+    }
+}
