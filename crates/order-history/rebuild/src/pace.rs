@@ -34,8 +34,8 @@ struct Bucket {
     average: f64,
     /// What was used in the second that began then.
     second: (Instant, f64),
-    /// What was used in the second before.
-    before: f64,
+    /// What was used in the second before, if there was one.
+    before: Option<f64>,
     slowed: Option<Instant>,
 }
 
@@ -56,7 +56,7 @@ impl Pace {
             filled: now,
             average: 2.0,
             second: (now, 0.0),
-            before: 0.0,
+            before: None,
             slowed: None,
         };
         Self { turns: Semaphore::new(turns), bucket: Mutex::new(bucket) }
@@ -136,27 +136,37 @@ impl Bucket {
             return;
         }
         self.slowed = Some(now);
-        let used = self.before.max(self.second.1);
-        let now_at = self.taken.unwrap_or(f64::INFINITY).min(used.max(SLOWEST));
-        self.taken = Some((now_at * 0.7).max(SLOWEST));
+        let speed = self.taken.unwrap_or(f64::INFINITY).min(self.speed(now));
+        self.taken = Some((speed * 0.7).max(SLOWEST));
         self.filled = now;
         self.balance = self.balance.min(0.0);
     }
 
-    /// A table that was throttled may take more again: a tenth more each second.
+    /// The units a second that were used lately.
+    fn speed(&self, now: Instant) -> f64 {
+        let (begun, used) = self.second;
+        // What a few milliseconds show says little.
+        let passed = now.duration_since(begun).as_secs_f64().max(0.05);
+        match self.before {
+            Some(before) => (before + used) / (1.0 + passed),
+            None => used / passed,
+        }
+    }
+
+    /// A table that was throttled may take more again: a fifth more each second.
     fn recover(&mut self, now: Instant) {
         if let (Some(taken), Some(slowed)) = (self.taken, self.slowed)
             && now.duration_since(slowed) >= Duration::from_secs(1)
         {
             self.slowed = Some(now);
-            self.taken = Some(taken * 1.1 + SLOWEST).filter(|taken| self.asked.is_none_or(|asked| *taken < asked));
+            self.taken = Some(taken * 1.2 + SLOWEST).filter(|taken| self.asked.is_none_or(|asked| *taken < asked));
         }
     }
 
     fn tick(&mut self, now: Instant) {
         let passed = now.duration_since(self.second.0);
         if passed >= Duration::from_secs(1) {
-            self.before = if passed < Duration::from_secs(2) { self.second.1 } else { 0.0 };
+            self.before = Some(if passed < Duration::from_secs(2) { self.second.1 } else { 0.0 });
             self.second = (now, 0.0);
         }
     }

@@ -25,7 +25,7 @@ const TURNS: usize = 64;
 /// How long one order is tried again when the table throttles or does not answer. After that the run stops, and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The longest pause before a write is tried again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl TableSink {
     /// The table `name`, written at `rate` units a second if one is given.

@@ -122,10 +122,7 @@ impl Bucket {
                 Some(Version(tag)) => request.if_match(tag),
                 None => request.if_none_match("*"),
             };
-            let error = match request.body(ByteStream::from(bytes.clone())).send().await {
-                Ok(_) => return Ok(true),
-                Err(error) => error,
-            };
+            let Err(error) = request.body(ByteStream::from(bytes.clone())).send().await else { return Ok(true) };
             match refusal(&error) {
                 // Another one, or an earlier attempt of this one whose answer was lost.
                 Some(Refusal::Differs) => return Ok(self.get(key).await?.is_some_and(|(now, _)| now == bytes)),

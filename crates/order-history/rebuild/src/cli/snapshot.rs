@@ -6,6 +6,7 @@ use archive::Location;
 use serde_json::json;
 
 use super::arguments::{Snapshot as Arguments, megabytes};
+use super::interrupt::Interrupt;
 use super::work::{DEFAULT_MEMORY, code, watched};
 use super::{CLEAN, Failure, INTERRUPTED, output};
 use crate::batch::Meter;
@@ -13,11 +14,12 @@ use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
 use crate::progress::Progress;
 use crate::scan::Source;
-use crate::snapshot::{Options, Step, Taken, take};
+use crate::snapshot::{Done, Options, Step, Taken, take};
 use crate::text::{bytes, count, shell_word};
 
 /// Makes a snapshot.
 pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
+    let interrupt = Interrupt::new()?;
     let settings = settings().await?;
     let meter = Arc::new(Meter::default());
     let options = Options {
@@ -56,7 +58,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         }
         None => format!("rebuild snapshot --from {}", shell_word(&arguments.from.to_string())),
     };
-    match watched(take(options, told), &meter, &progress, &resume).await? {
+    match watched(take(options, told), interrupt, &meter, &progress, &resume).await? {
         None => Ok(INTERRUPTED),
         Some(Taken::NothingNew { latest }) => {
             if as_json {
@@ -66,7 +68,8 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             }
             Ok(CLEAN)
         }
-        Some(Taken::Done { manifest, report, ignored, unreadable }) => {
+        Some(Taken::Done(done)) => {
+            let Done { manifest, report, ignored, unreadable } = *done;
             if as_json {
                 output::json_line(&json!({
                     "message": "done", "snapshot": manifest, "report": report, "ignored": ignored, "unreadable": unreadable,

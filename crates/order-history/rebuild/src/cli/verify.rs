@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::arguments::{Verify as Arguments, megabytes};
-use super::interrupt::interrupted;
-use super::{CLEAN, FAILED, Failure, INTERRUPTED, output};
+use super::interrupt::Interrupt;
+use super::{CLEAN, DAMAGED, FAILED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
 use crate::plan::SnapshotChoice;
@@ -21,6 +21,7 @@ const MOST_NAMED: usize = 100;
 
 /// Compares.
 pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
+    let mut interrupt = Interrupt::new()?;
     let settings = settings().await?;
     let client = dynamodb(&settings);
     let is_archive = arguments.right.contains('/') || arguments.right == ".";
@@ -46,13 +47,18 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     let shown = Mutex::new(Instant::now());
     let compared = tokio::select! {
         compared = compare(options, |step| tell(&step, &shown)) => compared?,
-        () = interrupted() => {
+        () = interrupt.received() => {
             eprintln!("interrupted: a comparison begins anew each time");
             return Ok(INTERRUPTED);
         }
     };
     show(&compared, as_json)?;
-    Ok(if compared.is_equal() { CLEAN } else { FAILED })
+    Ok(match &compared.archive {
+        _ if !compared.is_equal() => FAILED,
+        Some(found) if !found.damaged.is_empty() => DAMAGED,
+        Some(found) if found.lines_quarantined() > 0 => QUARANTINED,
+        Some(_) | None => CLEAN,
+    })
 }
 
 fn tell(step: &Step, shown: &Mutex<Instant>) {
@@ -78,7 +84,7 @@ fn tell(step: &Step, shown: &Mutex<Instant>) {
             dollars(estimate.dollars)
         ),
         Step::Read { left, right } => {
-            eprint!("\r\x1b[2K{} orders on the left, {} on the right", count(*left), count(*right))
+            eprint!("\r\x1b[2K{} orders on the left, {} on the right", count(*left), count(*right));
         }
         Step::Note { message } => eprintln!("\r\x1b[2Knote: {message}"),
         Step::LookAgain { orders, seconds } => {
@@ -114,6 +120,14 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
     }
     for (name, items) in &compared.ignored {
         println!("attribute {name} of {} items is not compared: the view does not know it", count(*items));
+    }
+    if let Some(found) = &compared.archive {
+        for damaged in &found.damaged {
+            println!("file {} of the archive is damaged: what it says is not compared", damaged.file);
+        }
+        if found.lines_quarantined() > 0 {
+            println!("{} lines of the archive cannot be read and are not compared", count(found.lines_quarantined()));
+        }
     }
     let verdict = if compared.is_equal() { "equal" } else { "DIFFERENT" };
     output::rows(&[
