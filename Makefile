@@ -152,7 +152,7 @@ sam-local: ## Every sample of events/ through `sam local`, in a container, compa
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
 bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
-	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
+	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p rebuild -p floor -p lock-loop -p fold-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 
