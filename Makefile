@@ -5,11 +5,11 @@ SHELL := bash
 
 # What `make run` runs, and one test: cargo adds the features of dev-dependencies only if it builds a test. Without them, the SDK and all that
 # is built on it would be compiled a second time.
-SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-api --bin payment-api --bin charge-handler --bin outbox-relay
+SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-api --bin payment-api --bin charge-handler --bin outbox-relay --bin archiver --bin rebuild
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
 test: ## Run every test (the first build takes some minutes, the tests about five)
@@ -64,7 +64,7 @@ generated: ## Make anew what is made from code and templates: expressions' snaps
 	git status --short
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911
+run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911, S3 on 9000
 	cargo build $(SYSTEM)
 	target/debug/local
 
@@ -75,6 +75,10 @@ export STAGE ?= development
 # Which of the two stacks: order-history, payments or all.
 export STACK ?= all
 export PARAMETERS FN EVENT INTENT MESSAGE RATE SKIP_ISSUER_CHECK YES TABLES
+# A second stack beside the first, such as v2.
+export BESIDE
+# What is rebuilt, and how.
+export TABLE INTO DRY_RUN RUN SINCE UNTIL TYPES ORDERS SNAPSHOT FROM_TABLE LEFT RIGHT SAMPLE
 
 .PHONY: build
 build: ## The Lambda binaries, for arm64 or ARCH=x86_64, in target/lambda
@@ -116,6 +120,26 @@ drop: ## Delete one dead letter, FN=OrderCreated, charge or relay, MESSAGE=<its 
 redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated, charge or all, RATE=<a second> (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py redrive
 
+.PHONY: rebuild
+rebuild: ## Build the view from the archive into a table, INTO=…, with DRY_RUN=1 only plan; RUN=… goes on (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/rebuild.py rebuild
+
+.PHONY: rebuild-status
+rebuild-status: ## Show how far a rebuild is, RUN=… (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/rebuild.py status
+
+.PHONY: rebuild-verify
+rebuild-verify: ## Compare two tables, or a table with the archive, order by order, LEFT=… RIGHT=…|archive (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/rebuild.py verify
+
+.PHONY: switch
+switch: ## Let the query function read another table, TABLE=ftgo-order-history-v2, or TABLE=own again; nothing else changes
+	@"$$(ops/venv sam)/python" ops/switch.py
+
+.PHONY: snapshot
+snapshot: ## Fold what came to the archive since the last snapshot into a new one; FROM_TABLE=… begins with a table (STAGE may be local)
+	@"$$(ops/venv sam)/python" ops/rebuild.py snapshot
+
 .PHONY: e2e
 e2e: ## The system as it is deployed, on an emulator of AWS
 	tests/e2e/run
@@ -128,7 +152,7 @@ sam-local: ## Every sample of events/ through `sam local`, in a container, compa
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
 bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
-	cargo build --release -p event-handlers -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
+	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p rebuild -p floor -p lock-loop -p fold-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 

@@ -7,6 +7,7 @@ import urllib.parse
 import urllib.request
 
 import boto3
+from botocore.exceptions import ClientError
 from stage import stack_called
 
 # A stack in one of these can be created or updated. REVIEW_IN_PROGRESS has nothing but change sets yet.
@@ -117,6 +118,25 @@ def tables_problem(stage, names):
                 f"if nobody needs the items, delete the table yourself"
             )
     return "\n".join(problems) or None
+
+
+def bucket_problem(values):
+    """Whether a new stack finds the name of its archive's bucket taken, with the parameters that it would be deployed with."""
+    if values["Archive"] != "true" or values["ArchiveBucket"]:
+        return None
+    session = boto3.session.Session()
+    account = session.client("sts").get_caller_identity()["Account"]
+    name = f"{values['Prefix']}-{account}-{session.region_name}"
+    try:
+        session.client("s3").head_bucket(Bucket=name)
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
+            return None
+        return f"the bucket {name} exists already, and is not yours to use ({error}): deploy with another Prefix"
+    return (
+        f"the bucket {name} exists already: an earlier deployment left its archive. Deploy with ArchiveBucket={name} to go on with it; "
+        f"if nobody needs the events, delete the bucket yourself"
+    )
 
 
 def left_table(name):

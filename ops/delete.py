@@ -3,6 +3,7 @@
 Asks for each stack's name; YES=<the names of the stacks> is an answer ahead, and TABLES=empty one to the second question.
 """
 
+import contextlib
 import os
 import sys
 
@@ -59,10 +60,17 @@ def delete(stage, stack, names):
     for topic in stage.resources("AWS::SNS::Topic"):
         name = topic.rpartition(":")[2]
         say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")
+    buckets = stage.resources("AWS::S3::Bucket")
+    for bucket in buckets:
+        say(f"  the bucket {bucket} is {'kept' if is_production else 'deleted'}, with the archive of all events")
     for pool in stage.resources("AWS::Cognito::UserPool"):
         say(f"  the user pool {pool} is {'kept' if is_production else 'deleted'}, with its users")
     if not confirmed(stage.stack_name) and typed("Type the name of the stack to delete it:") != stage.stack_name:
         stop(f"nothing is deleted: the answer is not {stage.stack_name}")
+    if not is_production:
+        stop_archiver(stage, stack)
+        for bucket in buckets:
+            empty(bucket)
     cloudformation = boto3.client("cloudformation")
     cloudformation.delete_stack(StackName=stage.stack_name)
     try:
@@ -74,6 +82,21 @@ def delete(stage, stack, names):
     say(f"the stack {stage.stack_name} is deleted")
 
 
+def stop_archiver(stage, stack):
+    """Lets nothing into the bucket any more: S3 does not delete one that has objects, and versions of them count."""
+    client = boto3.client("lambda")
+    function = f"{stage.prefix(stack)}-archiver:live"
+    with contextlib.suppress(client.exceptions.ResourceNotFoundException):
+        for mapping in client.list_event_source_mappings(FunctionName=function)["EventSourceMappings"]:
+            client.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+
+
+def empty(bucket):
+    """Deletes all versions of all objects. What the archiver still had in its hands comes in the meantime, so a second time."""
+    for _ in range(2):
+        boto3.resource("s3").Bucket(bucket).object_versions.delete()
+
+
 def in_queues(stage, stack):
     """How many messages get lost, as a text."""
     prefix = stage.prefix(stack)
@@ -81,7 +104,7 @@ def in_queues(stage, stack):
     try:
         waiting, dead = (
             sum(map(sum, queues.sizes(sqs, [f"{prefix}-{name}" for name in names if name]).values()))
-            for names in zip(*stage.service.queues.values(), strict=True)
+            for names in zip(*stage.queues(stack).values(), strict=True)
         )
     except sqs.exceptions.QueueDoesNotExist:
         # A deployment that failed has not made them all.

@@ -46,7 +46,7 @@ def main(command):
         for stage in stages:
             given = taken_over(stage, command, stages) | stage.parameters | {"Architecture": architecture}
             overrides = [override(name, value) for name, value in given.items()]
-            run(stage, ["--config-env", stage.config_env, "--parameter-overrides", *overrides])
+            run(stage, ["--config-env", stage.config_env, *stage.options, "--parameter-overrides", *overrides])
     except (BotoCoreError, ClientError) as error:
         stop(f"{command}: {error}")
     except KeyboardInterrupt:
@@ -73,6 +73,11 @@ def check(stages, command):
             stop(needs(stage, missing, command, len(stages) > 1))
         if is_new and (problem := checks.tables_problem(stage, stage.service.table_names(values["Prefix"]))):
             stop(problem)
+        if is_new and stage.service is ORDER_HISTORY and (problem := checks.bucket_problem(values)):
+            stop(problem)
+        served = values.get("ServedTable")
+        if served and not served.startswith(f"{values['Prefix']}-v"):
+            stop(f"ServedTable={served}: the query function may only read tables whose names begin with {values['Prefix']}-v")
         issuer = values["JwtIssuer"]
         if issuer and issuer not in [deployed.get("JwtIssuer"), taken.get("JwtIssuer")]:
             issuers[issuer] = stage
@@ -99,6 +104,8 @@ def taken_over(stage, command, stages):
 
     Before that stack is deployed nobody knows them. A plan needs some value, and the topic's can be told in advance.
     """
+    if stage.beside:
+        return of_first(stage)
     if stage.service is not PAYMENTS:
         return {}
     histories = [each for each in stages if each.service is ORDER_HISTORY]
@@ -110,6 +117,27 @@ def taken_over(stage, command, stages):
         found = expected(defaults | parameters(stack) | history.parameters) | found
     names = {"DomainEventsTopicArn": "TopicArn", "JwtIssuer": "UserPoolIssuer", "JwtAudience": "UserPoolClientId"}
     return {name: found[output] for name, output in names.items() if output in found}
+
+
+def of_first(stage):
+    """The parameters of a stack beside another: those of that one, but for names, and with its topic, its archive and its issuer."""
+    first = stage.first
+    stack = first.stack()
+    if stack is None:
+        stop(f"{first.not_deployed()}, so there is nothing to be beside: {first.make('deploy')}")
+    given, found = parameters(stack), outputs(stack)
+    if "ArchiveBucket" not in found:
+        stop(
+            f"the stack {first.stack_name} has no archive to build a view from: {first.make('deploy')} first, and let it collect"
+        )
+    own = ["TopicName", "DomainName", "CertificateArn", "HostedZoneId", "ServedTable", "UserPool"]
+    taken = {name: value for name, value in given.items() if name in stage.service.parameters and name not in own}
+    issuer = (
+        {"JwtIssuer": found["UserPoolIssuer"], "JwtAudience": found["UserPoolClientId"]} if "UserPoolIssuer" in found else {}
+    )
+    archive = {"Archive": "false", "ArchiveBucket": found["ArchiveBucket"]}
+    topic = {"DomainEventsTopicArn": found["TopicArn"]}
+    return taken | issuer | archive | topic | {"Prefix": f"{first.prefix(stack)}-{stage.beside}"}
 
 
 def expected(values):

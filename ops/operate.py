@@ -148,7 +148,7 @@ def chosen():
     there = [stage for stage in stages if stage.stack() is not None]
     if not there:
         stop("\n".join(stage.not_deployed() for stage in stages))
-    all_of_them = [watched for stage in there for watched in watched_on(stage, stage.service.queues)]
+    all_of_them = [watched for stage in there for watched in watched_on(stage, stage.queues(stage.stack()))]
     sizes = queues.sizes(there[0].sqs(), [watched.failed for watched in all_of_them])
     full = [watched for watched in all_of_them if any(sizes[watched.failed])]
     if not full:

@@ -55,8 +55,10 @@ class Service:
 
 ORDER_HISTORY = Service("order-history", "template.yaml", ["default", "staging", "production"])
 EVENT_TYPES = ORDER_HISTORY.template["Resources"]["Fn::ForEach::EventTypes"][1]
-ORDER_HISTORY.functions = [*EVENT_TYPES, "query-api"]
+STEPS = [f"rebuild-{step}" for step in ORDER_HISTORY.template["Resources"]["Fn::ForEach::RebuildSteps"][1]]
+ORDER_HISTORY.functions = [*EVENT_TYPES, "query-api", "archiver", *STEPS]
 ORDER_HISTORY.queues = {event_type: (event_type, f"{event_type}-dlq") for event_type in EVENT_TYPES}
+ORDER_HISTORY.queues["archiver"] = ("archive", "archive-dlq")
 
 PAYMENTS = Service("payments", "payments.yaml", ["payments", "payments-staging", "payments-production"])
 PAYMENTS.functions = [function["Name"] for function in PAYMENTS.template["Mappings"]["Functions"].values()]
@@ -71,11 +73,15 @@ PARAMETERS_OF_ONE = ["Prefix", "DomainName"]
 
 
 class Stage:
-    """A service's stage on AWS: one stack."""
+    """A service's stage on AWS: one stack, or the one beside it that `beside` names.
 
-    def __init__(self, name, service, given=None):
+    A stack beside the first, such as v2, takes from the same topic into a table of its own. docs/rebuild.md says what for.
+    """
+
+    def __init__(self, name, service, given=None, beside=""):
         self.name = name
         self.service = service
+        self.beside = beside
         self.config_env = service.config_envs[name]
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_env]
         self.stack_name = config["global"]["parameters"]["stack_name"]
@@ -83,7 +89,22 @@ class Stage:
         # Where `make plan` puts its packages; no prefix of the other.
         self.plan_prefix = f"{self.s3_prefix}-plan"
         # Those of samconfig.toml, and those that are given.
-        self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"]) | (given or {})
+        self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"])
+        # What tells sam another stack than samconfig.toml.
+        self.options = []
+        if beside:
+            self.stack_name, self.s3_prefix = f"{self.stack_name}-{beside}", f"{self.s3_prefix}-{beside}"
+            self.plan_prefix = f"{self.s3_prefix}-plan"
+            self.options = ["--stack-name", self.stack_name, "--s3-prefix", self.s3_prefix]
+            # The first one's names are taken.
+            for name_of_first in ["Prefix", "TopicName"]:
+                self.parameters.pop(name_of_first, None)
+        self.parameters |= given or {}
+
+    @property
+    def first(self):
+        """The stage that this one is beside."""
+        return Stage(self.name, self.service)
 
     @property
     def region(self):
@@ -91,7 +112,7 @@ class Stage:
 
     def make(self, command):
         """How to say it to make, for this stack alone."""
-        return f"make {command} STAGE={self.name} STACK={self.service.name}"
+        return f"make {command} STAGE={self.name} STACK={self.service.name}{f' BESIDE={self.beside}' if self.beside else ''}"
 
     def stack(self):
         """The stack as it is deployed, or None."""
@@ -122,7 +143,14 @@ class Stage:
 
     def prefix(self, stack):
         """What names begin with, of the stack or, if there is none, of the one that would be deployed."""
-        return parameters(stack).get("Prefix") or self.parameters.get("Prefix") or self.service.default_prefix
+        if found := parameters(stack).get("Prefix") or self.parameters.get("Prefix"):
+            return found
+        return f"{self.first.prefix(self.first.stack())}-{self.beside}" if self.beside else self.service.default_prefix
+
+    def queues(self, stack):
+        """Those of the service's queues that the stack has: of several on one topic, one has the archive."""
+        has_archive = parameters(stack).get("Archive") == "true"
+        return {name: pair for name, pair in self.service.queues.items() if name != "archiver" or has_archive}
 
     def sqs(self):
         return boto3.client("sqs")
@@ -160,6 +188,9 @@ class Local:
         """Something, as a stage has that is deployed."""
         return {}
 
+    def queues(self, _):
+        return self.service.queues
+
     def sqs(self):
         return boto3.client(
             "sqs",
@@ -180,7 +211,15 @@ class Local:
         return lines(["tail", "-n", "100", "-F", log])
 
     def log(self, function):
-        return Path(os.environ.get("DATA_DIR", ROOT / "target/data")) / "logs" / f"{function}.log"
+        return self.data / "logs" / f"{function}.log"
+
+    @property
+    def data(self):
+        return Path(os.environ.get("DATA_DIR", ROOT / "target/data"))
+
+    def archive(self):
+        """The folder with the archive: that of its bucket."""
+        return self.data / "archive" / "ftgo-order-history-archive"
 
 
 def chosen_services():
@@ -189,19 +228,35 @@ def chosen_services():
     found = [service for service in SERVICES if name in [service.name, "all"]]
     if not found:
         stop(f"STACK={name}: there are {', '.join([*(service.name for service in SERVICES), 'all'])}")
-    return found
+    if os.environ.get("BESIDE") and ORDER_HISTORY not in found:
+        stop(f"BESIDE is for a second stack of {ORDER_HISTORY.name}: {name} has one only")
+    return [ORDER_HISTORY] if os.environ.get("BESIDE") else found
+
+
+def chosen_beside():
+    """The name in BESIDE of a stack beside the first, or nothing."""
+    name = os.environ.get("BESIDE", "")
+    # The roles of the first stack allow tables of such names.
+    if name and not re.fullmatch(r"v[a-z0-9-]*", name):
+        stop(
+            f"BESIDE={name}: a stack beside another has a name that begins with v, such as v2, in lower-case letters, digits and hyphens"
+        )
+    return name
 
 
 def chosen_stages(or_local=True):
     """The stage that STAGE names, of each service that STACK names, or an end with what there is."""
     name = os.environ.get("STAGE") or "development"
     services = chosen_services()
+    beside = chosen_beside()
     if name == "local" and or_local:
+        if beside:
+            stop("BESIDE is for stacks on AWS: on this machine, a second table is enough (INTO=…)")
         return [Local(service) for service in services]
     if name not in STAGES:
         stop(f"STAGE={name}: there are {', '.join([*STAGES, *(['local'] if or_local else [])])}")
     given = given_parameters(services)
-    return [Stage(name, service, given[service.name]) for service in services]
+    return [Stage(name, service, given[service.name], beside) for service in services]
 
 
 def chosen_function(names_of, *more):

@@ -8,7 +8,7 @@ import boto3
 import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import chosen_stages
+from stage import chosen_stages, outputs
 from terminal import count, say, stop
 
 # SQS writes a queue's metrics every minute, some minutes late.
@@ -24,7 +24,7 @@ def main():
             sqs = stages[0].sqs()
             say(f"make run, SQS at {sqs.meta.endpoint_url}")
             for stage in stages:
-                show_queues(sqs, stage.service, stage.called(""), {})
+                show_queues(sqs, stage.queues({}), stage.called(""), {})
             return
         stacks = [(stage, stage.stack()) for stage in stages]
         if not any(stack for _, stack in stacks):
@@ -46,13 +46,16 @@ def show(stage, stack):
     show_stack(stage, stack)
     if stack["StackStatus"] != "REVIEW_IN_PROGRESS":
         prefix = stage.prefix(stack) + "-"
-        show_queues(stage.sqs(), stage.service, prefix, ages(stage.service, prefix))
+        of_stack = stage.queues(stack)
+        show_queues(stage.sqs(), of_stack, prefix, ages(of_stack, prefix))
         show_alarms(stage, prefix)
 
 
 def show_stack(stage, stack):
     say(f"{stage.stack_name} in {stage.region}: {stack['StackStatus']}")
     say(f"last deployment {(stack.get('LastUpdatedTime') or stack['CreationTime']).isoformat(timespec='seconds')}")
+    if (served := outputs(stack).get("ServedTable")) and served != outputs(stack).get("OrderHistoryTable"):
+        say(f"the query function reads the table {served} (ServedTable)")
     if problem := checks.stack_problem(stage, stack["StackStatus"]):
         for line in problem.split("\n"):
             say(line)
@@ -60,9 +63,9 @@ def show_stack(stage, stack):
             say(f"what failed first: {failed}")
 
 
-def show_queues(sqs, service, prefix, ages):
+def show_queues(sqs, pairs, prefix, ages):
     """A line for each function that has queues: what waits for it, and what failed."""
-    names = [prefix + queue for pair in service.queues.values() for queue in pair if queue]
+    names = [prefix + queue for pair in pairs.values() for queue in pair if queue]
     try:
         sizes = queues.sizes(sqs, names)
     except sqs.exceptions.QueueDoesNotExist as error:
@@ -71,7 +74,7 @@ def show_queues(sqs, service, prefix, ages):
     say()
     say(f"{'':<30}{'waiting':>9}{'in flight':>11}{'oldest':>9}{'dead letters':>14}{'oldest':>9}")
     total_waiting = total_dead = 0
-    for function, (queue, dead_letter_queue) in service.queues.items():
+    for function, (queue, dead_letter_queue) in pairs.items():
         waiting, in_flight = sizes[prefix + queue] if queue else (0, 0)
         dead = sum(sizes[prefix + dead_letter_queue])
         oldest = age(ages.get(f"{prefix}{queue}"), waiting + in_flight)
@@ -82,9 +85,9 @@ def show_queues(sqs, service, prefix, ages):
     say(f"{count(total_waiting, 'message')} in queues, {count(total_dead, 'dead letter')}")
 
 
-def ages(service, prefix):
+def ages(pairs, prefix):
     """The age in seconds of the oldest message of each queue that has one; what SQS tells of it are metrics only."""
-    names = [prefix + queue for pair in service.queues.values() for queue in pair if queue]
+    names = [prefix + queue for pair in pairs.values() for queue in pair if queue]
     wanted = [
         {
             "Id": f"q{n}",

@@ -3,6 +3,7 @@
 Texts come from messages, logs and AWS, and whoever may send a message chooses what is in them: a terminal must not obey them.
 """
 
+import json
 import sys
 
 # In a locale without UTF-8, what it cannot show is escaped, too.
@@ -45,3 +46,53 @@ def series(names):
     """`a`, `a and b`, `a, b and c`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def grouped(number):
+    """`1,234,567`."""
+    return f"{number:,}"
+
+
+def amount(number):
+    """A number of bytes: `999 bytes`, `1.5 GB`."""
+    for unit, size in [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3)]:
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number} bytes"
+
+
+def duration(seconds):
+    """The largest two units: `2 h 5 min`, `40 s`."""
+    units = [("d", seconds // 86400), ("h", seconds // 3600 % 24), ("min", seconds // 60 % 60), ("s", seconds % 60)]
+    first = next((n for n, (_, number) in enumerate(units) if number), 3)
+    return " ".join(f"{number} {unit}" for unit, number in units[first : first + 2])
+
+
+class Status:
+    """One line on standard error that is rewritten, where that is a terminal; else a line of JSON each time."""
+
+    def __init__(self):
+        self.is_terminal = sys.stderr.isatty()
+        self.is_shown = False
+
+    def show(self, text, **members):
+        """Shows the text, or its members."""
+        self.write(f"\r\x1b[2K{escaped(text)}" if self.is_terminal else f"{json.dumps(members)}\n")
+        self.is_shown = self.is_terminal
+
+    def tell(self, message, **members):
+        """Shows a message on a line of its own."""
+        self.end()
+        self.write(
+            f"{escaped(message)}\n" if self.is_terminal else f"{json.dumps({'level': 'INFO', 'message': message} | members)}\n"
+        )
+
+    def end(self):
+        """Leaves the line, so that what follows begins on its own."""
+        if self.is_shown:
+            self.write("\n")
+        self.is_shown = False
+
+    def write(self, text):
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -14,7 +14,13 @@ from stage import ORDER_HISTORY, Local
 ROOT = Path(__file__).resolve().parents[2]
 
 # What the local system says where it is.
-PLACES = {"DYNAMODB_PORT": "DynamoDB", "SQS_PORT": "SQS", "SNS_PORT": "SNS", "GATEWAY_PORT": "the payment gateway"}
+PLACES = {
+    "DYNAMODB_PORT": "DynamoDB",
+    "SQS_PORT": "SQS",
+    "SNS_PORT": "SNS",
+    "S3_PORT": "S3",
+    "GATEWAY_PORT": "the payment gateway",
+}
 
 
 def make(*arguments, stdin="", **environment):

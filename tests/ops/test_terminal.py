@@ -61,7 +61,7 @@ class EveryLine(unittest.TestCase):
                     self.assertNotIn(name, ["print", "input", "sys.stdout.write", "sys.stderr.write"])
                     # With a number, it writes nothing.
                     if name == "sys.exit":
-                        self.assertIn(ast.unparse(call.args[0]), ["130", "program.returncode"])
+                        self.assertIn(ast.unparse(call.args[0]), ["130", "code", "program.returncode"])
 
 
 if __name__ == "__main__":

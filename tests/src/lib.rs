@@ -2,6 +2,7 @@
 // This crate is made of tests: what cannot go on should stop there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
 
+pub mod archive;
 pub mod aws;
 pub mod deployed;
 pub mod local;

@@ -23,12 +23,21 @@ use crate::aws::Aws;
 use crate::order::Told;
 use crate::system::{Place, System, eventually};
 
+const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
+
+/// The topic of all events.
+const TOPIC: &str = "arn:aws:sns:us-east-1:000000000000:domain-events";
+
+/// The most messages that one request publishes: <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
+const BATCH: usize = 10;
+
 /// The process of `make run` and its data, which go with this value.
 #[derive(Debug)]
 pub struct Local {
     process: Child,
     data: DataDir,
     dynamodb: String,
+    sns: Option<Aws>,
     /// Kept, because a process whose output nobody reads may not write.
     #[allow(dead_code)]
     output: Option<Lines<BufReader<ChildStdout>>>,
@@ -85,11 +94,8 @@ pub async fn start_with_demo_on(data: DataDir) -> System<Local> {
 /// What starts a system on these data, at ports that are free.
 #[must_use]
 pub fn command(data: &Path) -> Command {
-    let mut command = Command::new(binary());
-    command
-        .envs(["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "GATEWAY_PORT"].map(|variable| (variable, "0")))
-        .env("DATA_DIR", data)
-        .env("AUTHORIZATION", "jwt");
+    let mut command = Command::new(beside_the_tests("local"));
+    command.envs(PORTS.map(|variable| (variable, "0"))).env("DATA_DIR", data).env("AUTHORIZATION", "jwt");
     command
 }
 
@@ -102,7 +108,7 @@ pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
         .spawn()
         .unwrap();
     // From here on it ends with this value, whatever happens.
-    let mut local = Local { process, data, dynamodb: String::new(), output: None };
+    let mut local = Local { process, data, dynamodb: String::new(), sns: None, output: None };
     let errors = local.data.0.join("stderr.log");
     let errors = || fs::read_to_string(&errors).unwrap();
     let mut output = BufReader::new(local.process.stdout.take().unwrap()).lines();
@@ -117,15 +123,16 @@ pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     let sqs = place("SQS");
     let queues = format!("{sqs}/000000000000/ftgo-order-history-");
     local.dynamodb = place("DynamoDB");
+    local.sns = Some(Aws::new(&place("SNS"), "us-east-1", "local", "local"));
     local.output = Some(output);
     let (payments, gateway) = (api.clone(), place("the payment gateway"));
     System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues, payments, gateway)
 }
 
-/// `cargo test --workspace` builds it, beside the tests.
-fn binary() -> PathBuf {
+/// A binary that `cargo test --workspace` builds, beside the tests.
+pub(crate) fn beside_the_tests(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let binary = test.ancestors().nth(2).unwrap().join("local");
+    let binary = test.ancestors().nth(2).unwrap().join(name);
     assert!(
         binary.exists(),
         "there is no {}: `cargo test --workspace` builds it, and so do `make storm` and `make run`",
@@ -202,7 +209,35 @@ impl System<Local> {
         count(held.expression_attribute_names("#expiresAt", "expiresAt").expression_attribute_values(":now", now)).await
     }
 
-    fn tables(&self) -> Client {
+    /// Publishes messages to the topic, each with the event type in its attribute, by which the topic finds its queue.
+    pub async fn publish_messages(&self, messages: &[(String, String)]) {
+        let sns = self.place.sns.as_ref().expect("it runs");
+        for batch in messages.chunks(BATCH) {
+            let mut parameters = vec![("TopicArn".to_owned(), TOPIC.to_owned())];
+            for (number, (event_type, body)) in (1..).zip(batch) {
+                let entry = format!("PublishBatchRequestEntries.member.{number}");
+                let attribute = format!("{entry}.MessageAttributes.entry.1");
+                parameters.extend([
+                    (format!("{entry}.Id"), number.to_string()),
+                    (format!("{entry}.Message"), body.clone()),
+                    (format!("{attribute}.Name"), "event-type".to_owned()),
+                    (format!("{attribute}.Value.DataType"), "String".to_owned()),
+                    (format!("{attribute}.Value.StringValue"), event_type.clone()),
+                ]);
+            }
+            let parameters: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let answer = sns.query("sns", "2010-03-31", "PublishBatch", &parameters).await;
+            assert_eq!(answer.matches("<MessageId>").count(), batch.len(), "{answer}");
+        }
+    }
+
+    /// Where its tables are.
+    #[must_use]
+    pub fn dynamodb(&self) -> &str {
+        &self.place.dynamodb
+    }
+
+    pub(crate) fn tables(&self) -> Client {
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .endpoint_url(&self.place.dynamodb)
@@ -236,13 +271,10 @@ impl Drop for Local {
 }
 
 impl Place for Local {
-    /// There is no topic here: each event goes to the queue that the topic would hand it to.
+    /// By the topic, which finds their queues.
     async fn publish(system: &System<Self>, told: &[Told]) {
-        for &event_type in EventType::ALL {
-            let of_type = told.iter().filter(|told| told.event.event_type() == event_type);
-            let bodies: Vec<_> = of_type.map(|told| told.body.clone()).collect();
-            system.send(event_type, &bodies).await;
-        }
+        let messages: Vec<_> = told.iter().map(|told| (told.type_name.clone(), told.body.clone())).collect();
+        system.publish_messages(&messages).await;
     }
 
     /// Nobody checks a signature here.

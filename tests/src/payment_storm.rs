@@ -13,7 +13,7 @@ use crate::local::{DataDir, Local, command, start_with};
 use crate::order::{Order, consumer};
 use crate::payments::Command;
 use crate::storm::{Dice, kill_functions};
-use crate::system::{System, within};
+use crate::system::{System, eventually, within};
 
 /// How long everything may take to come to rest.
 const LONGEST: Duration = Duration::from_mins(15);
@@ -63,9 +63,9 @@ pub async fn run_payment_storm(storm: &PaymentStorm) {
     let system = start_with(command, data).await;
     let began = Instant::now();
     println!("payment storm {}: {} intents, {}", storm.seed, payers.len(), storm.charge_mode);
-    let created: Vec<_> = payers.iter().map(|payer| payer.order.event(EventType::OrderCreated).body.clone()).collect();
+    let created: Vec<_> = payers.iter().map(|payer| payer.order.event(EventType::OrderCreated).clone()).collect();
     let paying = async {
-        system.send(EventType::OrderCreated, &created).await;
+        system.publish(&created).await;
         let mut outcomes = Vec::new();
         let mut paid = stream::iter(&payers).map(|payer| payer.pay(&system)).buffer_unordered(CLIENTS);
         while let Some(outcome) = paid.next().await {
@@ -89,6 +89,9 @@ pub async fn run_payment_storm(storm: &PaymentStorm) {
     assert!(killed > 0, "a storm kills");
     assert_money_is_right(&system, &outcomes).await;
     println!("{:4} s: the gateway, the payment intents and the order histories agree", began.elapsed().as_secs());
+    eventually("everything to be archived", async || (system.unarchived().await == 0).then_some(())).await;
+    system.assert_rebuilt_is_live("ftgo-order-history-after-the-storm", false).await;
+    println!("{:4} s: a rebuild of the archive is the live table, item by item", began.elapsed().as_secs());
 }
 
 impl Payer {

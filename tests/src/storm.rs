@@ -1,20 +1,27 @@
-//! A storm: many events, shuffled, some twice, some malformed, while functions are killed.
+//! A storm: many events, shuffled, some twice, some malformed, some of unknown types, while functions are killed and the view is rebuilt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use futures_util::{StreamExt, stream};
 use order_events::EventType;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval};
 
+use crate::archive::LIVE_TABLE;
 use crate::local::{DataDir, Local, kill, start_on};
 use crate::order::{Order, Told, consumer};
-use crate::system::{System, within};
+use crate::system::{System, eventually, within};
 
 /// How long the queues may take to be empty.
 const LONGEST: Duration = Duration::from_mins(15);
+
+/// How many publishers there are.
+const PUBLISHERS: usize = 8;
+
+/// The table that the archive of the storm is rebuilt into.
+const REBUILT_TABLE: &str = "ftgo-order-history-after-the-storm";
 
 /// How large a storm is, and which.
 #[derive(Debug, Clone)]
@@ -25,17 +32,19 @@ pub struct Storm {
     pub duplicated_percent: u64,
     /// How many malformed messages come, for a hundred events.
     pub malformed_percent: usize,
+    /// How many messages come whose type no view knows, for a hundred events.
+    pub unknown_percent: usize,
     /// Which storm.
     pub seed: u64,
 }
 
 impl Default for Storm {
     fn default() -> Self {
-        Self { orders: 1_500, duplicated_percent: 20, malformed_percent: 1, seed: 1 }
+        Self { orders: 1_500, duplicated_percent: 20, malformed_percent: 1, unknown_percent: 1, seed: 1 }
     }
 }
 
-/// What is sent, by the queue it is sent to.
+/// Malformed messages, by the queue they come to.
 type Messages = BTreeMap<EventType, Vec<String>>;
 
 /// Lets a storm pass over a system, and looks whether everything is as it should be.
@@ -44,31 +53,37 @@ pub async fn weather(storm: &Storm) {
     let orders: Vec<_> = (0..storm.orders).map(|number| selection(number, &mut dice)).collect();
     let events: Vec<&Told> = orders.iter().flat_map(|order| &order.story).collect();
     let malformed = malformed(events.len() * storm.malformed_percent / 100);
-    let mut messages: Vec<(EventType, String)> = Vec::new();
+    let unknown = unknown(events.len() * storm.unknown_percent / 100);
+    // Each with the event type that the topic tells its queue by.
+    let mut messages: Vec<(String, String)> = Vec::new();
     for told in &events {
         let times = if dice.roll(100) < storm.duplicated_percent { 2 } else { 1 };
-        messages.extend((0..times).map(|_| (told.event.event_type(), told.body.clone())));
+        messages.extend((0..times).map(|_| (told.type_name.clone(), told.body.clone())));
     }
     messages.extend(by_queue(&malformed));
+    messages.extend(unknown.iter().cloned());
     dice.shuffle(&mut messages);
     let (sent, distinct, bad) = (messages.len(), events.len(), malformed.values().map(Vec::len).sum::<usize>());
-    println!("storm {}: {sent} messages, {distinct} events of {} orders, {bad} malformed", storm.seed, orders.len());
+    println!(
+        "storm {}: {sent} messages, {distinct} events of {} orders, {bad} malformed, {} of unknown types",
+        storm.seed,
+        orders.len(),
+        unknown.len()
+    );
 
     let system = start_on(DataDir::new(), 10).await;
     let began = Instant::now();
-    let mut queues = Messages::new();
-    for (event_type, body) in messages {
-        queues.entry(event_type).or_default().push(body);
-    }
     let passed = async {
-        join_all(queues.iter().map(|(event_type, bodies)| system.send(*event_type, bodies))).await;
+        let (first, second) = messages.split_at(sent / 2);
+        publish(&system, first).await;
+        join(publish(&system, second), rebuild_into_the_live_table(&system, began)).await;
         within(LONGEST, "the queues to be empty", async || {
-            let left = system.waiting_in_all().await;
-            if left > 0 {
-                println!("{:4} s: {left} messages left", began.elapsed().as_secs());
+            let (left, unarchived) = (system.waiting_in_all().await, system.unarchived().await);
+            if left + unarchived > 0 {
+                println!("{:4} s: {left} messages left, {unarchived} to be archived", began.elapsed().as_secs());
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
-            (left == 0).then_some(())
+            (left + unarchived == 0).then_some(())
         })
         .await;
     };
@@ -81,6 +96,25 @@ pub async fn weather(storm: &Storm) {
     assert!(killed > 0, "a storm kills");
     assert_is_whole(&system, &orders, &malformed).await;
     println!("{:4} s: every order is as its events say, every malformed message is kept", began.elapsed().as_secs());
+    assert_is_archived(&system, &messages).await;
+    println!("{:4} s: every message is in the archive", began.elapsed().as_secs());
+    system.assert_rebuilt_is_live(REBUILT_TABLE, bad > 0).await;
+    println!("{:4} s: a rebuild of the archive is the live table, item by item", began.elapsed().as_secs());
+}
+
+/// Publishes messages by several publishers at once.
+async fn publish(system: &System<Local>, messages: &[(String, String)]) {
+    let share = messages.len().div_ceil(PUBLISHERS).max(1);
+    join_all(messages.chunks(share).map(|messages| system.publish_messages(messages))).await;
+}
+
+/// It merges what is archived so far into the table that the functions are writing, and must not change what comes of it.
+async fn rebuild_into_the_live_table(system: &System<Local>, began: Instant) {
+    let files = system.archive().join("events");
+    eventually("the first file of the archive", async || files.exists().then_some(())).await;
+    let rebuilt = system.rebuild(LIVE_TABLE).await;
+    assert!([0, 3].contains(&rebuilt.exit_code), "{rebuilt:?}");
+    println!("{:4} s: the archive so far is merged into the live table", began.elapsed().as_secs());
 }
 
 /// An order of which only some events happen: that it is created, and twelve or thirteen others.
@@ -117,8 +151,32 @@ fn bad_message(event_type: EventType, number: usize) -> String {
     }
 }
 
-fn by_queue(messages: &Messages) -> impl Iterator<Item = (EventType, String)> {
-    messages.iter().flat_map(|(event_type, bodies)| bodies.iter().map(|body| (*event_type, body.clone())))
+fn by_queue(messages: &Messages) -> impl Iterator<Item = (String, String)> {
+    messages.iter().flat_map(|(event_type, bodies)| bodies.iter().map(|body| (event_type.to_string(), body.clone())))
+}
+
+/// Messages that no queue but the archive's wants: a later view may.
+fn unknown(number: usize) -> Vec<(String, String)> {
+    let message = |number: usize| {
+        let event_type = format!("net.chrisrichardson.ftgo.domain.CourierPaid{}", number % 3);
+        let headers = json!({"ID": format!("0000019ca9450a07-{number:016x}"), "event-type": event_type});
+        (event_type, json!({"payload": "{}", "headers": headers}).to_string())
+    };
+    (0..number).map(message).collect()
+}
+
+/// Each message is in the archive at least as often as it was published, and nothing else is.
+async fn assert_is_archived(system: &System<Local>, messages: &[(String, String)]) {
+    let archived = system.archived().await;
+    let mut published: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, body) in messages {
+        *published.entry(body).or_default() += 1;
+    }
+    for (body, times) in &published {
+        let archived = archived.get(*body).copied().unwrap_or_default();
+        assert!(archived >= *times, "published {times} times, archived {archived} times: {body}");
+    }
+    assert_eq!(archived.len(), published.len(), "messages that nobody published");
 }
 
 /// Kills a function every second, for as long as it is let.
@@ -149,9 +207,16 @@ async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &M
     }
     for &event_type in EventType::ALL {
         let expected: BTreeSet<_> = malformed.get(&event_type).into_iter().flatten().cloned().collect();
-        let dead: BTreeSet<_> = system.dead_letters(event_type, expected.len()).await.into_iter().collect();
+        let dead = system.dead_letters(event_type, expected.len()).await;
+        let dead: BTreeSet<_> = dead.iter().map(|letter| published(letter)).collect();
         assert_eq!(dead, expected, "the dead letters of {event_type}");
     }
+}
+
+/// What was published, of the notification that a queue got.
+fn published(notification: &str) -> String {
+    let notification: Value = serde_json::from_str(notification).unwrap();
+    notification["Message"].as_str().unwrap().to_owned()
 }
 
 /// Chance that can be repeated (`SplitMix64`).

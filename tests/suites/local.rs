@@ -1,6 +1,7 @@
 //! The scenarios on the system of `make run`, and what only it has: its data, a restart, and a storm.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -33,6 +34,47 @@ async fn what_was_stored_is_there_after_a_restart() {
     let data = system.stop().await;
     let system = start_on(data, 4).await;
     assert_eq!(system.get_as(&system.reader_token(), &path).await.body, expected);
+}
+
+/// A later view may want what this one ignores.
+#[tokio::test]
+async fn every_message_of_the_topic_is_in_the_archive() {
+    let system = start().await;
+    let order = Order::new(&consumer(), 5);
+    let told = order.story.iter().map(|told| (told.type_name.clone(), told.body.clone()));
+    let others = [
+        ("OrderCreated", "{\n  \"pretty\": true\n}"),
+        ("OrderCreated", "not JSON\nin two lines"),
+        ("CourierPaid", r#"{"payload":"{}","headers":{"event-type":"CourierPaid"}}"#),
+    ];
+    let others = others.map(|(event_type, body)| (event_type.to_owned(), body.to_owned()));
+    let messages: Vec<_> = told.chain(others).collect();
+    system.publish_messages(&messages).await;
+    let archived = system.archived().await;
+    let published: BTreeMap<_, _> = messages.into_iter().map(|(_, body)| (body, 1)).collect();
+    assert_eq!(archived, published);
+}
+
+/// Payments publishes to the same topic, by its relay.
+#[tokio::test]
+async fn a_view_is_rebuilt_from_the_archive_of_a_demo() {
+    let system = start_with_demo_on(DataDir::new()).await;
+    // The payments' events are projected before they can be compared.
+    eventually("the queues to be empty", async || (system.waiting_in_all().await == 0).then_some(())).await;
+    let archived = system.archived().await;
+    assert!(archived.keys().any(|message| message.contains("PaymentIntentCharged")), "{archived:?}");
+    system.assert_rebuilt_is_live("ftgo-order-history-v2", false).await;
+}
+
+#[tokio::test]
+async fn the_archive_is_there_after_a_restart() {
+    let system = start().await;
+    let order = Order::new(&consumer(), 5);
+    system.publish(&order.story).await;
+    let archived = system.archived().await;
+    assert_eq!(archived.len(), order.story.len());
+    let system = start_on(system.stop().await, 4).await;
+    assert_eq!(system.archived().await, archived);
 }
 
 #[tokio::test]

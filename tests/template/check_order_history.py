@@ -10,7 +10,8 @@ EVENT_TYPES = re.findall(
     r"^    (\w+) by \w+ carries", (ROOT / "crates/order-history/order-events/src/event.rs").read_text(), re.MULTILINE
 )
 HANDLERS = [f"Handler{event_type}" for event_type in EVENT_TYPES]
-ALL = [*HANDLERS, "QueryApi"]
+STEPS = [f"Rebuild{step}" for step in ["Plan", "Fold", "Report"]]
+ALL = [*HANDLERS, "Archiver", *STEPS, "QueryApi"]
 
 
 class OrderHistory(Promises, unittest.TestCase):
@@ -26,6 +27,10 @@ class OrderHistory(Promises, unittest.TestCase):
         "slow-answers",
         "unreadable-attributes",
         "throttled",
+        "archive-dead-letters",
+        "archive-behind",
+        "nothing-archived",
+        "rebuild-failed",
     )
     new_versions = (
         ("HandlerMemory=512", HANDLERS),
@@ -36,6 +41,9 @@ class OrderHistory(Promises, unittest.TestCase):
         ("MaxWaitSeconds=3", ["QueryApi"]),
         ("ConsumerIdClaim=id", ["QueryApi"]),
         ("QueryReservedConcurrency=50", ["QueryApi"]),
+        ("ServedTable=ftgo-order-history-v2", ["QueryApi"]),
+        ("RebuildMemory=4096", STEPS),
+        ("ArchiveBucket=theirs", ["Archiver", *STEPS]),
     )
     contradictions = (
         ({"JwtIssuer": "", "JwtAudience": ""}, True),
@@ -51,17 +59,19 @@ class OrderHistory(Promises, unittest.TestCase):
     def test_every_event_type_of_the_code_has_a_function_and_a_queue(self):
         self.assertGreaterEqual(len(EVENT_TYPES), 19)
         handlers = [f["Handler"] for f in self.development.of_type("AWS::Lambda::Function").values()]
-        self.assertEqual([*EVENT_TYPES, "bootstrap"], handlers)
+        self.assertEqual([*EVENT_TYPES, "bootstrap", "Plan", "Fold", "Report", "bootstrap"], handlers)
         queues = [q["QueueName"] for q in self.development.of_type("AWS::SQS::Queue").values()]
-        self.assertEqual([f"ftgo-order-history-{t}{dlq}" for t in EVENT_TYPES for dlq in ["", "-dlq"]], queues)
+        names = [*EVENT_TYPES, "archive"]
+        self.assertEqual([f"ftgo-order-history-{name}{dlq}" for name in names for dlq in ["", "-dlq"]], queues)
 
     def test_every_name_of_an_event_type_reaches_its_queue_and_no_other(self):
         forms = ["{}", "{}Event", "net.chrisrichardson.ftgo.api.events.{}", "net.chrisrichardson.ftgo.api.events.{}Event"]
         for event_type in EVENT_TYPES:
             for form in [*forms, "com.example.Events${}", "com.example.Events${}Event"]:
-                self.assertEqual([f"Queue{event_type}"], delivered(self.development, form.format(event_type)))
+                found = delivered(self.development, form.format(event_type))
+                self.assertEqual([f"Queue{event_type}", "ArchiveQueue"], found)
             for other in [f"Bulk{event_type}", f"{event_type}Late", f"com.example.{event_type}.v2", event_type.lower()]:
-                self.assertEqual([], delivered(self.development, other))
+                self.assertEqual(["ArchiveQueue"], delivered(self.development, other))
 
     def test_a_message_is_not_handed_out_again_while_it_is_worked_on(self):
         for window in self.template.source["Parameters"]["BatchingWindow"]["AllowedValues"]:
@@ -69,6 +79,8 @@ class OrderHistory(Promises, unittest.TestCase):
             queues = stack.of_type("AWS::SQS::Queue")
             functions = stack.of_type("AWS::Lambda::Function")
             for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
+                if name == "ArchiverQueue":
+                    continue
                 with self.subTest(f"{name} with a window of {window}"):
                     # SAM's name of it, for else a stack that is deployed already could not be updated.
                     event_type = name.removeprefix("Handler").removesuffix("Queue")
@@ -88,16 +100,17 @@ class OrderHistory(Promises, unittest.TestCase):
             (self.everything, 512, 50, "3", 50),
         ]:
             functions = stack.of_type("AWS::Lambda::Function")
-            for name, function in functions.items():
+            for name in [*HANDLERS, "QueryApi"]:
                 with self.subTest(name):
-                    variables = function["Environment"]["Variables"]
+                    variables = functions[name]["Environment"]["Variables"]
                     self.assertEqual("<OrderHistory>", variables["ORDER_HISTORY_TABLE"])
                     if name != "QueryApi":
                         self.assertEqual("<Idempotency>", variables["IDEMPOTENCY_TABLE"])
-                        self.assertEqual(memory, int(function["MemorySize"]))
+                        self.assertEqual(memory, int(functions[name]["MemorySize"]))
             for name, mapping in properties(stack, "AWS::Lambda::EventSourceMapping"):
                 with self.subTest(name):
-                    self.assertEqual(concurrency, int(mapping["ScalingConfig"]["MaximumConcurrency"]))
+                    expected = 5 if name == "ArchiverQueue" else concurrency
+                    self.assertEqual(expected, int(mapping["ScalingConfig"]["MaximumConcurrency"]))
             self.assertEqual(wait, functions["QueryApi"]["Environment"]["Variables"]["MAX_WAIT_SECONDS"])
             self.assertEqual(reserved, reserved and int(functions["QueryApi"]["ReservedConcurrentExecutions"]))
             self.assertEqual(reserved is not None, "ReservedConcurrentExecutions" in functions["QueryApi"])

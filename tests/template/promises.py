@@ -44,6 +44,12 @@ def named(reference):
     return reference.strip("<>").partition(".")[0]
 
 
+def encryption(bucket):
+    """What a bucket encrypts with by default."""
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    return rule["ServerSideEncryptionByDefault"]
+
+
 def statements(stack, role):
     """What a role may do: its own policies and those that are attached to it."""
     own = stack.of_type("AWS::IAM::Role")[role].get("Policies", [])
@@ -60,6 +66,19 @@ def allowed(stack, role):
     return found
 
 
+def metrics(alarm):
+    """The metrics of an alarm, each with its Namespace, MetricName and Dimensions: its own, or those that it computes with."""
+    return (
+        [each["MetricStat"]["Metric"] for each in alarm["Metrics"] if "MetricStat" in each] if "Metrics" in alarm else [alarm]
+    )
+
+
+def started(stack):
+    """The logical ids of the functions that a state machine starts."""
+    machines = stack.of_type("AWS::StepFunctions::StateMachine").values()
+    return {name for machine in machines for name in re.findall(r"<(\w+?)Version\w+>", json.dumps(machine))}
+
+
 def graph(stack):
     """What each resource waits for."""
     return {
@@ -74,7 +93,8 @@ def delivered(stack, event_type):
     return [
         named(subscription["Endpoint"])
         for subscription in stack.of_type("AWS::SNS::Subscription").values()
-        if any(
+        if "FilterPolicy" not in subscription
+        or any(
             event_type.endswith(rule["suffix"]) if isinstance(rule, dict) else event_type == rule
             for rule in subscription["FilterPolicy"]["event-type"]
         )
@@ -158,6 +178,16 @@ class Promises:
                     with self.subTest(name + path):
                         self.assertNotIn("DependsOn", found)
 
+    # What sam makes of these is the text of a map, `{'Ref': 'Name'}`, in place of what the map refers to.
+    def test_no_text_has_references_of_its_own_to_resources(self):
+        for path, found in maps(self.template.source["Resources"]):
+            if isinstance(found.get("Fn::Sub"), list):
+                with self.subTest(path):
+                    for _, value in maps(found["Fn::Sub"][1]):
+                        self.assertNotIn("Fn::GetAtt", value)
+                        self.assertNotIn("Fn::If", value)
+                        self.assertNotIn(value.get("Ref"), self.template.source["Resources"])
+
     # https://github.com/aws-cloudformation/cfn-language-discussion/issues/151
     def test_texts_in_a_loop_use_only_what_language_extensions_resolves(self):
         known = {*self.template.source["Parameters"], "AWS::Region", "AWS::AccountId", "AWS::Partition"}
@@ -185,8 +215,10 @@ class Promises:
             ("AWS::Lambda::Function", "FunctionName"),
             ("AWS::CloudWatch::Alarm", "AlarmName"),
             ("AWS::CloudWatch::Dashboard", "DashboardName"),
+            ("AWS::S3::Bucket", "BucketName"),
+            ("AWS::StepFunctions::StateMachine", "StateMachineName"),
         ]:
-            for name, resource in properties(stack, resource_type):
+            for name, resource in stack.of_type(resource_type).items():
                 with self.subTest(name):
                     self.assertTrue(resource[called].startswith("ftgo-another-staging"))
         longest = self.template.with_parameters(Prefix="x" * 35)
@@ -272,6 +304,7 @@ class Promises:
         for stack in [self.development, self.everything]:
             roles = [name for name in stack.of_type("AWS::IAM::Role") if name != "CodeDeployRole"]
             used = [named(function["Role"]) for function in stack.of_type("AWS::Lambda::Function").values()]
+            used += [named(machine["RoleArn"]) for machine in stack.of_type("AWS::StepFunctions::StateMachine").values()]
             self.assertEqual(sorted(roles), sorted(used))
             for name in roles:
                 with self.subTest(name):
@@ -280,6 +313,7 @@ class Promises:
                         self.assertFalse([action for action in listed(statement["Action"]) if "*" in action])
                         if "*" in listed(statement["Resource"]):
                             actions = set(listed(statement["Action"]))
+                            actions -= {"xray:GetSamplingRules", "xray:GetSamplingTargets"}
                             self.assertEqual({"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, actions)
 
     def test_a_permissions_boundary_is_on_every_role_and_on_none_unless_told(self):
@@ -296,6 +330,7 @@ class Promises:
             "AWS::SQS::Queue": lambda queue: queue.get("KmsMasterKeyId"),
             "AWS::SNS::Topic": lambda topic: topic["KmsMasterKeyId"].replace("alias/aws/sns", "") or None,
             "AWS::Logs::LogGroup": lambda log_group: log_group.get("KmsKeyId"),
+            "AWS::S3::Bucket": lambda bucket: encryption(bucket).get("KMSMasterKeyID"),
         }
         for stack, key in [(self.everything, KEY), (self.production, None)]:
             for resource_type, used in kept.items():
@@ -311,7 +346,8 @@ class Promises:
                 with self.subTest(name):
                     keys = allowed(stack, name).get("kms:Decrypt", {None})
                     self.assertEqual({key}, keys)
-                    writes = {"PutItem", "UpdateItem", "BatchWriteItem"} & {a.partition(":")[2] for a in allowed(stack, name)}
+                    actions = {action.partition(":")[2] for action in allowed(stack, name)}
+                    writes = {"PutItem", "UpdateItem", "BatchWriteItem", "PutObject"} & actions
                     if writes:
                         self.assertEqual({key}, allowed(stack, name).get("kms:GenerateDataKey", {None}))
             ((_, policy),) = properties(stack, "AWS::IAM::ManagedPolicy")
@@ -331,7 +367,7 @@ class Promises:
                         through = {
                             re.fullmatch(r"(\w+)\.eu-west-1\.\*", service)[1] for service in listed(keys["kms:ViaService"])
                         }
-                        keep_data = {"dynamodb", "secretsmanager", "sns", "sqs"}
+                        keep_data = {"dynamodb", "s3", "secretsmanager", "sns", "sqs"}
                         self.assertLessEqual(services & keep_data, through)
                         self.assertLessEqual(through, keep_data)
 
@@ -377,15 +413,16 @@ class Promises:
         stack = self.template.with_parameters(Prefix="ftgo-staging", AlarmTopicArn=ALARM_TOPIC, Rollout=GRADUAL)
         for _, function in properties(stack, "AWS::Lambda::Function"):
             self.assertEqual("ftgo-staging", function["Environment"]["Variables"]["METRICS_NAMESPACE"])
-        spaces = {alarm["Namespace"] for alarm in stack.of_type("AWS::CloudWatch::Alarm").values()}
+        alarms = stack.of_type("AWS::CloudWatch::Alarm").values()
+        spaces = {metric["Namespace"] for alarm in alarms for metric in metrics(alarm)}
         self.assertEqual({"ftgo-staging"}, {space for space in spaces if not space.startswith("AWS/")})
-        metrics = self.shown(stack)
-        expressions = [e["expression"] for m in metrics for e in m if isinstance(e, dict) and "expression" in e]
+        shown = self.shown(stack)
+        expressions = [e["expression"] for m in shown for e in m if isinstance(e, dict) and "expression" in e]
         searched = {space for e in expressions for space in re.findall(r"\{([^,}]+),", e)}
         # In quotes, because of the hyphens.
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html
         self.assertEqual({'"ftgo-staging"'}, {space for space in searched if not space.startswith("AWS/")})
-        spaces = {m[0] for m in metrics if isinstance(m[0], str) and m[0] not in [".", "..."]}
+        spaces = {m[0] for m in shown if isinstance(m[0], str) and m[0] not in [".", "..."]}
         self.assertLessEqual({space for space in spaces if not space.startswith("AWS/")}, {"ftgo-staging"})
 
     def shown(self, stack):
@@ -450,7 +487,11 @@ class Promises:
         alarms = self.production.of_type("AWS::CloudWatch::Alarm")
         groups = self.production.of_type("AWS::CodeDeploy::DeploymentGroup")
         aliases = self.production.of_type("AWS::Lambda::Alias")
+        # What a state machine starts, it starts by its version.
+        own = started(self.production)
         for name, function in properties(self.production, "AWS::Lambda::Function"):
+            if name in own:
+                continue
             with self.subTest(name):
                 alias = self.production.resources[f"{name}Aliaslive"]
                 self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
@@ -469,7 +510,7 @@ class Promises:
                 self.assertEqual([of_lambda, of_answers] if name == self.api else [of_lambda], dimensions)
                 for alarm in watched:
                     self.assertEqual("notBreaching", alarm["TreatMissingData"])
-        self.assertEqual(len(aliases), len(groups))
+        self.assertEqual(len(aliases) - len(own), len(groups))
 
     def test_alarms_are_heard_or_not_there(self):
         rollback = {
@@ -480,7 +521,7 @@ class Promises:
         for name, alarm in properties(self.production, "AWS::CloudWatch::Alarm"):
             with self.subTest(name):
                 # That nothing is published is bad news only of what must run.
-                missing = "breaching" if alarm["MetricName"] == "Invocations" else "notBreaching"
+                missing = "breaching" if metrics(alarm)[0]["MetricName"] == "Invocations" else "notBreaching"
                 self.assertEqual(missing, alarm["TreatMissingData"])
                 if f"<{name}>" in rollback:
                     # CodeDeploy hears it.
@@ -496,7 +537,7 @@ class Promises:
         alarms = {
             alarm["Dimensions"][0]["Value"]: alarm
             for alarm in self.production.of_type("AWS::CloudWatch::Alarm").values()
-            if (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "Invocations")
+            if (alarm.get("Namespace"), alarm.get("MetricName")) == ("AWS/Lambda", "Invocations")
         }
         rules = self.production.of_type("AWS::Events::Rule").values()
         started = {target["Arn"].replace("Aliaslive", "") for rule in rules for target in rule["Targets"]}
@@ -592,7 +633,9 @@ class Promises:
         for stack, endpoint in [(self.development, None), (there, "https://dynamodb.example")]:
             for name, function in properties(stack, "AWS::Lambda::Function"):
                 with self.subTest(name):
-                    self.assertEqual(endpoint, function["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB"))
+                    uses_it = any(action.startswith("dynamodb:") for action in allowed(stack, named(function["Role"])))
+                    found = function["Environment"]["Variables"].get("AWS_ENDPOINT_URL_DYNAMODB")
+                    self.assertIn(found, [endpoint] if uses_it else [endpoint, None])
 
     def test_sam_local_runs_every_function_on_the_tables_of_make_run(self):
         endpoint = "http://host.docker.internal:8000"
@@ -600,6 +643,8 @@ class Promises:
         names = dict(zip(self.tables, tables, strict=True))
         sam = self.sam_local(DynamoDbEndpoint=endpoint, Architecture="x86_64")
         for name, function in properties(self.development, "AWS::Lambda::Function"):
+            if not {*names} & {*function["Environment"]["Variables"]}:
+                continue
             with self.subTest(name):
                 config = sam.get_invoke_config(sam.get_function(function["FunctionName"]))
                 self.assertEqual(("provided.al2023", "x86_64"), (config.runtime, config.architecture))

@@ -5,6 +5,7 @@ Rust reads without Python.
 """
 
 import json
+import re
 import sys
 
 from template import ORDER_HISTORY, PAYMENTS, ROOT
@@ -19,27 +20,35 @@ def order_history(stack):
     subscriptions = {each["queue"]: each for each in map(subscription(names), stack.of_type("AWS::SNS::Subscription").values())}
     mappings = stack.of_type("AWS::Lambda::EventSourceMapping").values()
     sources = {alias_of(mapping["FunctionName"]): mapping for mapping in mappings}
-    of_types, others = {}, []
+    machines = stack.of_type("AWS::StepFunctions::StateMachine").values()
+    started = {name for machine in machines for name in re.findall(r"<(\w+?)Version\w+>", json.dumps(machine))}
+    of_types, archive, others = {}, {}, []
     for logical_id, function in stack.of_type("AWS::Lambda::Function").items():
         settings = function_settings(function, stack)
         mapping = sources.get(logical_id)
         if mapping is None:
-            others.append(settings)
+            # What Step Functions starts, nothing here does.
+            others += [settings] if logical_id not in started else []
             continue
         queue = queues.pop(names[mapping["EventSourceArn"]])
-        of_types[function["Handler"]] = {
+        of_queue = {
             "queue": queue,
             "deadLetterQueue": queues.pop(queue["deadLetterQueue"]),
             "subscription": subscriptions[queue["name"]],
-            "handler": settings,
-            "batchSize": mapping["BatchSize"],
         }
+        batch = {"batchSize": mapping["BatchSize"]}
+        if logical_id == "Archiver":
+            window = {"batchingWindow": int(mapping["MaximumBatchingWindowInSeconds"])}
+            archive = of_queue | {"archiver": settings} | batch | window
+        else:
+            of_types[function["Handler"]] = of_queue | {"handler": settings} | batch
     (query_api,) = others
     if queues:
         sys.exit(f"nobody takes from {', '.join(queues)}")
     return {
         "tables": table_requests(stack),
         "projection": alike(of_types),
+        "archive": archive,
         "http": {"queryApi": query_api, "routes": routes(stack)},
     }
 
@@ -126,14 +135,15 @@ def subscription(names):
     """What turns a queue's subscription to the topic into its settings."""
     return lambda properties: {
         "queue": names[properties["Endpoint"]],
-        "filterPolicy": properties["FilterPolicy"],
+        "filterPolicy": properties.get("FilterPolicy"),
         "rawMessageDelivery": properties["RawMessageDelivery"],
         "deadLetterQueue": names[properties["RedrivePolicy"]["deadLetterTargetArn"]],
     }
 
 
 def function_settings(function, stack):
-    tables = {name: table["TableName"] for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
+    names = {name: table["TableName"] for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
+    names |= {name: bucket["BucketName"] for name, bucket in stack.of_type("AWS::S3::Bucket").items()}
     return {
         "name": function["FunctionName"],
         "handler": function["Handler"],
@@ -141,7 +151,7 @@ def function_settings(function, stack):
         "timeout": function["Timeout"],
         "memorySize": int(function["MemorySize"]),
         "environment": {
-            variable: tables.get(str(value).strip("<>"), value)
+            variable: names.get(str(value).strip("<>"), value)
             for variable, value in function["Environment"]["Variables"].items()
         },
     }

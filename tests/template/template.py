@@ -72,6 +72,10 @@ ORDER_HISTORY = Template(
         "HandlerConcurrency": "50",
         "MaxWaitSeconds": "3",
         "QueryReservedConcurrency": "50",
+        "ArchiveWindow": "60",
+        "ArchiveColdAfterDays": "90",
+        "RebuildConcurrency": "1000",
+        "RebuildMemory": "4096",
     },
 )
 
@@ -106,7 +110,8 @@ def with_subs(value):
     if isinstance(value, list):
         return [with_subs(item) for item in value]
     if isinstance(value, dict) and "Fn::Sub" not in value:
-        return {name: with_subs(item) for name, item in value.items()}
+        # A state machine's references are to its own DefinitionSubstitutions.
+        return {name: item if name == "DefinitionString" else with_subs(item) for name, item in value.items()}
     return value
 
 
@@ -185,6 +190,8 @@ class Expanded:
                 return self.mappings[first][second][third]
             if function == "Fn::Split":
                 return self.resolve(argument[1]).split(argument[0])
+            if function == "Fn::Select":
+                return self.resolve(argument[1])[int(argument[0])]
             if function.startswith("Fn::"):
                 raise NotImplementedError(function)
         resolved = {name: self.resolve(item) for name, item in value.items()}

@@ -1,4 +1,4 @@
-//! The folder that a system keeps its data in: the tables, what was charged, how far streams were read, the functions' logs, and whether
+//! The folder that a system keeps its data in: the tables, the buckets, what was charged, how far streams were read, the functions' logs, and whether
 //! the demo is still to be published.
 
 use std::fs::{self, File, TryLockError};
@@ -69,6 +69,11 @@ impl DataDir {
 
     fn tables(&self) -> PathBuf {
         self.path.join("dynamodb.sqlite")
+    }
+
+    /// Where the buckets are: the archive of all events.
+    pub(crate) fn buckets(&self) -> PathBuf {
+        self.path.join("archive")
     }
 
     /// Where the payment gateway keeps what it charged.

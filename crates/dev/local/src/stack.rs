@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime};
 use embedded_dynamodb::Engine;
 use lambda_boot::with_causes;
 use lambda_host::REGION;
+use lambda_host::buckets::{self, Buckets};
 use lambda_host::gateway::{self, Integration};
 use lambda_host::lambda::Settings;
-use lambda_host::mapping::Mapping;
+use lambda_host::mapping::{Batching, Mapping};
 use lambda_host::queues::{self, QueueError, Queues};
 use lambda_host::route::Route;
 use lambda_host::stream::StreamError;
@@ -22,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::data_dir::DataDir;
-use crate::template::{Function, Payments, Projection, Template};
+use crate::template::{Archive, Function, Payments, Projection, Template};
 use crate::{demo, payments};
 
 /// How many requests each function behind HTTP serves at once. More than there are cores: a request that waits for its event does nothing else.
@@ -30,6 +31,12 @@ const HTTP_CONCURRENCY: usize = 16;
 
 /// How many batches of one event type are handled at once. Lambda would handle more, but has more cores.
 pub(crate) const EVENT_CONCURRENCY: usize = 2;
+
+/// The bucket of the archive. The template's name has an account in it.
+pub(crate) const ARCHIVE_BUCKET: &str = "ftgo-order-history-archive";
+
+/// How long messages are gathered for one file of the archive, at most. Nobody sits and waits for minutes.
+const ARCHIVE_WINDOW: Duration = Duration::from_secs(1);
 
 /// What the stand-in payment gateway wants to hear.
 const GATEWAY_SECRET: &str = "local";
@@ -48,6 +55,8 @@ pub struct Config {
     pub sqs_port: u16,
     /// The SNS API's port.
     pub sns_port: u16,
+    /// The S3 API's port.
+    pub s3_port: u16,
     /// The stand-in payment gateway's port.
     pub gateway_port: u16,
     /// When a message that failed comes again. It is shorter than in production, where nobody sits and waits for it.
@@ -165,7 +174,7 @@ impl Authorization {
 }
 
 impl Config {
-    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `SNS_PORT`, `GATEWAY_PORT`, `VISIBILITY_TIMEOUT`,
+    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `SNS_PORT`, `S3_PORT`, `GATEWAY_PORT`, `VISIBILITY_TIMEOUT`,
     /// `LOG_LEVEL`, `CHARGE_MODE`, `DATA_DIR`, `DEMO`, `AUTHORIZATION`.
     pub fn from_env(binaries: PathBuf) -> Result<Self, StartError> {
         Ok(Self {
@@ -173,6 +182,7 @@ impl Config {
             dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
             sqs_port: port("SQS_PORT", 9_324)?,
             sns_port: port("SNS_PORT", 9_911)?,
+            s3_port: port("S3_PORT", 9_000)?,
             gateway_port: port("GATEWAY_PORT", 3_002)?,
             visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
             log_level: std::env::var("LOG_LEVEL").ok().filter(|level| !level.is_empty()),
@@ -216,6 +226,7 @@ fn seconds(variable: &'static str, default: u64) -> Result<Duration, StartError>
 #[derive(Debug)]
 pub struct Stack {
     sources: Vec<Source>,
+    _archiver: Mapping,
     _payments: payments::Running,
     servers: JoinSet<Result<(), StartError>>,
     _gateway: StandIn,
@@ -242,6 +253,7 @@ struct Source {
 pub(crate) struct Places {
     pub(crate) dynamodb: String,
     pub(crate) sns: String,
+    pub(crate) s3: String,
     pub(crate) gateway: String,
 }
 
@@ -259,6 +271,7 @@ impl Stack {
         let http = Port::open(config.http_port, "HTTP_PORT").await?;
         let sqs = Port::open(config.sqs_port, "SQS_PORT").await?;
         let sns = Port::open(config.sns_port, "SNS_PORT").await?;
+        let s3 = Port::open(config.s3_port, "S3_PORT").await?;
         let gateway = Port::open(config.gateway_port, "GATEWAY_PORT").await?;
         if config.demo && !data.has_tables() && data.planned_demo().is_none() {
             data.plan_demo(Timestamp::from(SystemTime::now()))?;
@@ -266,7 +279,8 @@ impl Stack {
         let engine = data.open_engine(config.dynamodb_port)?;
         create_tables(&engine).await?;
         let gateway = start_gateway(gateway.listener, &data)?;
-        let places = Places { dynamodb: engine.endpoint(), sns: sns.url(), gateway: gateway.url() };
+        let buckets = open_archive(&data)?;
+        let places = Places { dynamodb: engine.endpoint(), sns: sns.url(), s3: s3.url(), gateway: gateway.url() };
 
         let queues = Queues::new(sqs.address);
         let topics = Topics::new(sns.address, &queues);
@@ -277,6 +291,7 @@ impl Stack {
         for &event_type in EventType::ALL {
             sources.push(setup.source(event_type, &queues, &topic).await?);
         }
+        let archiver = setup.archiver(&queues, &topic).await?;
         let running = payments::start(&setup, &payments, &engine, &queues, &topic).await?;
 
         let mut servers = JoinSet::new();
@@ -286,8 +301,10 @@ impl Stack {
         servers.spawn(async move { serving.await.map_err(|source| cannot("serve HTTP", source)) });
         servers.spawn(async move { queues.serve(sqs.listener).await.map_err(|source| cannot("serve SQS", source)) });
         servers.spawn(async move { topics.serve(sns.listener).await.map_err(|source| cannot("serve SNS", source)) });
+        servers.spawn(async move { buckets.serve(s3.listener).await.map_err(|source| cannot("serve S3", source)) });
         let mut stack = Self {
             sources,
+            _archiver: archiver,
             _payments: running,
             servers,
             _gateway: gateway,
@@ -323,10 +340,12 @@ impl Stack {
     /// What else is where, in one line.
     #[must_use]
     pub fn places(&self) -> String {
-        let Places { dynamodb, sns, gateway } = &self.places;
-        let (sqs, logs) = (&self.sqs, self.data.logs());
+        let Places { dynamodb, sns, s3, gateway } = &self.places;
+        let (sqs, logs, archive) = (&self.sqs, self.data.logs(), self.data.buckets().join(ARCHIVE_BUCKET));
         format!(
-            "DynamoDB at {dynamodb}, SQS at {sqs}, SNS at {sns}, the payment gateway at {gateway}, the functions' logs in {}",
+            "DynamoDB at {dynamodb}, SQS at {sqs}, SNS at {sns}, S3 at {s3}, the payment gateway at {gateway}, \
+             the archive of all events in {}, the functions' logs in {}",
+            archive.display(),
             logs.display()
         )
     }
@@ -353,7 +372,10 @@ impl Stack {
                token=$(curl -si -X POST {http}/payment-intents/$id/charge -H 'Idempotency-Key: charge-{order_id}' \\\n    \
                  | tr -d '\\r' | sed -n 's/^[Cc]onsistency-[Tt]oken: //p')\n  \
                curl {http}/orders/{order_id} -H \"Consistency-Token: $token\" -H 'Prefer: wait=5'\n  \
-               curl {gateway}/charges",
+               curl {gateway}/charges\n\
+             and build the history again, from the archive into another table:\n  \
+               make rebuild STAGE=local INTO=ftgo-order-history-v2\n  \
+               make rebuild-verify STAGE=local LEFT=ftgo-order-history RIGHT=ftgo-order-history-v2",
             gateway = self.places.gateway,
         )
     }
@@ -382,6 +404,13 @@ impl Stack {
             .unwrap_or_else(|_| Err(format!("it took longer than {DEMO_TIMEOUT:?}; start again to finish it")))
             .map_err(StartError::Demo)
     }
+}
+
+/// The buckets, with that of the archive.
+pub(crate) fn open_archive(data: &DataDir) -> Result<Buckets, StartError> {
+    let path = data.buckets();
+    let opened = Buckets::open(&path).and_then(|buckets| buckets.create(ARCHIVE_BUCKET).map(|()| buckets));
+    opened.map_err(|source| StartError::DataDir { path, source })
 }
 
 /// The stand-in gateway, with what it charged before.
@@ -424,6 +453,21 @@ impl Setup<'_> {
         Ok(Source { event_type, mapping })
     }
 
+    async fn archiver(&self, queues: &Queues, topic: &Topic) -> Result<Mapping, StartError> {
+        let archive = Template::read()?.archive;
+        // What is gathered must not come again meanwhile.
+        let window = ARCHIVE_WINDOW.min(self.config.visibility_timeout / 4);
+        let batching = Batching { size: archive.batch_size, window: archive.batching_window().min(window) };
+        let Archive { queue, dead_letter_queue, subscription, archiver, .. } = archive;
+        queues.create(&dead_letter_queue).await?;
+        let queue = queues.create(&self.queue(queue)).await?;
+        topic.subscribe(&subscription)?;
+        let mut function = self.function(&archiver)?;
+        // It ends before its messages come again, which would only be archived twice.
+        function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
+        Ok(Mapping::start(queue, function, batching, EVENT_CONCURRENCY))
+    }
+
     fn query_api(&self) -> Result<Integration, StartError> {
         let http = Template::read()?.http;
         self.integration(&http.query_api, http.routes)
@@ -464,12 +508,16 @@ impl Config {
             environment.insert("GATEWAY_URL".to_owned(), places.gateway.clone());
             environment.insert("GATEWAY_SECRET".to_owned(), GATEWAY_SECRET.to_owned());
         }
+        if let Some(bucket) = environment.get_mut("ARCHIVE_BUCKET") {
+            ARCHIVE_BUCKET.clone_into(bucket);
+        }
         let ours = [
             ("AWS_ENDPOINT_URL_DYNAMODB", places.dynamodb.as_str()),
             ("AWS_ENDPOINT_URL_SNS", &places.sns),
+            ("AWS_ENDPOINT_URL_S3", &places.s3),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", "local"),
-            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_SECRET_ACCESS_KEY", buckets::SECRET),
         ];
         environment.extend(ours.map(|(name, value)| (name.to_owned(), value.to_owned())));
         for (name, value) in [("LOG_LEVEL", &self.log_level), ("CHARGE_MODE", &self.charge_mode)] {

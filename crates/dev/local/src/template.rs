@@ -20,7 +20,26 @@ const PAYMENTS: &str = include_str!("../payments.json");
 pub struct Template {
     /// The HTTP API.
     pub http: Http,
+    /// What writes every message of the topic to files.
+    pub archive: Archive,
     projection: Projection,
+}
+
+/// What writes every message of the topic to files.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Archive {
+    /// Where every message of the topic comes in.
+    pub queue: queues::Settings,
+    /// Where those end that could not be written.
+    pub dead_letter_queue: queues::Settings,
+    /// All messages: it has no filter.
+    pub subscription: Subscription,
+    /// What writes them.
+    pub archiver: Function,
+    /// The most messages of one invocation.
+    pub batch_size: i32,
+    batching_window: u64,
 }
 
 /// What each event type has.
@@ -183,6 +202,14 @@ impl Template {
     /// The names of the tables.
     pub fn tables(self) -> serde_json::Result<Tables> {
         serde_json::from_value(self.projection.handler.environment.into_iter().collect())
+    }
+}
+
+impl Archive {
+    /// How long messages are collected before they are written to one file.
+    #[must_use]
+    pub fn batching_window(&self) -> Duration {
+        Duration::from_secs(self.batching_window)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Facets: small groups of attributes, each always written whole by one event.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::de::value::MapDeserializer;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use crate::piece::{Attributes, Name, Piece, Stamp};
+use crate::canonical::{Canonical, write_set};
+use crate::content::{Attributes, Json, elements, members, write_name};
+use crate::piece::{Name, Piece, Stamp};
 
 /// A group of attributes that one event writes whole.
 ///
@@ -42,72 +42,101 @@ impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
         let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
-        let value = serde_json::to_value(facet).map_err(|error| unwritable(Some(error)))?;
-        let mut members = match (F::ATTRIBUTES, value) {
-            ([only], value) => Map::from_iter([((*only).to_owned(), value)]),
-            (_, Value::Object(members)) => members,
-            _ => return Err(unwritable(None)),
+        // One room for all of them, as each fills a small part of it and then takes only what it needs.
+        let mut text = ROOM.take();
+        text.clear();
+        if let [only] = F::ATTRIBUTES {
+            write_name(only, &mut text);
+        }
+        let value = text.len();
+        let written = facet.serialize(Canonical(&mut text));
+        written.map_err(|error| unwritable(Some(error)))?;
+        let attributes = match (F::ATTRIBUTES, Json::of(&text[value..])) {
+            ([only], _) => declared::<F>(&text, [(*only, &text[value..])].into_iter()),
+            (_, Json::Object(content)) => declared::<F>(content, members(content)),
+            _ => None,
         };
-        let mut attributes = Attributes::new();
-        for &name in F::ATTRIBUTES {
-            let mut value = members.remove(name).unwrap_or_default();
-            unify_numbers(&mut value);
-            if F::TEXT_SETS.contains(&name) && !value.is_null() {
-                value = unified_set(value).ok_or_else(|| unwritable(None))?;
-            }
-            if !value.is_null() {
-                attributes.insert(Name::Borrowed(name), value);
-            }
-        }
-        if !members.is_empty() {
-            return Err(unwritable(None));
-        }
+        ROOM.set(text);
+        let attributes = attributes.ok_or_else(|| unwritable(None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }
 
-static EMPTY: Value = Value::Array(Vec::new());
+thread_local! {
+    static ROOM: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// What of a facet is stored; `None` if it is not as the facet declares it.
+fn declared<'a, F: Facet>(
+    content: &str,
+    attributes: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> Option<Attributes> {
+    let mut is_plain = true;
+    for (name, value) in attributes.clone() {
+        let is_text_set = F::TEXT_SETS.contains(&name);
+        match Json::of(value) {
+            _ if !F::ATTRIBUTES.contains(&name) => return None,
+            Json::Null => is_plain = false,
+            // A list may have another order than its set, and DynamoDB has no empty sets.
+            Json::Array(list) if is_text_set => is_plain &= !list.is_empty() && is_set(list)?,
+            _ if is_text_set => return None,
+            _ => {}
+        }
+    }
+    if is_plain {
+        return Some(Attributes::from_sorted(content));
+    }
+    let mut stored = String::with_capacity(content.len());
+    for (name, value) in attributes {
+        match Json::of(value) {
+            Json::Null => {}
+            Json::Array("") if F::TEXT_SETS.contains(&name) => {}
+            Json::Array(texts) if F::TEXT_SETS.contains(&name) => {
+                write_name(name, &mut stored);
+                write_set(texts, &mut stored);
+            }
+            _ => {
+                write_name(name, &mut stored);
+                stored.push_str(value);
+            }
+        }
+    }
+    Some(Attributes::from_sorted(&stored))
+}
+
+/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
+fn is_set(list: &str) -> Option<bool> {
+    let (mut last, mut is_sorted) = ("", true);
+    for element in elements(list) {
+        let Json::Text(text) = Json::of(element) else { return None };
+        is_sorted &= last < text;
+        last = text;
+    }
+    Some(is_sorted)
+}
 
 /// Reads a facet from its attributes.
 pub(crate) fn read<F: Facet>(attributes: &Attributes) -> Result<F, Unreadable> {
     let unreadable = |attribute: &str| Unreadable { attribute: attribute.to_owned() };
-    let missing = |name: &str| if F::TEXT_SETS.contains(&name) { &EMPTY } else { &Value::Null };
+    let missing = |name: &str| if F::TEXT_SETS.contains(&name) { "[]" } else { "null" };
     if let [only] = F::ATTRIBUTES {
-        let value = attributes.get(*only).unwrap_or(missing(only));
-        return F::deserialize(value).map_err(|_| unreadable(only));
+        let json = attributes.json(only).unwrap_or(missing(only));
+        return serde_json::from_str(json).map_err(|_| unreadable(only));
     }
-    let empty = F::TEXT_SETS.iter().filter(|name| !attributes.contains_key(**name)).map(|name| (*name, &EMPTY));
-    let members = attributes.iter().map(|(name, value)| (&**name, value)).chain(empty);
-    let read = serde_path_to_error::deserialize(MapDeserializer::<_, serde_json::Error>::new(members));
-    read.map_err(|error| match error.path().iter().next() {
-        Some(Segment::Map { key }) => unreadable(key),
-        _ => unreadable(F::WATERMARK),
+    let mut object = String::with_capacity(attributes.as_str().len() + 2);
+    object.push_str(attributes.as_str());
+    for set in F::TEXT_SETS.iter().filter(|set| attributes.json(set).is_none()) {
+        write_name(set, &mut object);
+        object.push_str("[]");
+    }
+    object.insert(0, '{');
+    object.push('}');
+    // Where it cannot be read, it is read again to find out which attribute is at fault.
+    serde_json::from_str(&object).or_else(|_| {
+        let json = &mut serde_json::Deserializer::from_str(&object);
+        serde_path_to_error::deserialize(json).map_err(|error| match error.path().iter().next() {
+            Some(Segment::Map { key }) => unreadable(key),
+            _ => unreadable(F::WATERMARK),
+        })
     })
-}
-
-const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
-
-/// DynamoDB returns 38.0 as 38: a whole number is always held as an integer, so that equal facets compare equal.
-fn unify_numbers(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            // A whole float is exactly this integer, where it fits.
-            let whole = number.as_f64().filter(|float| float.fract() == 0.0);
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            match whole {
-                Some(whole) if (-TWO_TO_63..TWO_TO_63).contains(&whole) => *value = Value::from(whole as i64),
-                Some(whole) if (TWO_TO_63..2.0 * TWO_TO_63).contains(&whole) => *value = Value::from(whole as u64),
-                _ => {}
-            }
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(unify_numbers),
-        Value::Object(members) => members.values_mut().for_each(unify_numbers),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// A set of texts has no order, and an empty one is not stored: DynamoDB has none.
-fn unified_set(value: Value) -> Option<Value> {
-    let set = BTreeSet::<String>::deserialize(value).ok()?;
-    Some(if set.is_empty() { Value::Null } else { set.into_iter().collect() })
 }

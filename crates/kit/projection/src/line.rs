@@ -2,135 +2,112 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Write;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, de};
-use serde_json::{Map, Number, Value};
+use serde::Serialize;
+use serde::de::{self, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Number;
 
+use crate::canonical::{Canonical, sort_members, write_set, write_text};
+use crate::content::{Attributes, Json, elements, members, write_name};
 use crate::facet::Unreadable;
-use crate::piece::{Attributes, Name, Stamp};
+use crate::piece::{Name, Stamp};
 use crate::state::{Found, State, Written};
 use crate::view::{Shape, View};
 
 /// Appends the item of `state` as one line, `{"Item":{…}}` and a line feed. What the view does not declare is left out.
 pub fn write_line(view: &View, key: &str, state: &State, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"Item\":{");
-    write_text(view.key, out);
-    out.push(b':');
-    write_typed_text(key, out);
+    let mut line = Line(out);
+    line.write("{\"Item\":{");
+    line.name(view.key);
+    line.text(key);
     for Shape { watermark, attributes, text_sets } in view.facets {
         let Some(written) = state.facets.get(*watermark) else { continue };
         // No event wrote a facet that was read without its watermark.
         if !written.by.is_empty() {
-            write_name(watermark, out);
-            write_typed_text(&written.by, out);
+            line.write(",");
+            line.name(watermark);
+            line.text(&written.by);
         }
-        for name in *attributes {
-            if let Some(value) = written.attributes.get(*name) {
-                write_name(name, out);
-                write_value(value, text_sets.contains(name), out);
-            }
+        for (name, value) in written.attributes.iter().filter(|(name, _)| attributes.contains(name)) {
+            line.write(",");
+            line.name(name);
+            line.value(value, text_sets.contains(&name));
         }
     }
     for name in view.sets {
-        let elements = state.set(name);
-        write_set(name, elements, out);
+        // DynamoDB has no empty sets.
+        let mut elements = state.set(name).peekable();
+        if elements.peek().is_some() {
+            line.write(",");
+            line.name(name);
+            line.list("{\"SS\":[", elements, "]}", |line, element| line.escaped(element));
+        }
     }
     for (name, by) in state.marks() {
-        write_name(name, out);
-        write_typed_text(by, out);
+        line.write(",");
+        line.name(name);
+        line.text(by);
     }
-    out.extend_from_slice(b"}}\n");
+    line.write("}}\n");
 }
 
-fn write_name(name: &str, out: &mut Vec<u8>) {
-    out.push(b',');
-    write_text(name, out);
-    out.push(b':');
-}
+struct Line<'a>(&'a mut Vec<u8>);
 
-fn write_typed_text(text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"S\":");
-    write_text(text, out);
-    out.push(b'}');
-}
-
-/// DynamoDB has no empty sets.
-fn write_set<'a>(name: &str, elements: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
-    let mut elements = elements.peekable();
-    if elements.peek().is_some() {
-        write_name(name, out);
-        write_texts(elements, out);
+impl Line<'_> {
+    fn write(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
     }
-}
 
-fn write_texts<'a>(texts: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"SS\":");
-    write_list(texts, out, |text, out| write_text(text, out));
-    out.push(b'}');
-}
+    fn escaped(&mut self, text: &str) {
+        write_text(text, |part| self.write(part));
+    }
 
-fn write_value(value: &Value, is_text_set: bool, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"{\"NULL\":true}"),
-        Value::Bool(true) => out.extend_from_slice(b"{\"BOOL\":true}"),
-        Value::Bool(false) => out.extend_from_slice(b"{\"BOOL\":false}"),
-        Value::Number(number) => {
-            // Writing to memory does not fail.
-            let _ = write!(out, "{{\"N\":\"{number}\"}}");
-        }
-        Value::String(text) => write_typed_text(text, out),
-        Value::Array(elements) if is_text_set => write_texts(elements.iter().filter_map(Value::as_str), out),
-        Value::Array(elements) => {
-            out.extend_from_slice(b"{\"L\":");
-            write_list(elements, out, |element, out| write_value(element, false, out));
-            out.push(b'}');
-        }
-        Value::Object(members) => {
-            out.extend_from_slice(b"{\"M\":{");
-            for (place, (name, value)) in members.iter().enumerate() {
-                if place > 0 {
-                    out.push(b',');
-                }
-                write_text(name, out);
-                out.push(b':');
-                write_value(value, false, out);
+    fn name(&mut self, name: &str) {
+        self.escaped(name);
+        self.write(":");
+    }
+
+    fn text(&mut self, text: &str) {
+        self.write("{\"S\":");
+        self.escaped(text);
+        self.write("}");
+    }
+
+    /// A canonical value under the name of its type. Texts keep their escapes.
+    fn value(&mut self, json: &str, is_text_set: bool) {
+        match Json::of(json) {
+            Json::Null => self.write("{\"NULL\":true}"),
+            Json::Bool(true) => self.write("{\"BOOL\":true}"),
+            Json::Bool(false) => self.write("{\"BOOL\":false}"),
+            Json::Number(number) => self.within("{\"N\":\"", number, "\"}"),
+            Json::Text(text) => self.within("{\"S\":", text, "}"),
+            Json::Array(texts) if is_text_set => self.within("{\"SS\":[", texts, "]}"),
+            Json::Array(list) => {
+                self.list("{\"L\":[", elements(list), "]}", |line, element| line.value(element, false));
             }
-            out.extend_from_slice(b"}}");
+            Json::Object(object) => self.list("{\"M\":{", members(object), "}}", |line, (name, value)| {
+                line.within("\"", name, "\":");
+                line.value(value, false);
+            }),
         }
     }
-}
 
-fn write_list<T>(elements: impl IntoIterator<Item = T>, out: &mut Vec<u8>, write: impl Fn(T, &mut Vec<u8>)) {
-    out.push(b'[');
-    for (place, element) in elements.into_iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        write(element, out);
+    fn within(&mut self, before: &str, text: &str, after: &str) {
+        self.write(before);
+        self.write(text);
+        self.write(after);
     }
-    out.push(b']');
-}
 
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut plain = 0;
-    for (place, &byte) in bytes.iter().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
+    fn list<T>(&mut self, begin: &str, all: impl Iterator<Item = T>, end: &str, write: impl Fn(&mut Self, T)) {
+        self.write(begin);
+        for (place, one) in all.enumerate() {
+            if place > 0 {
+                self.write(",");
+            }
+            write(self, one);
         }
-        out.extend_from_slice(&bytes[plain..place]);
-        plain = place + 1;
-        if byte < b' ' {
-            let _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.extend_from_slice(&[b'\\', byte]);
-        }
+        self.write(end);
     }
-    out.extend_from_slice(&bytes[plain..]);
-    out.push(b'"');
 }
 
 /// A line that is no item of the view. Its text says where the fault is, and repeats nothing of the line.
@@ -163,27 +140,35 @@ pub enum BadLine {
 /// and what cannot be read is left out and reported.
 pub fn read_line(view: &View, line: &[u8]) -> Result<(String, Found), BadLine> {
     let mut json = serde_json::Deserializer::from_slice(line);
-    let read = Line(view).deserialize(&mut json).and_then(|item| json.end().map(|()| item));
+    let read = ReadLine(view).deserialize(&mut json).and_then(|item| json.end().map(|()| item));
     let item = read.map_err(|error| {
         let column = error.column();
         if error.is_data() { BadLine::NotAnItem { column } } else { BadLine::NotJson { column } }
     })?;
-    let key = item.key.ok_or(BadLine::NoKey { key: view.key })?;
-    Ok((key, item.found))
+    item.finish().ok_or(BadLine::NoKey { key: view.key })
 }
 
 /// An item while it is read.
-#[derive(Default)]
-struct Item {
+struct Item<'a> {
+    view: &'a View,
     key: Option<String>,
+    /// What has come of each facet of the view.
+    facets: Vec<Draft>,
     found: Found,
+}
+
+#[derive(Default)]
+struct Draft {
+    by: Option<Stamp>,
+    /// Canonical, but in the order in which they came.
+    members: String,
 }
 
 /// What an attribute is in a view.
 enum Place {
     Key,
-    Watermark(&'static str),
-    OfFacet(&'static str, &'static str),
+    Watermark(usize),
+    OfFacet(usize),
     Set(&'static str),
     Mark,
 }
@@ -192,12 +177,12 @@ fn place(view: &View, name: &str) -> Option<Place> {
     if name == view.key {
         return Some(Place::Key);
     }
-    for shape in view.facets {
+    for (facet, shape) in view.facets.iter().enumerate() {
         if name == shape.watermark {
-            return Some(Place::Watermark(shape.watermark));
+            return Some(Place::Watermark(facet));
         }
-        if let Some(attribute) = shape.attributes.iter().find(|attribute| **attribute == name) {
-            return Some(Place::OfFacet(shape.watermark, attribute));
+        if shape.attributes.contains(&name) {
+            return Some(Place::OfFacet(facet));
         }
     }
     if let Some(set) = view.sets.iter().find(|set| **set == name) {
@@ -206,70 +191,102 @@ fn place(view: &View, name: &str) -> Option<Place> {
     view.marks.iter().any(|kind| name.starts_with(kind)).then_some(Place::Mark)
 }
 
-impl Item {
-    fn put(&mut self, name: &str, place: Place, value: Typed<'_>) {
-        let Found { state, unreadable } = &mut self.found;
-        match (place, value) {
-            (Place::Key, Typed::Text(key)) => self.key = Some(key.into_owned()),
-            (Place::Watermark(watermark), Typed::Text(by)) => {
-                let by = shared(state, &by);
-                facet(state, watermark).by = by;
+impl<'a> Item<'a> {
+    fn of(view: &'a View) -> Self {
+        let facets = view.facets.iter().map(|_| Draft::default()).collect();
+        Self { view, key: None, facets, found: Found::default() }
+    }
+
+    /// Reads the value of the attribute `name`.
+    fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, attributes: &mut A) -> Result<(), A::Error> {
+        let Some(place) = place(self.view, name) else {
+            return attributes.next_value::<IgnoredAny>().map(|_| ());
+        };
+        let is_readable = match place {
+            Place::Key => {
+                self.key = attributes.next_value_seed(Typed(Text))?.map(Cow::into_owned);
+                true
             }
-            (Place::OfFacet(watermark, name), value) => match value.into_json() {
-                Some(value) => _ = facet(state, watermark).attributes.insert(Name::Borrowed(name), value),
-                None => unreadable.push(Unreadable { attribute: name.to_owned() }),
-            },
-            (Place::Set(set), Typed::Texts(elements)) => {
-                state.sets.insert(Name::Borrowed(set), elements.into_iter().collect());
-            }
-            (Place::Mark, Typed::Text(by)) => {
-                let by = shared(state, &by);
-                state.marks.insert(Name::Owned(name.to_owned()), by);
-            }
-            (Place::Key, _) => {}
-            (Place::Watermark(watermark), _) => {
+            Place::Watermark(facet) => {
+                let by = attributes.next_value_seed(Typed(Text))?;
                 // A facet is there if its watermark is, whatever it is.
-                facet(state, watermark);
-                unreadable.push(Unreadable { attribute: name.to_owned() });
+                self.facets[facet].by = Some(self.stamp(by.as_deref().unwrap_or_default()));
+                by.is_some()
             }
-            (Place::Set(_) | Place::Mark, _) => unreadable.push(Unreadable { attribute: name.to_owned() }),
+            Place::OfFacet(facet) => {
+                let Draft { members, .. } = &mut self.facets[facet];
+                let before = members.len();
+                write_name(name, members);
+                let is_readable = attributes.next_value_seed(Typed(Content(members)))?;
+                if !is_readable {
+                    members.truncate(before);
+                }
+                is_readable
+            }
+            Place::Set(set) => {
+                let elements = attributes.next_value_seed(Typed(TextSet))?;
+                let is_readable = elements.is_some();
+                if let Some(elements) = elements {
+                    let elements = elements.into_iter().map(|element| (element.into_boxed_str(), ())).collect();
+                    self.found.state.sets.insert(Name::Borrowed(set), elements);
+                }
+                is_readable
+            }
+            Place::Mark => {
+                let by = attributes.next_value_seed(Typed(Text))?;
+                if let Some(by) = &by {
+                    let by = self.stamp(by);
+                    self.found.state.marks.insert(Name::Owned(name.to_owned()), by);
+                }
+                by.is_some()
+            }
+        };
+        if !is_readable {
+            self.found.unreadable.push(Unreadable { attribute: name.to_owned() });
         }
+        Ok(())
+    }
+
+    /// The pieces that an event wrote share its id in memory, as they do when they come from the event.
+    fn stamp(&self, by: &str) -> Stamp {
+        let of_facets = self.facets.iter().filter_map(|facet| facet.by.as_ref());
+        let mut known = of_facets.chain(self.found.state.marks.values());
+        known.find(|known| ***known == *by).map_or_else(|| Stamp::from(by), Stamp::clone)
+    }
+
+    fn finish(mut self) -> Option<(String, Found)> {
+        for (shape, Draft { by, members }) in self.view.facets.iter().zip(self.facets) {
+            if by.is_some() || !members.is_empty() {
+                let written = Written { by: by.unwrap_or_default(), attributes: Attributes::from_members(members) };
+                self.found.state.facets.insert(Name::Borrowed(shape.watermark), written);
+            }
+        }
+        Some((self.key?, self.found))
     }
 }
 
-fn facet<'a>(state: &'a mut State, watermark: &'static str) -> &'a mut Written {
-    let none = || Written { by: Stamp::from(""), attributes: Attributes::new() };
-    state.facets.get_or_insert_with(Name::Borrowed(watermark), none)
-}
+struct ReadLine<'a>(&'a View);
 
-/// An event writes several pieces, which share its id in memory, as they do when they come from the event.
-fn shared(state: &State, by: &str) -> Stamp {
-    let known = state.facets.values().map(|written| &written.by).chain(state.marks.values());
-    known.into_iter().find(|known| ***known == *by).map_or_else(|| Stamp::from(by), Stamp::clone)
-}
+impl<'a, 'de> DeserializeSeed<'de> for ReadLine<'a> {
+    type Value = Item<'a>;
 
-struct Line<'a>(&'a View);
-
-impl<'de> DeserializeSeed<'de> for Line<'_> {
-    type Value = Item;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Item, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Item<'a>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Line<'_> {
-    type Value = Item;
+impl<'a, 'de> Visitor<'de> for ReadLine<'a> {
+    type Value = Item<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a line of a table export")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Item, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Item<'a>, A::Error> {
         let mut item = None;
-        while let Some(Text(name)) = members.next_key()? {
+        while let Some(name) = members.next_key_seed(Text)? {
             match &*name {
-                "Item" | "NewImage" => item = Some(members.next_value_seed(Members(self.0))?),
+                "Item" | "NewImage" => item = Some(members.next_value_seed(ReadItem(self.0))?),
                 _ => _ = members.next_value::<IgnoredAny>()?,
             }
         }
@@ -277,50 +294,90 @@ impl<'de> Visitor<'de> for Line<'_> {
     }
 }
 
-struct Members<'a>(&'a View);
+struct ReadItem<'a>(&'a View);
 
-impl<'de> DeserializeSeed<'de> for Members<'_> {
-    type Value = Item;
+impl<'a, 'de> DeserializeSeed<'de> for ReadItem<'a> {
+    type Value = Item<'a>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Item, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Item<'a>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Members<'_> {
-    type Value = Item;
+impl<'a, 'de> Visitor<'de> for ReadItem<'a> {
+    type Value = Item<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an item")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut attributes: A) -> Result<Item, A::Error> {
-        let mut item = Item::default();
-        while let Some(Text(name)) = attributes.next_key()? {
-            match place(self.0, &name) {
-                Some(place) => {
-                    let value = attributes.next_value()?;
-                    item.put(&name, place, value);
-                }
-                None => _ = attributes.next_value::<IgnoredAny>()?,
-            }
+    fn visit_map<A: MapAccess<'de>>(self, mut attributes: A) -> Result<Item<'a>, A::Error> {
+        let mut item = Item::of(self.0);
+        while let Some(name) = attributes.next_key_seed(Text)? {
+            item.read(&name, &mut attributes)?;
         }
         Ok(item)
     }
 }
 
-/// A text, borrowed from the line where it has no escapes.
-struct Text<'de>(Cow<'de, str>);
+/// Reads a value under the name of its type: `{"S":"text"}`.
+struct Typed<R>(R);
 
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TextVisitor).map(Self)
+/// What is expected of a value, by its type.
+trait ReadTyped<'de> {
+    type Value;
+
+    fn read<A: MapAccess<'de>>(self, kind: &str, member: &mut A) -> Result<Self::Value, A::Error>;
+}
+
+impl<'de, R: ReadTyped<'de>> DeserializeSeed<'de> for Typed<R> {
+    type Value = R::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<R::Value, D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-struct TextVisitor;
+impl<'de, R: ReadTyped<'de>> Visitor<'de> for Typed<R> {
+    type Value = R::Value;
 
-impl<'de> Visitor<'de> for TextVisitor {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value under the name of its type")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<R::Value, A::Error> {
+        let kind = members.next_key_seed(Text)?.ok_or_else(|| A::Error::missing_field("S"))?;
+        let value = self.0.read(&kind, &mut members)?;
+        match members.next_key::<IgnoredAny>()? {
+            Some(_) => Err(A::Error::custom("a value has one type")),
+            None => Ok(value),
+        }
+    }
+}
+
+/// A text, borrowed from the line where it has no escapes.
+struct Text;
+
+impl<'de> ReadTyped<'de> for Text {
+    type Value = Option<Cow<'de, str>>;
+
+    fn read<A: MapAccess<'de>>(self, kind: &str, member: &mut A) -> Result<Self::Value, A::Error> {
+        match kind {
+            "S" => member.next_value_seed(Self).map(Some),
+            _ => member.next_value::<IgnoredAny>().map(|_| None),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -336,119 +393,140 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// An attribute's value: `{"S":"text"}`.
-enum Typed<'de> {
-    Text(Cow<'de, str>),
-    Texts(Vec<String>),
-    /// Neither of them; `None` for binary data, sets of numbers and types that are newer than this code: no facet writes them.
-    Other(Option<Value>),
-}
+struct TextSet;
 
-impl Typed<'_> {
-    fn into_json(self) -> Option<Value> {
-        match self {
-            Self::Text(text) => Some(Value::String(text.into_owned())),
-            Self::Texts(mut texts) => {
-                texts.sort_unstable();
-                Some(texts.into_iter().map(Value::String).collect())
-            }
-            Self::Other(value) => value,
+impl<'de> ReadTyped<'de> for TextSet {
+    type Value = Option<Vec<String>>;
+
+    fn read<A: MapAccess<'de>>(self, kind: &str, member: &mut A) -> Result<Self::Value, A::Error> {
+        match kind {
+            "SS" => member.next_value().map(Some),
+            _ => member.next_value::<IgnoredAny>().map(|_| None),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Typed<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(TypedVisitor)
-    }
-}
+/// Writes a value down as canonical JSON, and says whether it can be read: binary data, sets of numbers and types that are newer than
+/// this code cannot. No facet writes them.
+struct Content<'a>(&'a mut String);
 
-struct TypedVisitor;
+impl<'de> ReadTyped<'de> for Content<'_> {
+    type Value = bool;
 
-impl<'de> Visitor<'de> for TypedVisitor {
-    type Value = Typed<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value under the name of its type")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Typed<'de>, A::Error> {
-        let Some(Text(kind)) = members.next_key()? else { return Err(A::Error::missing_field("S")) };
-        let value = match &*kind {
-            "S" => Typed::Text(members.next_value::<Text<'_>>()?.0),
-            "N" => Typed::Other(read_number(&members.next_value::<Text<'_>>()?.0).map(Value::Number)),
-            "BOOL" => Typed::Other(Some(Value::Bool(members.next_value()?))),
+    fn read<A: MapAccess<'de>>(self, kind: &str, member: &mut A) -> Result<bool, A::Error> {
+        let Self(out) = self;
+        match kind {
+            "S" => {
+                let text = member.next_value_seed(Text)?;
+                write_text(&text, |part| out.push_str(part));
+            }
+            "N" => return Ok(write_number(&member.next_value_seed(Text)?, out)),
+            "BOOL" => out.push_str(if member.next_value()? { "true" } else { "false" }),
             "NULL" => {
-                members.next_value::<bool>()?;
-                Typed::Other(Some(Value::Null))
+                member.next_value::<bool>()?;
+                out.push_str("null");
             }
-            "SS" => Typed::Texts(members.next_value()?),
-            "L" => Typed::Other(members.next_value::<ListOf>()?.0),
-            "M" => Typed::Other(members.next_value::<MapOf>()?.0),
+            "SS" => write_text_set(&member.next_value::<Vec<String>>()?, out),
+            "L" => return member.next_value_seed(List(out)),
+            "M" => return member.next_value_seed(Map(out)),
             _ => {
-                members.next_value::<IgnoredAny>()?;
-                Typed::Other(None)
+                member.next_value::<IgnoredAny>()?;
+                return Ok(false);
             }
-        };
-        match members.next_key::<IgnoredAny>()? {
-            Some(_) => Err(A::Error::custom("a value has one type")),
-            None => Ok(value),
         }
+        Ok(true)
     }
 }
 
-struct ListOf(Option<Value>);
+struct List<'a>(&'a mut String);
 
-impl<'de> Deserialize<'de> for ListOf {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ContentVisitor).map(Self)
+impl<'de> DeserializeSeed<'de> for List<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_seq(self)
     }
 }
 
-struct MapOf(Option<Value>);
-
-impl<'de> Deserialize<'de> for MapOf {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ContentVisitor).map(Self)
-    }
-}
-
-/// What is in a list or map; `None` if any of it cannot be read.
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Option<Value>;
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list or a map")
+        f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Option<Value>, A::Error> {
-        let mut list = Some(Vec::new());
-        while let Some(element) = elements.next_element::<Typed<'_>>()? {
-            list = list.and_then(|mut list| {
-                list.push(element.into_json()?);
-                Some(list)
-            });
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<bool, A::Error> {
+        let Self(out) = self;
+        let mut is_readable = true;
+        out.push('[');
+        while let Some(element) = elements.next_element_seed(Typed(Content(out)))? {
+            is_readable &= element;
+            out.push(',');
         }
-        Ok(list.map(Value::Array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<Value>, A::Error> {
-        let mut map = Some(Map::new());
-        while let Some(name) = members.next_key::<String>()? {
-            let value: Typed<'_> = members.next_value()?;
-            map = map.and_then(|mut map| {
-                map.insert(name, value.into_json()?);
-                Some(map)
-            });
-        }
-        Ok(map.map(Value::Object))
+        end(out, ']');
+        Ok(is_readable)
     }
 }
 
-/// DynamoDB's text of a number; `None` if it is no number that facets can hold.
-pub(crate) fn read_number(text: &str) -> Option<Number> {
+struct Map<'a>(&'a mut String);
+
+impl<'de> DeserializeSeed<'de> for Map<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Map<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<bool, A::Error> {
+        let Self(out) = self;
+        let mut is_readable = true;
+        out.push('{');
+        let start = out.len();
+        while let Some(name) = members.next_key_seed(Text)? {
+            write_text(&name, |part| out.push_str(part));
+            out.push(':');
+            is_readable &= members.next_value_seed(Typed(Content(out)))?;
+            out.push(',');
+        }
+        end(out, '}');
+        if is_readable {
+            out.pop();
+            sort_members(out, start);
+            out.push('}');
+        }
+        Ok(is_readable)
+    }
+}
+
+/// Ends a list or map; a comma follows its last element, if it has any.
+fn end(out: &mut String, end: char) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push(end);
+}
+
+/// A set of texts as canonical JSON.
+pub(crate) fn write_text_set(texts: &[impl AsRef<str>], out: &mut String) {
+    let mut list = String::new();
+    for text in texts {
+        list.push_str(if list.is_empty() { "" } else { "," });
+        write_text(text.as_ref(), |part| list.push_str(part));
+    }
+    write_set(&list, out);
+}
+
+/// DynamoDB's text of a number as canonical JSON; says whether it is a number that facets can hold.
+pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
     let whole = text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from));
-    whole.ok().or_else(|| Number::from_f64(text.parse().ok()?))
+    let number = whole.ok().or_else(|| Number::from_f64(text.parse().ok()?));
+    number.is_some_and(|number| number.serialize(Canonical(out)).is_ok())
 }

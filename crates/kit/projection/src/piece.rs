@@ -3,15 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use crate::small_map::SmallMap;
+use crate::content::Attributes;
 
 /// The name of an attribute of an item.
 pub type Name = Cow<'static, str>;
-
-/// The attributes of a facet that have a value.
-pub type Attributes = SmallMap<Name, Value>;
 
 /// All that one event, or one partial view, says of what is stored under one key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Index;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -11,28 +10,33 @@ use serde::ser::{Serialize, Serializer};
 /// A sorted map in one block of memory. An item has few attributes and a rebuild holds millions of items: a tree would have room
 /// for eleven entries in each of its nodes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SmallMap<K, V>(Vec<(K, V)>);
+pub(crate) struct SmallMap<K, V>(Vec<(K, V)>);
+
+/// A value that is there, or the place where it belongs.
+pub(crate) enum Entry<'a, V> {
+    There(&'a mut V),
+    Missing(usize),
+}
 
 impl<K: Ord, V> SmallMap<K, V> {
     /// A map without entries. It has no memory yet.
-    #[must_use]
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
     /// Puts a value under a key, and returns the one that was there.
-    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
             Err(place) => {
-                self.0.insert(place, (key, value));
+                self.insert_at(place, key, value);
                 None
             }
         }
     }
 
     /// The value under a key.
-    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -40,23 +44,37 @@ impl<K: Ord, V> SmallMap<K, V> {
     }
 
     /// Whether there is a value under a key.
-    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
         self.place(key).is_ok()
     }
 
-    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    /// The value under a key, or where it belongs.
+    pub(crate) fn entry<Q: Ord + ?Sized>(&mut self, key: &Q) -> Entry<'_, V>
     where
         K: Borrow<Q>,
     {
-        self.place(key).ok().map(|place| &mut self.0[place].1)
+        match self.place(key) {
+            Ok(place) => Entry::There(&mut self.0[place].1),
+            Err(place) => Entry::Missing(place),
+        }
+    }
+
+    /// Puts a value where [`entry`](Self::entry) said.
+    pub(crate) fn insert_at(&mut self, place: usize, key: K, value: V) {
+        // It grows in small steps: room that is not used counts in millions of maps.
+        if self.0.len() == self.0.capacity() {
+            let more = if self.0.is_empty() { 2 } else { 4.max(self.0.len() / 4) };
+            self.0.reserve_exact(more);
+        }
+        self.0.insert(place, (key, value));
     }
 
     pub(crate) fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let place = self.place(&key).unwrap_or_else(|place| {
-            self.0.insert(place, (key, value()));
+            self.insert_at(place, key, value());
             place
         });
         &mut self.0[place].1
@@ -74,35 +92,32 @@ impl<K: Ord, V> SmallMap<K, V> {
     where
         K: Borrow<Q>,
     {
+        // Events come in the order of their ids, more or less, and what they add often belongs at the end.
+        if self.0.last().is_some_and(|(last, _)| last.borrow() < key) {
+            return Err(self.0.len());
+        }
         self.0.binary_search_by(|(known, _)| known.borrow().cmp(key))
     }
 }
 
 impl<K, V> SmallMap<K, V> {
-    /// How many entries there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The entries, sorted by key.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &V)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &V)> {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
     /// The keys, sorted.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> {
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = &K> {
         self.0.iter().map(|(key, _)| key)
     }
 
     /// The values, sorted by key.
-    pub fn values(&self) -> impl ExactSizeIterator<Item = &V> {
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &V> {
         self.0.iter().map(|(_, value)| value)
     }
 
@@ -124,18 +139,6 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for SmallMap<K, V> {
     }
 }
 
-impl<K: Ord + Borrow<Q>, V, Q: Ord + ?Sized> Index<&Q> for SmallMap<K, V> {
-    type Output = V;
-
-    /// Panics if there is no value under the key.
-    fn index(&self, key: &Q) -> &V {
-        match self.place(key) {
-            Ok(place) => &self.0[place].1,
-            Err(_) => panic!("no value under this key"),
-        }
-    }
-}
-
 impl<K: Ord, V> FromIterator<(K, V)> for SmallMap<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
@@ -149,12 +152,6 @@ impl<K: Ord, V> Extend<(K, V)> for SmallMap<K, V> {
         for (key, value) in entries {
             self.insert(key, value);
         }
-    }
-}
-
-impl<K: Ord, V, const N: usize> From<[(K, V); N]> for SmallMap<K, V> {
-    fn from(entries: [(K, V); N]) -> Self {
-        Self::from_iter(entries)
     }
 }
 

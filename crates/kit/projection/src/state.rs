@@ -1,14 +1,14 @@
 //! What is known under one key, and how effects and states come together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+use crate::content::Attributes;
 use crate::facet::{self, Facet, Unreadable};
-use crate::piece::{Attributes, Effect, Name, Piece, Stamp};
-use crate::small_map::SmallMap;
+use crate::piece::{Effect, Name, Piece, Stamp};
+use crate::small_map::{Entry, SmallMap};
 
 /// What is known under one key.
 ///
@@ -18,8 +18,11 @@ use crate::small_map::SmallMap;
 pub struct State {
     pub(crate) marks: SmallMap<Name, Stamp>,
     pub(crate) facets: SmallMap<Name, Written>,
-    pub(crate) sets: SmallMap<Name, BTreeSet<String>>,
+    pub(crate) sets: SmallMap<Name, Elements>,
 }
+
+/// The elements of a set, in order.
+pub(crate) type Elements = SmallMap<Box<str>, ()>;
 
 /// What an event wrote into a facet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +62,10 @@ pub struct Folded {
 impl Folded {
     /// Takes in an effect.
     pub fn add(&mut self, Effect { key, pieces }: Effect) {
-        let contradictions = self.states.entry(key.clone()).or_default().apply(pieces);
+        let contradictions = match self.states.get_mut(&key) {
+            Some(state) => state.apply(pieces),
+            None => self.states.entry(key.clone()).or_default().apply(pieces),
+        };
         self.contradictions.extend(contradictions.into_iter().map(|contradiction| (key.clone(), contradiction)));
     }
 }
@@ -69,17 +75,27 @@ impl State {
     pub fn apply(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Vec<Contradiction> {
         let mut contradictions = Vec::new();
         for piece in pieces {
-            if self.is_news(&piece) {
-                self.put(piece);
-            } else if let Piece::Facet { watermark, by, attributes } = piece
-                && let Some(written) = self.facets.get_mut(&watermark)
-                && written.by == by
-                && written.attributes != attributes
-            {
-                if is_kept_over(&attributes, &written.attributes) {
-                    written.attributes = attributes;
+            match piece {
+                Piece::Mark { attribute, by } => match self.marks.entry(&attribute) {
+                    Entry::There(stored) if *stored < by => *stored = by,
+                    Entry::There(_) => {}
+                    Entry::Missing(place) => self.marks.insert_at(place, attribute, by),
+                },
+                Piece::Facet { watermark, by, attributes } => match self.facets.entry(&watermark) {
+                    Entry::There(stored) if stored.by < by => *stored = Written { by, attributes },
+                    Entry::There(stored) if stored.by == by && stored.attributes != attributes => {
+                        // Which of them is kept may be arbitrary, but must be the same everywhere.
+                        if attributes > stored.attributes {
+                            stored.attributes = attributes;
+                        }
+                        contradictions.push(Contradiction { watermark, by });
+                    }
+                    Entry::There(_) => {}
+                    Entry::Missing(place) => self.facets.insert_at(place, watermark, Written { by, attributes }),
+                },
+                Piece::Element { set, element } => {
+                    self.sets.get_or_insert_with(set, Elements::new).insert(element.into_boxed_str(), ());
                 }
-                contradictions.push(Contradiction { watermark, by });
             }
         }
         contradictions
@@ -97,7 +113,9 @@ impl State {
             Piece::Mark { attribute, by } | Piece::Facet { watermark: attribute, by, .. } => {
                 self.stamp(attribute).is_none_or(|stored| stored < by)
             }
-            Piece::Element { set, element } => self.sets.get(set).is_none_or(|known| !known.contains(element)),
+            Piece::Element { set, element } => {
+                self.sets.get(set).is_none_or(|known| !known.contains_key(element.as_str()))
+            }
         }
     }
 
@@ -109,7 +127,7 @@ impl State {
     /// One attribute of a facet, where it can be read, whatever the rest of the facet is like.
     #[must_use]
     pub fn attribute<T: DeserializeOwned>(&self, watermark: &str, name: &str) -> Option<T> {
-        T::deserialize(self.facets.get(watermark)?.attributes.get(name)?).ok()
+        self.facets.get(watermark)?.attributes.read(name)
     }
 
     /// The event under a watermark or mark.
@@ -120,7 +138,7 @@ impl State {
 
     /// The elements of a set, in order.
     pub fn set(&self, set: &str) -> impl Iterator<Item = &str> {
-        self.sets.get(set).into_iter().flatten().map(String::as_str)
+        self.sets.get(set).into_iter().flat_map(SmallMap::keys).map(|element| &**element)
     }
 
     /// The marks, with the highest event seen from each source.
@@ -134,7 +152,7 @@ impl State {
         let facet = |(watermark, Written { by, attributes })| Piece::Facet { watermark, by, attributes };
         let facets = self.facets.into_iter().map(facet);
         let elements = self.sets.into_iter().flat_map(|(set, elements)| {
-            elements.into_iter().map(move |element| Piece::Element { set: set.clone(), element })
+            elements.into_iter().map(move |(element, ())| Piece::Element { set: set.clone(), element: element.into() })
         });
         facets.chain(marks).chain(elements)
     }
@@ -143,12 +161,12 @@ impl State {
     #[must_use]
     pub fn size(&self) -> usize {
         let marks = self.marks.iter().map(|(name, by)| text_size(name.len()) + stamp_size(by));
-        let facets = self.facets.values().map(|Written { by, attributes }| {
-            stamp_size(by) + attributes.block_size() + attributes.values().map(value_size).sum::<usize>()
-        });
+        let facets = self
+            .facets
+            .values()
+            .map(|Written { by, attributes }| stamp_size(by) + text_size(attributes.as_str().len()));
         let sets = self.sets.values().map(|elements| {
-            let nodes = tree_size::<String>(elements.len());
-            nodes + elements.iter().map(|element| text_size(element.capacity())).sum::<usize>()
+            elements.block_size() + elements.keys().map(|element| text_size(element.len())).sum::<usize>()
         });
         let blocks = [self.marks.block_size(), self.facets.block_size(), self.sets.block_size()];
         size_of::<Self>() + blocks.into_iter().sum::<usize>() + marks.chain(facets).chain(sets).sum::<usize>()
@@ -159,32 +177,6 @@ impl State {
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.facets.is_empty() && self.sets.is_empty()
     }
-
-    fn put(&mut self, piece: Piece) {
-        match piece {
-            Piece::Mark { attribute, by } => {
-                self.marks.insert(attribute, by);
-            }
-            Piece::Facet { watermark, by, attributes } => {
-                self.facets.insert(watermark, Written { by, attributes });
-            }
-            Piece::Element { set, element } => {
-                self.sets.get_or_insert_with(set, BTreeSet::new).insert(element);
-            }
-        }
-    }
-}
-
-/// Which of two contents that one id stands for is kept: any order will do, as long as it is the same everywhere.
-pub(crate) fn is_kept_over(content: &Attributes, other: &Attributes) -> bool {
-    canonical(content) > canonical(other)
-}
-
-/// Content as a text that is the same for equal content, so that two contents have the same order everywhere.
-fn canonical(attributes: &Attributes) -> String {
-    let mut value = json!(attributes);
-    value.sort_all_objects();
-    value.to_string()
 }
 
 /// A text's own block. An allocator rounds up.
@@ -195,23 +187,4 @@ fn text_size(length: usize) -> usize {
 /// Events share their id among the pieces that they write: it is counted for each, and so too often.
 fn stamp_size(by: &Stamp) -> usize {
     text_size(by.len() + 16)
-}
-
-/// The nodes of a tree have room for eleven entries, and are half full or more.
-fn tree_size<T>(entries: usize) -> usize {
-    entries.div_ceil(8) * (11 * size_of::<T>() + 16)
-}
-
-fn value_size(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text_size(text.capacity()),
-        Value::Array(elements) => {
-            elements.capacity() * size_of::<Value>() + elements.iter().map(value_size).sum::<usize>()
-        }
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| text_size(name.len()) + value_size(value));
-            tree_size::<(String, Value)>(members.len()) + members.sum::<usize>()
-        }
-    }
 }

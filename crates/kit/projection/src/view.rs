@@ -69,7 +69,7 @@ impl View {
         match piece {
             Piece::Mark { attribute, .. } => self.marks.iter().any(|prefix| attribute.starts_with(prefix)),
             Piece::Facet { watermark, attributes, .. } => self.facets.iter().any(|shape| {
-                shape.watermark == watermark && attributes.keys().all(|name| shape.attributes.contains(&&**name))
+                shape.watermark == watermark && attributes.iter().all(|(name, _)| shape.attributes.contains(&name))
             }),
             Piece::Element { set, .. } => self.sets.contains(&&**set),
         }

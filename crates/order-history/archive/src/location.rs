@@ -19,17 +19,27 @@ pub enum Location {
     Folder(PathBuf),
 }
 
+impl Location {
+    /// A bucket, or the part of it under a prefix. Slashes around the prefix mean nothing.
+    #[must_use]
+    pub fn in_bucket(bucket: &str, prefix: &str) -> Self {
+        let prefix = prefix.trim_matches('/');
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        Self::S3 { bucket: bucket.to_owned(), prefix }
+    }
+}
+
 impl FromStr for Location {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        if let Some(rest) = text.strip_prefix("s3://") {
-            let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-            let prefix = prefix.trim_matches('/');
-            let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-            return Ok(Self::S3 { bucket: bucket.to_owned(), prefix });
-        }
-        Ok(Self::Folder(text.strip_prefix("file://").unwrap_or(text).into()))
+        Ok(match text.strip_prefix("s3://") {
+            Some(rest) => {
+                let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+                Self::in_bucket(bucket, prefix)
+            }
+            None => Self::Folder(text.strip_prefix("file://").unwrap_or(text).into()),
+        })
     }
 }
 

@@ -1,10 +1,13 @@
 //! The envelope: a Tram message, perhaps inside an SNS notification or an EventBridge event.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::id::TextOrNumber;
 use crate::json::read_json;
+use crate::plain::{Plain, PlainHeaders};
 use crate::{AggregateId, Event, EventId, EventType, Invalid, Malformed, Payload, Timestamp};
 
 /// An event as it came in a message.
@@ -39,11 +42,19 @@ impl Message {
         if envelopes > MAX_ENVELOPES {
             return Err(Malformed::TooDeep(MAX_ENVELOPES));
         }
+        if let Some(plain) = Plain::read(text) {
+            return Self::from_parts(plain.headers, plain.payload.into_owned());
+        }
+        Self::unwrap_unusual(text, envelopes)
+    }
+
+    /// Reads what is no [`Plain`] message: a wrapped one, or one that cannot be read, to find out why.
+    pub(crate) fn unwrap_unusual(text: &str, envelopes: usize) -> Result<Self, Malformed> {
         let outer: Outer = read_json(text).map_err(Malformed::Body)?;
         if let Some(headers) = outer.headers {
             let headers: Headers = read_member("headers", headers)?;
             let payload = outer.payload.ok_or(Malformed::PayloadMissing)?;
-            return Self::from_parts(&headers, read_member("payload", payload)?);
+            return Self::from_parts(headers.into_plain(), read_member("payload", payload)?);
         }
         if let Some(message) = outer.message {
             let message: String = read_member("Message", message)?;
@@ -53,18 +64,17 @@ impl Message {
         Self::unwrap(detail.get(), envelopes + 1)
     }
 
-    fn from_parts(headers: &Headers<'_>, payload: String) -> Result<Self, Malformed> {
-        let event_type: EventType = needed("event-type", headers.event_type.as_ref())?.parse()?;
-        let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_ref())?;
+    fn from_parts(headers: PlainHeaders<'_>, payload: String) -> Result<Self, Malformed> {
+        let event_type: EventType = needed("event-type", headers.event_type.as_deref())?.parse()?;
+        let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_deref())?;
         if !event_type.aggregate().is_named(aggregate) {
             return Err(Malformed::Aggregate { event_type });
         }
-        let aggregate_id = needed("event-aggregate-id", headers.aggregate_id.as_ref())?;
+        let aggregate_id = headers.aggregate_id.ok_or(Malformed::HeaderMissing("event-aggregate-id"))?;
         let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
-        let id = header("ID", EventId::parse(needed("ID", headers.id.as_ref())?))?;
+        let id = header("ID", EventId::parse(needed("ID", headers.id.as_deref())?))?;
         // A date that cannot be read says nothing against the id.
-        let date = headers.date.and_then(|date| serde_json::from_str::<String>(date.get()).ok());
-        if let Some(date) = date.and_then(|date| Timestamp::parse_http_date(&date).ok())
+        if let Some(date) = headers.date.and_then(|date| Timestamp::parse_http_date(&date).ok())
             && date.as_millis().abs_diff(id.time().as_millis()) > MAX_DIFFERENCE
         {
             return Err(Malformed::Date);
@@ -128,6 +138,19 @@ struct Headers<'a> {
     date: Option<&'a RawValue>,
 }
 
+impl<'a> Headers<'a> {
+    fn into_plain(self) -> PlainHeaders<'a> {
+        let text = |header: Option<HeaderText>| header.map(|HeaderText(text)| Cow::Owned(text));
+        PlainHeaders {
+            id: text(self.id),
+            event_type: text(self.event_type),
+            aggregate_type: text(self.aggregate_type),
+            aggregate_id: text(self.aggregate_id),
+            date: self.date.and_then(|date| serde_json::from_str(date.get()).ok()).map(Cow::Owned),
+        }
+    }
+}
+
 /// Tram's headers are texts; an id that is a number is let pass.
 struct HeaderText(String);
 
@@ -137,8 +160,8 @@ impl<'de> Deserialize<'de> for HeaderText {
     }
 }
 
-fn needed<'a>(header: &'static str, value: Option<&'a HeaderText>) -> Result<&'a str, Malformed> {
-    value.map(|HeaderText(text)| text.as_str()).ok_or(Malformed::HeaderMissing(header))
+fn needed<'a>(header: &'static str, value: Option<&'a str>) -> Result<&'a str, Malformed> {
+    value.ok_or(Malformed::HeaderMissing(header))
 }
 
 fn header<T>(header: &'static str, parsed: Result<T, Invalid>) -> Result<T, Malformed> {

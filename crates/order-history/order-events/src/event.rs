@@ -13,8 +13,8 @@ use crate::payload::{
 use crate::{AggregateId, EventId, OrderId, Timestamp};
 
 macro_rules! event_types {
-    (@order_id aggregate $event:ident $payload:ident) => { OrderId::from(&$event.aggregate_id) };
-    (@order_id payload $event:ident $payload:ident) => { $payload.order_id.clone() };
+    (@order_id aggregate $event:ident $payload:ident) => { $event.aggregate_id.as_str() };
+    (@order_id payload $event:ident $payload:ident) => { $payload.order_id.as_str() };
     ($($(#[$doc:meta])* $name:ident by $aggregate:ident carries $payload:ident, order in $order:ident, kept in $record:ident;)*) => {
         /// What happened.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -31,6 +31,14 @@ macro_rules! event_types {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// The type with this short name.
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)*
+                    _ => None,
                 }
             }
 
@@ -80,10 +88,10 @@ macro_rules! event_types {
         }
 
         impl Event {
-            /// The order it happened to.
+            /// The text of the order's id, without a copy of it.
             #[must_use]
             #[allow(unused_variables)] // Where the aggregate is the order, the payload is not asked.
-            pub fn order_id(&self) -> OrderId {
+            pub fn order_id_text(&self) -> &str {
                 let event = self;
                 match &self.payload {
                     $(Payload::$name(payload) => event_types!(@order_id $order event payload),)*
@@ -147,7 +155,7 @@ impl FromStr for EventType {
     fn from_str(name: &str) -> Result<Self, UnknownEventType> {
         let name = last_segment(name);
         let name = name.strip_suffix("Event").unwrap_or(name);
-        Self::ALL.iter().copied().find(|event_type| event_type.name() == name).ok_or(UnknownEventType)
+        Self::named(name).ok_or(UnknownEventType)
     }
 }
 
@@ -170,7 +178,8 @@ impl std::error::Error for UnknownEventType {}
 
 /// The simple name of a Java class, which a dot separates from its package, or a dollar from the class around it.
 fn last_segment(name: &str) -> &str {
-    name.rsplit(['.', '$']).next().unwrap_or(name)
+    let separator = name.bytes().rposition(|byte| byte == b'.' || byte == b'$');
+    separator.map_or(name, |place| &name[place + 1..])
 }
 
 /// Where an order's view shows that it has seen an event.
@@ -234,6 +243,12 @@ pub struct Event {
 }
 
 impl Event {
+    /// The order it happened to.
+    #[must_use]
+    pub fn order_id(&self) -> OrderId {
+        OrderId::of(self)
+    }
+
     /// When it happened: never a time of our own, so that a replay gives the same view.
     #[must_use]
     pub fn at(&self) -> Timestamp {

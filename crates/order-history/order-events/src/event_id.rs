@@ -1,6 +1,7 @@
 //! Event ids: 128 bits that sort as the events happened.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
@@ -34,10 +35,43 @@ impl EventId {
         Ok(Self { bits, time: time_in(bits).ok_or(Invalid::EventTime)? })
     }
 
+    /// The id's text, without an allocation.
+    #[must_use]
+    pub fn text(self) -> EventIdText {
+        let mut text = [b'-'; LENGTH];
+        // Each half fits.
+        #[allow(clippy::cast_possible_truncation)]
+        for (start, mut half) in [(0, (self.bits >> 64) as u64), (17, self.bits as u64)] {
+            for place in (start..start + 16).rev() {
+                text[place] = HEX[(half & 0xf) as usize];
+                half >>= 4;
+            }
+        }
+        EventIdText(text)
+    }
+
     /// When the event happened: the moment inside the id.
     #[must_use]
     pub fn time(self) -> Timestamp {
         self.time
+    }
+}
+
+/// The text of an [`EventId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventIdText([u8; LENGTH]);
+
+/// 16 digits, a hyphen, 16 digits.
+const LENGTH: usize = 33;
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+impl Deref for EventIdText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        // It is ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -56,13 +90,13 @@ const PLAUSIBLE: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}-{:016x}", self.bits >> 64, self.bits & u128::from(u64::MAX))
+        f.write_str(&self.text())
     }
 }
 
 impl Serialize for EventId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.text())
     }
 }
 
@@ -81,19 +115,16 @@ impl FromStr for EventId {
 }
 
 fn eventuate(text: &str) -> Option<u128> {
-    let (upper, lower) = text.split_once('-')?;
-    if upper.len() != 16 {
-        return None;
-    }
-    Some(hex(upper)? << 64 | hex(lower)?)
+    let (upper, lower) = text.split_at_checked(16)?;
+    Some(u128::from(hex(upper)?) << 64 | u128::from(hex(lower.strip_prefix('-')?)?))
 }
 
 fn uuid_v7(text: &str) -> Option<u128> {
-    let mut bits = 0;
+    let mut bits = 0_u128;
     let mut groups = text.split('-');
     for length in [8, 4, 4, 4, 12] {
         let group = groups.next().filter(|group| group.len() == length)?;
-        bits = bits << (4 * length) | hex(group)?;
+        bits = bits << (4 * length) | u128::from(hex(group)?);
     }
     let version = bits >> 76 & 0xf;
     let variant = bits >> 62 & 0b11;
@@ -114,8 +145,17 @@ fn ulid(text: &str) -> Option<u128> {
     Some(bits)
 }
 
-fn hex(digits: &str) -> Option<u128> {
-    // from_str_radix would take a sign.
-    let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    all_hex.then(|| u128::from_str_radix(digits, 16).ok())?
+/// At most 16 hex digits. `from_str_radix` would take a sign.
+fn hex(digits: &str) -> Option<u64> {
+    let mut number = 0;
+    for byte in digits.bytes() {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => return None,
+        };
+        number = number << 4 | u64::from(digit);
+    }
+    Some(number)
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::Invalid;
+use crate::{Event, Invalid};
 
 /// Ids become DynamoDB keys, attribute names and URL segments. The tightest limit is the 2,048 bytes of a partition key
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), which holds these in any script.
@@ -68,14 +68,18 @@ ids! {
     CourierId;
 }
 
-impl From<&AggregateId> for OrderId {
-    /// Orders, and the tickets that bear their order's id, are named by their aggregate id.
-    fn from(id: &AggregateId) -> Self {
-        Self(id.0.clone())
+impl OrderId {
+    /// The order that an event names: orders, and the tickets that bear their order's id, are named by their aggregate id.
+    pub(crate) fn of(event: &Event) -> Self {
+        Self(event.order_id_text().to_owned())
     }
 }
 
 fn checked(text: String) -> Result<String, Invalid> {
+    // Nearly all of them are, and this is quickly told.
+    if (1..=MAX_CHARACTERS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(text);
+    }
     if text.is_empty() {
         return Err(Invalid::Empty);
     }

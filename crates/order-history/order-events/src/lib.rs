@@ -11,6 +11,7 @@ mod json;
 mod malformed;
 mod money;
 pub mod payload;
+mod plain;
 #[cfg(feature = "schema")]
 mod schema;
 mod timestamp;
@@ -19,7 +20,7 @@ pub use consistency_token::ConsistencyToken;
 pub use degrees::{Degrees, Latitude, Longitude};
 pub use envelope::Message;
 pub use event::{AggregateType, Event, EventType, Payload, Record, UnknownEventType};
-pub use event_id::EventId;
+pub use event_id::{EventId, EventIdText};
 pub use id::{AggregateId, ConsumerId, CourierId, OrderId};
 pub use json::JsonFault;
 pub use malformed::{Invalid, Malformed};

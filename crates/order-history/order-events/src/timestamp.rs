@@ -1,6 +1,7 @@
 //! Moments, in milliseconds.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::time::SystemTime;
 
@@ -55,6 +56,10 @@ impl Timestamp {
 
     /// Reads the RFC 1123 form of HTTP dates and of Eventuate's `DATE` header.
     pub fn parse_http_date(text: &str) -> Result<Self, Invalid> {
+        // Nearly every date is as this library, Java and web servers write it.
+        if let Some(at) = usual_http_date(text.as_bytes()) {
+            return Ok(Self(at));
+        }
         OffsetDateTime::parse(text, &Rfc2822)
             .map_err(|_| Invalid::HttpDate)
             .and_then(|at| Self::checked(at).map_err(|_| Invalid::HttpDate))
@@ -64,6 +69,31 @@ impl Timestamp {
     #[must_use]
     pub fn to_http_date(self) -> Option<String> {
         self.0.format(&Rfc2822).ok()
+    }
+
+    /// The text, without an allocation, and without a formatter: views have many of them.
+    fn text(self) -> Text {
+        let at = self.0;
+        let parts = [
+            (0, 4, at.year().unsigned_abs()),
+            (5, 2, u8::from(at.month()).into()),
+            (8, 2, at.day().into()),
+            (11, 2, at.hour().into()),
+            (14, 2, at.minute().into()),
+            (17, 2, at.second().into()),
+            (20, 3, at.millisecond().into()),
+        ];
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        for (start, length, mut number) in parts {
+            for digit in text[start..start + length].iter_mut().rev() {
+                // One digit fits.
+                #[allow(clippy::cast_possible_truncation)]
+                let value = (number % 10) as u8;
+                *digit += value;
+                number /= 10;
+            }
+        }
+        Text(text)
     }
 
     fn checked(at: OffsetDateTime) -> Result<Self, Invalid> {
@@ -90,20 +120,60 @@ impl Timestamp {
     }
 }
 
+/// Reads `Sun, 1 Mar 2026 12:30:00 GMT`, also with two digits for the day and with `+0000` for the zone, of this century; `None` for
+/// anything else. Whether it was a Sunday is for the careful reading to say, so it only reads a date whose weekday is right.
+fn usual_http_date(text: &[u8]) -> Option<OffsetDateTime> {
+    let (weekday, text) = text.split_at_checked(5)?;
+    let (day, text) = match text {
+        [digit, b' ', rest @ ..] => (number(&[*digit])?, rest),
+        [tens, units, b' ', rest @ ..] => (number(&[*tens, *units])?, rest),
+        _ => return None,
+    };
+    let (month, text) = text.split_at_checked(4)?;
+    let month = MONTHS.iter().position(|name| *name == month)?;
+    let &[b'2', b'0', y1, y0, b' ', h1, h0, b':', m1, m0, b':', s1, s0, b' ', ref zone @ ..] = text else {
+        return None;
+    };
+    if !matches!(zone, b"GMT" | b"+0000") {
+        return None;
+    }
+    let year = 2000 + i32::from(number(&[y1, y0])?);
+    let month = Month::try_from(u8::try_from(month + 1).ok()?).ok()?;
+    let date = Date::from_calendar_date(year, month, day).ok()?;
+    let time = Time::from_hms(number(&[h1, h0])?, number(&[m1, m0])?, number(&[s1, s0])?).ok()?;
+    let is_right = WEEKDAYS[usize::from(date.weekday().number_days_from_monday())] == weekday;
+    is_right.then(|| PrimitiveDateTime::new(date, time).assume_utc())
+}
+
+const MONTHS: [&[u8]; 12] =
+    [b"Jan ", b"Feb ", b"Mar ", b"Apr ", b"May ", b"Jun ", b"Jul ", b"Aug ", b"Sep ", b"Oct ", b"Nov ", b"Dec "];
+
+const WEEKDAYS: [&[u8]; 7] = [b"Mon, ", b"Tue, ", b"Wed, ", b"Thu, ", b"Fri, ", b"Sat, ", b"Sun, "];
+
+/// Up to two digits.
+fn number(digits: &[u8]) -> Option<u8> {
+    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + (digit - b'0')))
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = self.0;
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            at.year(),
-            u8::from(at.month()),
-            at.day(),
-            at.hour(),
-            at.minute(),
-            at.second(),
-            at.millisecond(),
-        )
+        f.write_str(&self.text())
+    }
+}
+
+/// The text of a [`Timestamp`].
+struct Text([u8; Text::LENGTH]);
+
+impl Text {
+    const LENGTH: usize = "2026-03-01T12:30:00.000Z".len();
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        // It is ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -126,7 +196,7 @@ impl From<SystemTime> for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.text())
     }
 }
 

@@ -8,31 +8,58 @@ use projection::{Effect, Name, Piece, Stamp, Unwritable};
 
 use crate::facet::{Address, Details, Location, Payment, Promise, REVISIONS, Schedule, TIMELINE, Total};
 use crate::keywords::keywords;
-use crate::set::{Revision, TimelineEntry};
+use crate::set::{Revision, timeline_entry};
 use crate::status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
 
 /// What `event` does to its order.
 pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
-    let event_type = event.event_type();
-    let by = Stamp::from(event.id.to_string());
-    let tracking = format!("{}{}", event_type.aggregate(), event.aggregate_id);
-    let mut pieces = vec![Piece::Mark { attribute: tracking.into(), by: by.clone() }];
+    Ok(Effect { key: event.order_id_text().to_owned(), pieces: pieces(event)? })
+}
+
+/// What `event` does to its order, as the pieces of an effect.
+///
+/// With [`Event::order_id_text`] and [`State::apply`](projection::State::apply) it is the quickest way to fold events, because the
+/// order's id is copied only for an order that is new:
+///
+/// ```
+/// # use std::collections::HashMap;
+/// # use projection::State;
+/// fn fold(states: &mut HashMap<String, State>, event: &order_events::Event) -> Result<(), projection::Unwritable> {
+///     let pieces = order_view::pieces(event)?;
+///     let contradictions = match states.get_mut(event.order_id_text()) {
+///         Some(state) => state.apply(pieces),
+///         None => states.entry(event.order_id_text().to_owned()).or_default().apply(pieces),
+///     };
+///     // To be reported.
+///     # let _ = contradictions;
+///     Ok(())
+/// }
+/// ```
+pub fn pieces(event: &Event) -> Result<Vec<Piece>, Unwritable> {
+    let (event_type, id) = (event.event_type(), event.id.text());
+    let by = Stamp::from(&*id);
+    let mut pieces = Vec::with_capacity(MOST_PIECES);
+    let tracking = [event_type.aggregate().name(), event.aggregate_id.as_str()].concat();
+    pieces.push(Piece::Mark { attribute: tracking.into(), by: by.clone() });
     if event_type.record() == Record::Timeline {
-        pieces.push(element(TIMELINE, &TimelineEntry::new(event.id, event_type)));
+        pieces.push(element(TIMELINE, timeline_entry(&id, event_type)));
     }
-    pieces.extend(facets_and_revision(event, &by)?);
-    Ok(Effect { key: event.order_id().to_string(), pieces })
+    facets_and_revision(event, &by, &mut pieces)?;
+    Ok(pieces)
 }
 
-fn element(set: &'static str, element: &impl ToString) -> Piece {
-    Piece::Element { set: Name::Borrowed(set), element: element.to_string() }
+/// Of an event: its mark, its entry in the timeline, and up to four facets or revisions.
+const MOST_PIECES: usize = 6;
+
+fn element(set: &'static str, element: String) -> Piece {
+    Piece::Element { set: Name::Borrowed(set), element }
 }
 
-fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritable> {
+fn facets_and_revision(event: &Event, by: &Stamp, pieces: &mut Vec<Piece>) -> Result<(), Unwritable> {
     macro_rules! writes {
-        ($($facet:expr),*) => { vec![$(Piece::facet(&$facet, by)?),*] };
+        ($($facet:expr),*) => {{ $(pieces.push(Piece::facet(&$facet, by)?);)* }};
     }
-    Ok(match &event.payload {
+    match &event.payload {
         Payload::OrderCreated(payload) => {
             let total = Total(payload.order_details.order_total.clone());
             // Also without an address: that of an earlier OrderCreated may be another consumer's.
@@ -44,17 +71,16 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
         Payload::OrderCancelled(_) => writes![OrderStatus::Cancelled],
         Payload::OrderRevisionProposed(_) => writes![OrderStatus::RevisionPending],
         Payload::OrderRevised(payload) => {
-            let mut pieces = writes![OrderStatus::Approved, Total(payload.new_order_total.clone())];
+            writes![OrderStatus::Approved, Total(payload.new_order_total.clone())];
             let OrderRevision { delivery_information, revised_order_line_items: line_items } = &payload.order_revision;
             if let Some(DeliveryInformation { delivery_address, delivery_time }) = delivery_information.clone() {
                 let (delivery_address, delivery_time) = (Some(delivery_address), Some(delivery_time));
-                pieces.extend(writes![Address { delivery_address, delivery_time }]);
+                writes![Address { delivery_address, delivery_time }];
             }
             if !line_items.is_empty() {
                 let line_items = line_items.clone();
-                pieces.push(element(REVISIONS, &Revision { event_id: event.id, line_items }));
+                pieces.push(element(REVISIONS, Revision { event_id: event.id, line_items }.to_string()));
             }
-            pieces
         }
         Payload::TicketCreated(_) => writes![TicketStatus::AwaitingAcceptance],
         Payload::TicketAccepted(payload) => writes![TicketStatus::Accepted, Promise(payload.ready_by)],
@@ -88,7 +114,8 @@ fn facets_and_revision(event: &Event, by: &Stamp) -> Result<Vec<Piece>, Unwritab
             error_message: payload.error_message.clone(),
             ..payment(event, PaymentStatus::ChargeFailed, payload.amount, &payload.currency)
         }],
-    })
+    }
+    Ok(())
 }
 
 fn details(event: &Event, payload: &OrderCreated) -> Details {

@@ -7,7 +7,7 @@ mod set;
 mod status;
 mod view;
 
-pub use effect::effect;
+pub use effect::{effect, pieces};
 pub use facet::{OrderView, VIEW};
 pub use keywords::keywords;
 pub use set::{Revision, TimelineEntry};

@@ -30,15 +30,14 @@ pub struct Revision {
     pub line_items: Vec<RevisedLineItem>,
 }
 
-impl fmt::Display for TimelineEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.event_id, self.event_type)
-    }
+/// The text that is stored of an event: it happens with every event, and a formatter would take its time.
+pub(crate) fn timeline_entry(event_id: &str, event_type: EventType) -> String {
+    [event_id, " ", event_type.name()].concat()
 }
 
 impl TimelineEntry {
     /// The entry of an event. When it happened is in its id.
-    pub(crate) fn new(event_id: EventId, event_type: EventType) -> Self {
+    fn new(event_id: EventId, event_type: EventType) -> Self {
         Self { event_id, event_type, at: event_id.time() }
     }
 

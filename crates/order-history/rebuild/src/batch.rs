@@ -11,11 +11,10 @@ use tokio::task::spawn_blocking;
 use crate::buckets::Spill;
 use crate::error::Error;
 use crate::estimate::Simulated;
-use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary, Views};
 use crate::plan::{Batch, SNAPSHOTS};
-use crate::run::{BatchResult, Run, Stored};
+use crate::run::{BatchResult, Stored};
 use crate::table::TableSink;
 
 /// What processes batches, one or several at once.
@@ -56,11 +55,6 @@ pub struct Meter {
 }
 
 impl Processor {
-    /// Processes the batches of a run that have no result, several at the same time, and notes the results.
-    pub async fn process_all(&self, run: &Run, workers: usize) -> Result<(), Error> {
-        execute(run, self, run.progress().await?.missing, workers, |_, _| {}).await
-    }
-
     /// Processes a batch. When this returns `Ok`, all that the result says is stored; nothing is noted in the run's folder.
     pub async fn process(&self, batch: &Batch) -> Result<(BatchResult, Vec<Quarantined>), Error> {
         let begun = Instant::now();

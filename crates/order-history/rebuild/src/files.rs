@@ -15,10 +15,12 @@ use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::buckets::{Merge, Merged, Spill};
+use crate::buckets::{Merge, Merged, Spill, buckets_for};
 use crate::error::Error;
+use crate::filter::Filter;
+use crate::plan::{Batch, Listing};
 use crate::run::{Into, Plan, Run};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Choice, Snapshot};
 
 /// What is to be imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +78,45 @@ impl Out {
     }
 }
 
+/// A run that writes files, before it is begun.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its batches.
+    pub batches: Vec<Batch>,
+    /// What somebody who starts it should know.
+    pub notes: Vec<String>,
+}
+
+/// Plans a run that writes files, from the snapshot that was chosen, if any.
+pub async fn plan(
+    archive: &Store,
+    run: &Run,
+    import: Import,
+    filter: Filter,
+    choice: Choice,
+    memory: usize,
+    workers: usize,
+) -> Result<Planned, Error> {
+    let Choice { snapshot, note } = choice;
+    let base = match &snapshot {
+        Some(snapshot) => Some(snapshot.base(&filter).await?),
+        None => None,
+    };
+    let listing = Listing::read(archive, &filter, base.as_ref()).await?;
+    let mut notes: Vec<_> = note.into_iter().collect();
+    notes.extend(listing.note(archive, base.as_ref())?);
+    let bytes = listing.files.iter().map(|file| file.size).sum();
+    let plan = Plan {
+        snapshot: base.map(|base| base.id),
+        buckets: Some(buckets_for(bytes, snapshot.as_ref(), 0, memory, workers)),
+        ..Plan::new(run.id(), Into::Files(import), filter)
+    };
+    // The snapshot's own views are read when buckets are merged.
+    Ok(Planned { plan, batches: listing.batches(None), notes })
+}
+
 /// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many
 /// buckets are merged, of how many.
 pub async fn write(
@@ -99,6 +140,7 @@ pub async fn write(
     let (done, count) = (AtomicU32::new(0), spill.buckets.count());
     let merge = Merge {
         spill,
+        results: run.key("merged/"),
         base,
         filter: Arc::new(plan.filter.clone()),
         out: out.store.clone(),

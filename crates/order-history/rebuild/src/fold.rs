@@ -6,7 +6,7 @@ use std::sync::Arc;
 use archive::{Damaged, read};
 use lambda_boot::with_causes;
 use order_events::{Malformed, Message};
-use order_view::{VIEW, effect};
+use order_view::{VIEW, pieces};
 use projection::{Contradiction, State, read_line};
 use serde::{Deserialize, Serialize};
 
@@ -151,17 +151,17 @@ impl Fold {
             self.summary.filtered += 1;
             return;
         }
-        match effect(&event) {
-            Ok(effect) => {
+        match pieces(&event) {
+            Ok(pieces) => {
                 self.summary.events += 1;
-                let (before, key) = (self.views.len(), effect.key);
+                let (before, order_id) = (self.views.len(), event.order_id_text());
                 self.size += text.len();
-                let contradictions = match self.views.get_mut(&key) {
-                    Some(view) => view.apply(effect.pieces),
-                    None => self.views.entry(key.clone()).or_default().apply(effect.pieces),
+                let contradictions = match self.views.get_mut(order_id) {
+                    Some(view) => view.apply(pieces),
+                    None => self.views.entry(order_id.to_owned()).or_default().apply(pieces),
                 };
-                self.size += (self.views.len() - before) * (PER_ORDER + key.len());
-                self.summary.note_contradictions(&key, contradictions);
+                self.size += (self.views.len() - before) * (PER_ORDER + order_id.len());
+                self.summary.note_contradictions(order_id, contradictions);
             }
             Err(unwritable) => self.quarantine(file, line, "unwritable", with_causes(&unwritable), text),
         }

@@ -95,7 +95,7 @@ impl Work {
         };
         let listing = Listing::read(archive, filter, base.as_ref()).await?;
         let mut notes: Vec<_> = note.into_iter().collect();
-        notes.extend(listing.note(archive)?);
+        notes.extend(listing.note(archive, base.as_ref())?);
         Ok(Self { batches: listing.batches(base.as_ref()), snapshot: base.map(|base| base.id), notes })
     }
 }
@@ -135,9 +135,9 @@ impl Listing {
         Ok(listing)
     }
 
-    /// What is left out, if anything is; an error if the archive has no file of events.
-    pub fn note(&self, archive: &Store) -> Result<Option<String>, Error> {
-        if self.files.is_empty() && self.in_snapshot == 0 && self.too_early == 0 {
+    /// What is left out, if anything is; an error if the archive has neither files of events nor a snapshot of them.
+    pub fn note(&self, archive: &Store, base: Option<&Base>) -> Result<Option<String>, Error> {
+        if self.files.is_empty() && base.is_none() && self.too_early == 0 {
             return Err(Error::Empty(archive.location().to_string()));
         }
         Ok((self.too_early > 0).then(|| {

@@ -31,7 +31,7 @@ pub struct Size {
 }
 
 /// A read that is throttled or not answered is tried again for this long.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The most keys of one `BatchGetItem`
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html>).
@@ -76,7 +76,7 @@ impl Source {
     /// Those of the orders that the table has, by consistent reads.
     pub async fn get(&self, order_ids: impl IntoIterator<Item = &String>) -> Result<BTreeMap<String, Item>, Error> {
         let mut found = BTreeMap::new();
-        let mut keys: Vec<Item> = order_ids.into_iter().map(key).collect();
+        let mut keys: Vec<Item> = order_ids.into_iter().map(|order_id| key(order_id)).collect();
         while !keys.is_empty() {
             let now = keys.split_off(keys.len().saturating_sub(MOST_KEYS));
             let asked = now.len();
@@ -119,8 +119,8 @@ pub fn is_known(name: &str) -> bool {
         || VIEW.marks.iter().any(|kind| name.starts_with(kind))
 }
 
-fn key(order_id: &String) -> Item {
-    HashMap::from([(VIEW.key.to_owned(), AttributeValue::S(order_id.clone()))])
+fn key(order_id: &str) -> Item {
+    HashMap::from([(VIEW.key.to_owned(), AttributeValue::S(order_id.to_owned()))])
 }
 
 /// Sends a read until it is answered, unless it never will be.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use serde_json::Value;
 
+use crate::canonical::{sort_members, write_text};
+use crate::content::{Attributes, Json, elements, members, unescaped, write_name};
 use crate::facet::Unreadable;
-use crate::line::read_number;
-use crate::piece::{Attributes, Name};
+use crate::line::{write_number, write_text_set};
 use crate::state::{Found, State, Written};
 use crate::view::View;
 
@@ -23,14 +23,17 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     let mut found = Found::default();
     let mut unreadable = |attribute: &str| found.unreadable.push(Unreadable { attribute: attribute.to_owned() });
     for shape in view.facets {
-        let mut attributes = Attributes::new();
+        let mut members = String::new();
         for &name in shape.attributes {
-            match item.remove(name).map(json_value) {
-                Some(Some(value)) => _ = attributes.insert(Name::Borrowed(name), value),
-                Some(None) => unreadable(name),
-                None => {}
+            let Some(value) = item.remove(name) else { continue };
+            let before = members.len();
+            write_name(name, &mut members);
+            if !write_json(value, &mut members) {
+                members.truncate(before);
+                unreadable(name);
             }
         }
+        let attributes = Attributes::from_members(members);
         // No text is below every id.
         let by = match item.remove(shape.watermark) {
             Some(AttributeValue::S(by)) => by,
@@ -46,7 +49,8 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
     for &set in view.sets {
         match item.remove(set) {
             Some(AttributeValue::Ss(elements)) => {
-                found.state.sets.insert(set.into(), elements.into_iter().collect());
+                let elements = elements.into_iter().map(|element| (element.into_boxed_str(), ())).collect();
+                found.state.sets.insert(set.into(), elements);
             }
             Some(_) => unreadable(set),
             None => {}
@@ -75,8 +79,8 @@ pub fn write_item(view: &View, key: &str, state: &State) -> Item {
             item.insert(shape.watermark.to_owned(), AttributeValue::S(written.by.to_string()));
         }
         for &name in shape.attributes {
-            if let Some(value) = written.attributes.get(name) {
-                item.insert(name.to_owned(), attribute_value(value, shape.text_sets.contains(&name)));
+            if let Some(json) = written.attributes.json(name) {
+                item.insert(name.to_owned(), attribute_value(json, shape.text_sets.contains(&name)));
             }
         }
     }
@@ -120,42 +124,60 @@ fn number_size(number: &str) -> usize {
     digits.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
 }
 
-/// A value as DynamoDB stores it.
-pub(crate) fn attribute_value(value: &Value, is_text_set: bool) -> AttributeValue {
-    match value {
-        Value::Null => AttributeValue::Null(true),
-        Value::Bool(value) => AttributeValue::Bool(*value),
-        Value::Number(number) => AttributeValue::N(number.to_string()),
-        Value::String(text) => AttributeValue::S(text.clone()),
-        Value::Array(elements) if is_text_set => {
-            AttributeValue::Ss(elements.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-        }
-        Value::Array(elements) => {
-            AttributeValue::L(elements.iter().map(|element| attribute_value(element, false)).collect())
-        }
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| (name.clone(), attribute_value(value, false)));
-            AttributeValue::M(members.collect())
+/// A canonical value as DynamoDB stores it.
+pub(crate) fn attribute_value(json: &str, is_text_set: bool) -> AttributeValue {
+    let text = |text| unescaped(text).into_owned();
+    match Json::of(json) {
+        Json::Null => AttributeValue::Null(true),
+        Json::Bool(value) => AttributeValue::Bool(value),
+        Json::Number(number) => AttributeValue::N(number.to_owned()),
+        Json::Text(json) => AttributeValue::S(text(json)),
+        Json::Array(list) if is_text_set => AttributeValue::Ss(elements(list).map(text).collect()),
+        Json::Array(list) => AttributeValue::L(elements(list).map(|json| attribute_value(json, false)).collect()),
+        Json::Object(object) => {
+            let value = |(name, json): (&str, &str)| (unescaped_name(name), attribute_value(json, false));
+            AttributeValue::M(members(object).map(value).collect())
         }
     }
 }
 
-/// A value as facets are read from it; `None` for binary data and sets of numbers, which no facet writes.
-fn json_value(value: AttributeValue) -> Option<Value> {
-    Some(match value {
-        AttributeValue::S(text) => Value::String(text),
-        AttributeValue::N(number) => Value::Number(read_number(&number)?),
-        AttributeValue::Bool(value) => Value::Bool(value),
-        AttributeValue::Null(_) => Value::Null,
-        AttributeValue::Ss(mut elements) => {
-            elements.sort_unstable();
-            Value::Array(elements.into_iter().map(Value::String).collect())
+fn unescaped_name(name: &str) -> String {
+    if name.contains('\\') { unescaped(&format!("\"{name}\"")).into_owned() } else { name.to_owned() }
+}
+
+/// Appends a value as canonical JSON, and says whether it can: not for binary data and sets of numbers, which no facet writes.
+fn write_json(value: AttributeValue, out: &mut String) -> bool {
+    match value {
+        AttributeValue::S(text) => write_text(&text, |part| out.push_str(part)),
+        AttributeValue::N(number) => return write_number(&number, out),
+        AttributeValue::Bool(value) => out.push_str(if value { "true" } else { "false" }),
+        AttributeValue::Null(_) => out.push_str("null"),
+        AttributeValue::Ss(texts) => write_text_set(&texts, out),
+        AttributeValue::L(elements) => {
+            out.push('[');
+            for (place, element) in elements.into_iter().enumerate() {
+                out.push_str(if place == 0 { "" } else { "," });
+                if !write_json(element, out) {
+                    return false;
+                }
+            }
+            out.push(']');
         }
-        AttributeValue::L(elements) => elements.into_iter().map(json_value).collect::<Option<_>>()?,
         AttributeValue::M(members) => {
-            let members = members.into_iter().map(|(name, value)| Some((name, json_value(value)?)));
-            Value::Object(members.collect::<Option<_>>()?)
+            out.push('{');
+            let start = out.len();
+            for (name, value) in members {
+                out.push_str(if out.len() == start { "" } else { "," });
+                write_text(&name, |part| out.push_str(part));
+                out.push(':');
+                if !write_json(value, out) {
+                    return false;
+                }
+            }
+            sort_members(out, start);
+            out.push('}');
         }
-        _ => return None,
-    })
+        _ => return false,
+    }
+    true
 }

@@ -3,10 +3,11 @@
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
 
+use crate::content::Attributes;
 use crate::dynamodb::item::{attribute_value, item_size};
 use crate::dynamodb::{Error, Item, Table, Update, read_item, render, write_item};
-use crate::piece::{Attributes, Name, Piece, Stamp};
-use crate::state::{Contradiction, State, is_kept_over};
+use crate::piece::{Name, Piece, Stamp};
+use crate::state::{Contradiction, State};
 
 /// What became of a partial view, and what it cost. Whichever it is, the item now has all that the partial view says.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,7 +128,7 @@ impl Table {
 
     /// Gives a facet the content that is kept, while the table holds another one under the same id.
     async fn settle(&self, key: &str, mut facet: Contested, merged: &mut Merged) -> Result<(), Error> {
-        while is_kept_over(&facet.content, &facet.stored) {
+        while facet.content > facet.stored {
             let Err(old) = self.counted(key, self.replacement(&facet), merged).await? else {
                 merged.outcome = Outcome::Updated;
                 break;
@@ -150,10 +151,10 @@ impl Table {
         let mut conditions = vec![format!("#{watermark} = :eventId")];
         let shape = self.view.facets.iter().find(|shape| shape.watermark == *watermark);
         for name in shape.map_or(&[][..], |shape| shape.attributes) {
-            match stored.get(*name) {
-                Some(value) => {
+            match stored.json(name) {
+                Some(json) => {
                     let is_text_set = shape.is_some_and(|shape| shape.text_sets.contains(name));
-                    update.values.insert(format!(":stored_{name}"), attribute_value(value, is_text_set));
+                    update.values.insert(format!(":stored_{name}"), attribute_value(json, is_text_set));
                     conditions.push(format!("#{name} = :stored_{name}"));
                 }
                 None => conditions.push(format!("attribute_not_exists(#{name})")),

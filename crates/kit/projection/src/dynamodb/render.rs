@@ -5,8 +5,9 @@ use std::mem;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
+use crate::content::Attributes;
 use crate::dynamodb::item::attribute_value;
-use crate::piece::{Attributes, Piece, Stamp};
+use crate::piece::{Piece, Stamp};
 use crate::view::View;
 
 /// The expressions of one `UpdateItem`, every name aliased and every value bound.
@@ -76,9 +77,9 @@ impl<'a> Clauses<'a> {
         let Some(shape) = view.facets.iter().find(|shape| shape.watermark == watermark) else { return };
         for &attribute in shape.attributes {
             let name = self.name(attribute, attribute);
-            match attributes.get(attribute) {
-                Some(value) => {
-                    let value = self.value(attribute, attribute_value(value, shape.text_sets.contains(&attribute)));
+            match attributes.json(attribute) {
+                Some(json) => {
+                    let value = self.value(attribute, attribute_value(json, shape.text_sets.contains(&attribute)));
                     self.set.push(format!("{name} = {value}"));
                 }
                 None => self.remove.push(name),

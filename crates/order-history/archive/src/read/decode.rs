@@ -67,8 +67,12 @@ pub(super) mod zstd {
     /// The length of the header of a frame that is to be skipped.
     const SKIPPED_HEADER: usize = 8;
 
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+    /// Also of a file that is cut off after less than these four bytes.
     pub(in crate::read) fn is(bytes: &[u8]) -> bool {
-        bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || is_skipped(bytes)
+        let first = &bytes[..bytes.len().min(MAGIC.len())];
+        (!first.is_empty() && MAGIC.starts_with(first)) || is_skipped(bytes)
     }
 
     /// Frames with these numbers hold what is not content.

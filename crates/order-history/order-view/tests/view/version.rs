@@ -5,7 +5,7 @@ use projection::write_line;
 use sample_events::story;
 
 /// Of each version of the rules, the digest of what the sample events give.
-const DIGESTS: &[(u32, u64)] = &[(1, 0x45a3_1a37_0f72_d8d9)];
+const DIGESTS: &[(u32, u64)] = &[(1, 0x409e_3e07_93a6_48e9)];
 
 /// FNV-1a, 64 bits.
 fn digest(bytes: &[u8]) -> u64 {

@@ -21,8 +21,10 @@ use crate::verify::Sample;
 /// Brings together what was put aside, bucket by bucket.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    /// What was put aside.
+    /// What was put aside. When all buckets have results, it is needed no more.
     pub spill: Spill,
+    /// What the keys of results begin with, beside what was put aside: it ends with a slash. `bucket=NNN.json` follows.
+    pub results: String,
     /// Views that were written before, and belong to the result too.
     pub base: Option<Base>,
     /// Which orders are wanted.
@@ -93,8 +95,8 @@ impl Merged {
 type Source = (Store, String, Option<u64>);
 
 impl Merge {
-    /// Merges every bucket that has no result yet, several at the same time; `each` is told of each that is done. Results are kept
-    /// beside what was put aside, so that after a crash only the buckets without one are merged again.
+    /// Merges every bucket that has no result yet, several at the same time; `each` is told of each that is done. After a crash, only
+    /// the buckets without a result are merged again.
     pub async fn run(&self, each: impl Fn(&BucketResult) + Sync) -> Result<Merged, Error> {
         let each = &each;
         let merged = stream::iter(self.spill.buckets.all()).map(|bucket| async move {
@@ -130,7 +132,7 @@ impl Merge {
     }
 
     fn result_key(&self, bucket: u32) -> String {
-        format!("{}{}/merged.json", self.spill.prefix, name(bucket))
+        format!("{}{}.json", self.results, name(bucket))
     }
 
     async fn result(&self, bucket: u32) -> Result<Option<BucketResult>, Error> {
@@ -170,8 +172,8 @@ impl Merge {
             self.out.put_if_absent(&self.key(bucket), file).await?;
         }
         let json = serde_json::to_vec(&result).map_err(Error::Write)?;
-        self.spill.store.put(&self.result_key(bucket), json).await?;
-        Ok(result)
+        self.spill.store.put_if_absent(&self.result_key(bucket), json).await?;
+        Ok(self.result(bucket).await?.unwrap_or(result))
     }
 
     /// All that has views of a bucket.
@@ -190,9 +192,8 @@ impl Merge {
                 }
             }
         }
-        let is_spill = |key: &String| key.ends_with(".ndjson.gz");
-        let spilled = self.spill.files(bucket).await?.into_iter().filter(is_spill);
-        sources.extend(spilled.map(|key| (self.spill.store.clone(), key, None)));
+        let spilled = self.spill.files(bucket).await?;
+        sources.extend(spilled.into_iter().map(|key| (self.spill.store.clone(), key, None)));
         Ok(sources)
     }
 }
@@ -248,23 +249,21 @@ impl Merging {
         if !self.slice.has(&order_id) || !self.sample.has(&order_id) || !self.filter.takes_order(&order_id) {
             return;
         }
-        match self.views.get_mut(&order_id) {
-            Some(known) => {
-                let before = known.size();
-                let contradictions = known.merge(view);
-                self.size += known.size().saturating_sub(before);
-                if !contradictions.is_empty() {
-                    self.contradictions.push((order_id, contradictions));
-                }
+        if let Some(known) = self.views.get_mut(&order_id) {
+            let before = known.size();
+            let contradictions = known.merge(view);
+            self.size += known.size().saturating_sub(before);
+            if !contradictions.is_empty() {
+                self.contradictions.push((order_id, contradictions));
             }
-            None => {
-                self.size += memory(&order_id, &view);
-                self.views.insert(order_id, view);
-            }
+        } else {
+            self.size += memory(&order_id, &view);
+            self.views.insert(order_id, view);
         }
-        // If this were too many orders, half of them would be left for another pass; that any number of buckets works, and any
-        // memory, is worth reading some files twice.
-        while self.size + self.lines.memory() > self.limit && self.views.len() > 1 && self.slice.can_halve() {
+        // If these are too many orders, half of them are left for another pass over the same files: so any number of buckets works in
+        // any memory. What is written already takes some of it, but more passes would not make that smaller.
+        let limit = self.limit.saturating_sub(self.lines.memory()).max(self.limit / 2);
+        while self.size > limit && self.views.len() > 1 && self.slice.can_halve() {
             self.slices.push(self.slice.halve());
             let slice = self.slice;
             self.views.retain(|order_id, _| slice.has(order_id));

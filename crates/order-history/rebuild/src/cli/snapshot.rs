@@ -14,7 +14,7 @@ use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
 use crate::progress::Progress;
 use crate::scan::Source;
-use crate::snapshot::{Options, Step, Taken, take};
+use crate::snapshot::{Done, Options, Step, Taken, take};
 use crate::text::{bytes, count, shell_word};
 
 /// Makes a snapshot.
@@ -68,7 +68,8 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             }
             Ok(CLEAN)
         }
-        Some(Taken::Done { manifest, report, ignored, unreadable }) => {
+        Some(Taken::Done(done)) => {
+            let Done { manifest, report, ignored, unreadable } = *done;
             if as_json {
                 output::json_line(&json!({
                     "message": "done", "snapshot": manifest, "report": report, "ignored": ignored, "unreadable": unreadable,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::arguments::{Verify as Arguments, megabytes};
 use super::interrupt::Interrupt;
-use super::{CLEAN, FAILED, Failure, INTERRUPTED, output};
+use super::{CLEAN, DAMAGED, FAILED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
 use crate::plan::SnapshotChoice;
@@ -53,7 +53,12 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
         }
     };
     show(&compared, as_json)?;
-    Ok(if compared.is_equal() { CLEAN } else { FAILED })
+    Ok(match &compared.archive {
+        _ if !compared.is_equal() => FAILED,
+        Some(found) if !found.damaged.is_empty() => DAMAGED,
+        Some(found) if found.lines_quarantined() > 0 => QUARANTINED,
+        Some(_) | None => CLEAN,
+    })
 }
 
 fn tell(step: &Step, shown: &Mutex<Instant>) {
@@ -79,7 +84,7 @@ fn tell(step: &Step, shown: &Mutex<Instant>) {
             dollars(estimate.dollars)
         ),
         Step::Read { left, right } => {
-            eprint!("\r\x1b[2K{} orders on the left, {} on the right", count(*left), count(*right))
+            eprint!("\r\x1b[2K{} orders on the left, {} on the right", count(*left), count(*right));
         }
         Step::Note { message } => eprintln!("\r\x1b[2Knote: {message}"),
         Step::LookAgain { orders, seconds } => {
@@ -115,6 +120,14 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
     }
     for (name, items) in &compared.ignored {
         println!("attribute {name} of {} items is not compared: the view does not know it", count(*items));
+    }
+    if let Some(found) = &compared.archive {
+        for damaged in &found.damaged {
+            println!("file {} of the archive is damaged: what it says is not compared", damaged.file);
+        }
+        if found.lines_quarantined() > 0 {
+            println!("{} lines of the archive cannot be read and are not compared", count(found.lines_quarantined()));
+        }
     }
     let verdict = if compared.is_equal() { "equal" } else { "DIFFERENT" };
     output::rows(&[

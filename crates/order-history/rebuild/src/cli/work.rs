@@ -15,17 +15,15 @@ use super::arguments::{Run as RunArguments, SinkChoice, Status, What};
 use super::interrupt::Interrupt;
 use super::{CLEAN, DAMAGED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::batch::{Meter, Processor, Sink};
-use crate::buckets::buckets_for;
 use crate::connection::{dynamodb, open, settings};
 use crate::error::Error;
 use crate::estimate::{Estimate, Prices, Question};
 use crate::execution::{execute, jobs};
 use crate::files::{self, Import, Out};
 use crate::fold::Summary;
-use crate::plan::{Batch, Listing, Work};
+use crate::plan::{Batch, Work};
 use crate::progress::Progress;
 use crate::run::{Into, Plan, Report, Run, Stored};
-use crate::snapshot::Choice;
 use crate::table::TableSink;
 use crate::text::{bytes, count, duration, shell_word};
 
@@ -137,8 +135,8 @@ async fn import_files(
         found.add(bucket.summary.clone());
         stored.too_large.extend(bucket.too_large.iter().cloned());
     }
-    let report = run.report_with(found, stored).await?;
     files::spill(&archive, run, plan)?.remove().await?;
+    let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
     progress
         .say("INFO", &format!("{orders} orders, {size}, in {}. To import them:\n{}", written.place, written.command));
@@ -248,10 +246,10 @@ async fn begin(
     let RunArguments { what, sink, create, .. } = arguments;
     let filter = what.filter()?;
     let run = Run::new(archive, &Run::new_id(SystemTime::now()))?;
-    let table = what.into.clone();
-    let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
     let (plan, batches) = match sink {
         SinkChoice::Table => {
+            let table = what.into.clone();
+            let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
             let client = dynamodb(settings);
             if *create {
                 create_if_missing(&client, &table).await.map_err(Error::from)?;
@@ -263,22 +261,14 @@ async fn begin(
             (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
         }
         SinkChoice::Files => {
+            // An import makes a new table, so its name may be a new one.
+            let table = what.into.clone().unwrap_or_else(|| format!("ftgo-order-history-{}", run.id()));
             let import = Import { table, out: arguments.out.as_ref().map(ToString::to_string) };
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
-            let Choice { snapshot, note } = what.snapshot.find(archive, &filter).await?;
-            let base = match &snapshot {
-                Some(snapshot) => Some(snapshot.base(&filter).await?),
-                None => None,
-            };
-            let listing = Listing::read(archive, &filter, base.as_ref()).await?;
-            let mut notes: Vec<_> = note.into_iter().collect();
-            notes.extend(listing.note(archive)?);
-            say(&notes);
-            let size = listing.files.iter().map(|file| file.size).sum();
-            let buckets = Some(buckets_for(size, snapshot.as_ref(), 0, what.memory(), jobs()));
-            let snapshot = base.map(|base| base.id);
-            // The snapshot's own views are read when buckets are merged.
-            (Plan { snapshot, buckets, ..Plan::new(run.id(), Into::Files(import), filter) }, listing.batches(None))
+            let choice = what.snapshot.find(archive, &filter).await?;
+            let planned = files::plan(archive, &run, import, filter, choice, what.memory(), jobs()).await?;
+            say(&planned.notes);
+            (planned.plan, planned.batches)
         }
     };
     let (plan, batches) = run.begin(plan, batches).await?;

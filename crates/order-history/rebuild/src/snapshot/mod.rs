@@ -23,7 +23,7 @@ use order_events::Timestamp;
 use order_view::RULES;
 use serde::{Deserialize, Serialize};
 
-pub use self::take::{Options, Recipe, Step, Taken, take};
+pub use self::take::{Done, Options, Recipe, Step, Taken, take};
 use crate::buckets::lines::BadFile;
 use crate::buckets::{self, Buckets};
 use crate::error::Error;
@@ -126,9 +126,9 @@ impl Choice {
         );
         if !manifest.tables.is_empty() {
             let tables = manifest.tables.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            note += &format!(
-                ". It holds items of the table {tables}: what happened before there was an archive is missing from what is built now"
-            );
+            note += ". It holds items of the table ";
+            note += &tables;
+            note += ": what happened before there was an archive is missing from what is built now";
         }
         Ok(Self { snapshot: None, note: Some(note) })
     }

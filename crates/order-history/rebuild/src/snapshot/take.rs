@@ -15,6 +15,7 @@ use super::{BucketFile, Choice, LATEST, Latest, Manifest, Snapshot, consumed, fi
 use crate::batch::{Meter, Processor, Sink};
 use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for};
 use crate::error::Error;
+use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary};
 use crate::plan::Listing;
@@ -48,7 +49,7 @@ pub enum Step {
     /// Something that the reader of the result should know.
     Note(String),
     /// What will be read. The run can be resumed from now on.
-    Begun(Plan),
+    Begun(Box<Plan>),
     /// How many buckets are merged, of how many.
     Merged(u32, u32),
 }
@@ -61,17 +62,21 @@ pub enum Taken {
         /// The latest snapshot, which stays.
         latest: String,
     },
-    /// This is the latest snapshot now.
-    Done {
-        /// What it is made of.
-        manifest: Manifest,
-        /// What was found in the files and stored.
-        report: Report,
-        /// How many items of the table have an attribute that the view does not know, by its name. It is not in the snapshot.
-        ignored: BTreeMap<String, u64>,
-        /// The orders whose items have an attribute that cannot be read, with its name. It is not in the snapshot.
-        unreadable: BTreeMap<String, BTreeSet<String>>,
-    },
+    /// There is a new one.
+    Done(Box<Done>),
+}
+
+/// A new snapshot, which is the latest now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What it is made of.
+    pub manifest: Manifest,
+    /// What was found in the files and stored.
+    pub report: Report,
+    /// How many items of the table have an attribute that the view does not know, by its name. It is not in the snapshot.
+    pub ignored: BTreeMap<String, u64>,
+    /// The orders whose items have an attribute that cannot be read, with its name. It is not in the snapshot.
+    pub unreadable: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// How a run makes a snapshot, in its plan.
@@ -112,7 +117,7 @@ pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result
     let (Into::Snapshot(recipe), Some(buckets)) = (&plan.into, plan.buckets) else {
         return Err(Error::OtherKind { run: run.id().to_owned() });
     };
-    told(Step::Begun(plan.clone()));
+    told(Step::Begun(Box::new(plan.clone())));
     let making = Making {
         base: match &plan.snapshot {
             Some(id) => Some(Snapshot::find(archive, id).await?),
@@ -193,10 +198,10 @@ impl Making<'_> {
             let by = Latest::read(archive).await?.map(|(latest, _)| latest.id);
             return Err(Error::Overtaken { run: id.to_owned(), by });
         }
-        let report = self.run.report().await?;
         self.spill.remove().await?;
+        let report = self.run.report().await?;
         let SegmentResult { ignored, unreadable, .. } = scanned;
-        Ok(Taken::Done { manifest, report, ignored, unreadable })
+        Ok(Taken::Done(Box::new(Done { manifest, report, ignored, unreadable })))
     }
 
     /// Folds the files that the base does not stand for.
@@ -208,7 +213,8 @@ impl Making<'_> {
             memory: self.options.memory / self.options.workers.max(1),
             meter: Arc::clone(&self.options.meter),
         };
-        processor.process_all(self.run, self.options.workers).await
+        let missing = self.run.progress().await?.missing;
+        execute(self.run, &processor, missing, self.options.workers, |_, _| ()).await
     }
 
     /// Takes in the items of the table.
@@ -243,7 +249,9 @@ impl Making<'_> {
             let Some(mut taking) = fold.take() else { return Ok(()) };
             let mut found = std::mem::take(&mut result);
             let (taking, found) = blocking(move || {
-                items.into_iter().for_each(|item| found.take_in(item, &mut taking));
+                for item in items {
+                    found.take_in(item, &mut taking);
+                }
                 (taking, found)
             })
             .await?;
@@ -278,6 +286,7 @@ impl Making<'_> {
         let done = std::sync::atomic::AtomicU32::new(0);
         let merge = Merge {
             spill: self.spill.clone(),
+            results: self.run.key("merged/"),
             base: self.base.as_ref().map(Snapshot::views),
             filter: Arc::new(Filter::default()),
             out: archive.clone(),
@@ -295,8 +304,12 @@ impl Making<'_> {
 
         let mut found = self.base.as_ref().map(Snapshot::remembered).unwrap_or_default();
         let results = self.run.progress().await?.done;
-        results.into_values().for_each(|BatchResult { summary, .. }| found.add(summary));
-        buckets.iter().for_each(|bucket| found.add(bucket.summary.clone()));
+        for BatchResult { summary, .. } in results.into_values() {
+            found.add(summary);
+        }
+        for bucket in &buckets {
+            found.add(bucket.summary.clone());
+        }
         self.keep_quarantine(&mut found).await?;
         let files = self.files(&found).await?;
         let mut tables = self.base.as_ref().map(|base| base.manifest.tables.clone()).unwrap_or_default();

@@ -76,6 +76,7 @@ impl Archived {
         }
         let merge = Merge {
             spill,
+            results: "merged/".to_owned(),
             base: merge_base,
             filter,
             out: work,

@@ -428,8 +428,9 @@ fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
         (None, Some(_)) => Difference::Extra,
         (None, None) => return None,
         (Some(left), Some(right)) => {
-            let ((left_before, left_strange), (right_before, right_strange)) = (state(&before.0), state(&before.1));
-            let ((left_now, _), (right_now, _)) = (state(&after.0), state(&after.1));
+            let ((left_before, left_strange), (right_before, right_strange)) =
+                (state(before.0.as_ref()), state(before.1.as_ref()));
+            let ((left_now, _), (right_now, _)) = (state(Some(left)), state(Some(right)));
             let is_lag = covers(&right_now, left_before) && covers(&left_now, right_before);
             if is_lag && !left_strange && !right_strange && strangers(left) == strangers(right) {
                 return None;
@@ -441,8 +442,8 @@ fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
 }
 
 /// What the view reads from an item, and whether there is something that it cannot read.
-fn state(item: &Option<Item>) -> (State, bool) {
-    let Found { state, unreadable } = item.clone().map(|item| read_item(&VIEW, item)).unwrap_or_default();
+fn state(item: Option<&Item>) -> (State, bool) {
+    let Found { state, unreadable } = item.cloned().map(|item| read_item(&VIEW, item)).unwrap_or_default();
     (state, !unreadable.is_empty())
 }
 

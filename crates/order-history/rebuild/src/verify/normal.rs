@@ -46,7 +46,9 @@ fn write(value: &AttributeValue, out: &mut Vec<u8>) {
         AttributeValue::Bs(blobs) => write_set(b'b', blobs.iter().map(|blob| blob.as_ref().to_vec()), out),
         AttributeValue::L(elements) => {
             tagged(b'L', out, |out| write_length(elements.len(), out));
-            elements.iter().for_each(|element| write(element, out));
+            for element in elements {
+                write(element, out);
+            }
         }
         AttributeValue::M(members) => {
             tagged(b'M', out, |out| write_length(members.len(), out));
@@ -68,7 +70,9 @@ fn tagged(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 fn write_set(tag: u8, elements: impl Iterator<Item = Vec<u8>>, out: &mut Vec<u8>) {
     let elements: BTreeSet<_> = elements.collect();
     tagged(tag, out, |out| write_length(elements.len(), out));
-    elements.iter().for_each(|element| write_bytes(element, out));
+    for element in &elements {
+        write_bytes(element, out);
+    }
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {

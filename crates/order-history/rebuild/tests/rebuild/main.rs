@@ -2,9 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_archive;
+mod buckets;
 mod commands;
 mod cost;
 mod crashes;
 mod filters;
+mod import_files;
+mod kills;
+mod snapshots;
+mod verify;
+mod view_commands;
 mod worker;
 mod world;

@@ -26,6 +26,7 @@ use rebuild::filter::Filter;
 use rebuild::fold::Quarantined;
 use rebuild::plan::Listing;
 use rebuild::run::{Into, Plan, Report, Run};
+use rebuild::snapshot::Snapshot;
 use rebuild::table::TableSink;
 use sample_events::{message_of_order, story_messages};
 use tokio::net::TcpListener;
@@ -163,12 +164,13 @@ pub(crate) struct Rebuild {
     pub(crate) memory: usize,
     pub(crate) jobs: usize,
     pub(crate) rate: Option<u32>,
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl Rebuild {
     pub(crate) fn new(archive: Store, client: Client, table: &str) -> Self {
         let (filter, memory) = (Filter::default(), 64 << 20);
-        Self { archive, client, table: table.to_owned(), filter, memory, jobs: 2, rate: None }
+        Self { archive, client, table: table.to_owned(), filter, memory, jobs: 2, rate: None, snapshot: None }
     }
 
     /// Begins and finishes a run.
@@ -179,9 +181,15 @@ impl Rebuild {
     /// Finishes a run, and begins it if it is not begun.
     pub(crate) async fn resume(&self, id: &str) -> Result<(Report, Vec<Quarantined>), Error> {
         let run = Run::new(&self.archive, id)?;
-        let batches = Listing::read(&self.archive, &self.filter, None).await?.batches(None);
+        let base = match &self.snapshot {
+            Some(snapshot) => Some(snapshot.base(&self.filter).await?),
+            None => None,
+        };
+        let listing = Listing::read(&self.archive, &self.filter, base.as_ref()).await?;
+        let batches = listing.batches(base.as_ref());
         let into = Into::Table(self.table.clone());
-        let plan = Plan { rate: self.rate, ..Plan::new(id, into, self.filter.clone()) };
+        let snapshot = base.map(|base| base.id);
+        let plan = Plan { rate: self.rate, snapshot, ..Plan::new(id, into, self.filter.clone()) };
         let (_, batches) = run.begin(plan, batches).await?;
         let missing = run.progress_of(batches).await?.missing;
         let mut quarantined = Vec::new();

@@ -1,0 +1,426 @@
+//! Writing canonical JSON: sorted names, no white space, whole numbers without a fraction.
+
+use std::fmt::Write;
+
+use serde::ser::{
+    Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
+use serde_json::Error;
+
+use crate::content::{elements, members};
+
+/// Appends a value.
+pub(crate) struct Canonical<'a>(pub(crate) &'a mut String);
+
+/// A list or an object that is not complete.
+pub(crate) struct Nested<'a> {
+    out: &'a mut String,
+    /// Where its content begins.
+    start: usize,
+    /// What ends it.
+    end: &'static str,
+    /// The names of a struct's fields, and where the fields begin.
+    fields: [(&'static str, usize); MOST_FIELDS],
+    /// How many fields there are, or more than fit.
+    count: usize,
+    is_sorted: bool,
+}
+
+/// Few structs have more. The order of those is found out from their text.
+const MOST_FIELDS: usize = 8;
+
+impl<'a> Nested<'a> {
+    fn begin(out: &'a mut String, begin: &str, end: &'static str) -> Self {
+        out.push_str(begin);
+        Self { start: out.len(), out, end, fields: [("", 0); MOST_FIELDS], count: 0, is_sorted: true }
+    }
+
+    fn variant(out: &'a mut String, name: &str, begin: &str, end: &'static str) -> Self {
+        out.push('{');
+        write_text(name, |part| out.push_str(part));
+        out.push(':');
+        Self::begin(out, begin, end)
+    }
+
+    fn next(&mut self) -> &mut String {
+        if self.out.len() > self.start {
+            self.out.push(',');
+        }
+        self.out
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        value.serialize(Canonical(self.next()))
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        let begin = self.next().len();
+        if let Some(field) = self.fields.get_mut(self.count) {
+            *field = (name, begin);
+        }
+        self.is_sorted &= self.count == 0 || self.count < MOST_FIELDS && self.fields[self.count - 1].0 < name;
+        self.count += 1;
+        write_text(name, |part| self.out.push_str(part));
+        self.out.push(':');
+        value.serialize(Canonical(self.out))
+    }
+
+    fn end_list(self) {
+        self.out.push_str(self.end);
+    }
+
+    fn end_map(self) {
+        sort_members(self.out, self.start);
+        self.out.push_str(self.end);
+    }
+
+    fn end_struct(self) {
+        if self.count > MOST_FIELDS {
+            return self.end_map();
+        }
+        if !self.is_sorted {
+            let fields = &self.fields[..self.count];
+            // A comma stands before the next field.
+            let ends = fields.iter().skip(1).map(|(_, begin)| begin - 1).chain([self.out.len()]);
+            let mut sorted = [("", ""); MOST_FIELDS];
+            for ((sorted, (name, begin)), end) in sorted.iter_mut().zip(fields).zip(ends) {
+                *sorted = (name, &self.out[*begin..end]);
+            }
+            let sorted = &mut sorted[..self.count];
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            let text = joined(sorted.iter().map(|(_, field)| [*field]), self.out.len() - self.start);
+            self.out.truncate(self.start);
+            self.out.push_str(&text);
+        }
+        self.out.push_str(self.end);
+    }
+}
+
+/// Members, each in parts, with commas between them.
+fn joined<'a, const N: usize>(members: impl Iterator<Item = [&'a str; N]>, length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    for member in members {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.extend(member);
+    }
+    text
+}
+
+/// Sorts the members of an object, of which `out` has the content from `start`.
+pub(crate) fn sort_members(out: &mut String, start: usize) {
+    let content = &out[start..];
+    let mut sorted: Vec<_> = members(content).collect();
+    if sorted.is_sorted_by_key(|(name, _)| name) {
+        return;
+    }
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    let text = joined(sorted.into_iter().map(|(name, value)| ["\"", name, "\":", value]), content.len());
+    out.replace_range(start.., &text);
+}
+
+/// Writes a list of texts as the set that it is: it has no order.
+pub(crate) fn write_set(texts: &str, out: &mut String) {
+    let mut texts: Vec<_> = elements(texts).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    out.push('[');
+    for (place, text) in texts.into_iter().enumerate() {
+        out.push_str(if place == 0 { "" } else { "," });
+        out.push_str(text);
+    }
+    out.push(']');
+}
+
+/// Writes a JSON text in parts.
+pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
+    write("\"");
+    // Nearly every text is plain. This looks at all of it at once, where the loop below goes byte by byte.
+    let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    if !text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
+        write(text);
+        write("\"");
+        return;
+    }
+    let mut plain = 0;
+    for (place, byte) in text.bytes().enumerate() {
+        if !is_escaped(byte) {
+            continue;
+        }
+        write(&text[plain..place]);
+        plain = place + 1;
+        match byte {
+            b'"' => write("\\\""),
+            b'\\' => write("\\\\"),
+            control => write(&format!("\\u{control:04x}")),
+        }
+    }
+    write(&text[plain..]);
+    write("\"");
+}
+
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
+impl Canonical<'_> {
+    /// Without a formatter, which takes a multiple of the time.
+    fn integer(self, is_negative: bool, mut number: u64) {
+        let mut digits = [b'0'; 20];
+        let mut first = digits.len();
+        while number > 0 || first == digits.len() {
+            first -= 1;
+            // One digit fits.
+            #[allow(clippy::cast_possible_truncation)]
+            let digit = (number % 10) as u8;
+            digits[first] += digit;
+            number /= 10;
+        }
+        if is_negative {
+            self.0.push('-');
+        }
+        // They are ASCII.
+        self.0.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
+    }
+}
+
+macro_rules! integers {
+    ($($serialize:ident($type:ty);)*) => {$(
+        fn $serialize(self, value: $type) -> Result<(), Error> {
+            self.integer(value < 0, value.unsigned_abs().into());
+            Ok(())
+        }
+    )*};
+}
+
+macro_rules! unsigned_integers {
+    ($($serialize:ident($type:ty);)*) => {$(
+        fn $serialize(self, value: $type) -> Result<(), Error> {
+            self.integer(false, value.into());
+            Ok(())
+        }
+    )*};
+}
+
+impl<'a> Serializer for Canonical<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Nested<'a>;
+    type SerializeTuple = Nested<'a>;
+    type SerializeTupleStruct = Nested<'a>;
+    type SerializeTupleVariant = Nested<'a>;
+    type SerializeMap = Nested<'a>;
+    type SerializeStruct = Nested<'a>;
+    type SerializeStructVariant = Nested<'a>;
+
+    integers! {
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+    }
+
+    unsigned_integers! {
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        self.0.push_str(if value { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Error> {
+        self.serialize_f64(value.into())
+    }
+
+    /// DynamoDB returns 38.0 as 38: a whole number is always an integer, where it fits.
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        let is_whole = value.fract() == 0.0;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both are within the range.
+        if is_whole && (-TWO_TO_63..TWO_TO_63).contains(&value) {
+            self.serialize_i64(value as i64)?;
+        } else if is_whole && (TWO_TO_63..2.0 * TWO_TO_63).contains(&value) {
+            self.serialize_u64(value as u64)?;
+        } else {
+            match serde_json::Number::from_f64(value) {
+                // A text grows as it must.
+                Some(number) => _ = write!(self.0, "{number}"),
+                None => self.serialize_unit()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        write_text(value, |part| self.0.push_str(part));
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.0.push_str("null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let mut object = self.serialize_struct("", 1)?;
+        object.field(variant, value)?;
+        object.end_struct();
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Nested<'a>, Error> {
+        Ok(Nested::begin(self.0, "[", "]"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Nested<'a>, Error> {
+        self.serialize_seq(None)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Nested<'a>, Error> {
+        self.serialize_seq(None)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Nested<'a>, Error> {
+        Ok(Nested::variant(self.0, variant, "[", "]}"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Nested<'a>, Error> {
+        Ok(Nested::begin(self.0, "{", "}"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Nested<'a>, Error> {
+        self.serialize_map(None)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Nested<'a>, Error> {
+        Ok(Nested::variant(self.0, variant, "{", "}}"))
+    }
+}
+
+macro_rules! lists {
+    ($($list:ident::$add:ident;)*) => {$(
+        impl $list for Nested<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+                self.element(value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.end_list();
+                Ok(())
+            }
+        }
+    )*};
+}
+
+lists! {
+    SerializeSeq::serialize_element;
+    SerializeTuple::serialize_element;
+    SerializeTupleStruct::serialize_field;
+    SerializeTupleVariant::serialize_field;
+}
+
+macro_rules! structs {
+    ($($object:ident;)*) => {$(
+        impl $object for Nested<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+                self.field(name, value)
+            }
+
+            fn end(self) -> Result<(), Error> {
+                self.end_struct();
+                Ok(())
+            }
+        }
+    )*};
+}
+
+structs! {
+    SerializeStruct;
+    SerializeStructVariant;
+}
+
+impl SerializeMap for Nested<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        let out = self.next();
+        let start = out.len();
+        key.serialize(Canonical(out))?;
+        match out.as_bytes()[start] {
+            b'"' => {}
+            b'[' | b'{' | b'n' => return Err(Error::custom("a name must be a text")),
+            // A number or truth value is as good as a text, as in `serde_json`.
+            _ => {
+                out.insert(start, '"');
+                out.push('"');
+            }
+        }
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        self.out.push(':');
+        value.serialize(Canonical(self.out))
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.end_map();
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! What goes wrong with a bucket, and what the error says to do about it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use archive::{Error, Store};
+use embedded_dynamodb::{Disturbance, Wire};
+use lambda_boot::with_causes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::world::{BUCKET, S3, client_over};
+
+#[track_caller]
+fn check(error: &Error, code: &str, retryable: bool, says: &str) {
+    let text = with_causes(error);
+    assert_eq!((error.code(), error.is_retryable()), (code, retryable), "{text}");
+    assert!(text.contains(says), "{text:?} does not say {says:?}");
+}
+
+#[tokio::test]
+async fn a_bucket_that_does_not_exist_is_named() {
+    let s3 = S3::start().await;
+    let store = Store::s3(client_over(&s3.endpoint, &Wire::watched()), "elsewhere", "");
+    let says = "the bucket elsewhere does not exist: create it, or correct its name";
+    check(&store.list("").await.unwrap_err(), "archive_bucket_missing", false, says);
+    check(&store.get("a").await.unwrap_err(), "archive_bucket_missing", false, says);
+    check(&store.put("a", vec![]).await.unwrap_err(), "archive_bucket_missing", false, says);
+    check(&store.put_if_absent("a", vec![]).await.unwrap_err(), "archive_bucket_missing", false, says);
+}
+
+#[tokio::test]
+async fn each_refusal_says_what_to_do() {
+    let cases = [
+        (403, "AccessDenied", "archive_access_denied", false, "s3://archive/key is denied: allow s3:ListBucket"),
+        (403, "InvalidAccessKeyId", "archive_credentials", false, "set or renew them"),
+        (403, "SignatureDoesNotMatch", "archive_credentials", false, "set or renew them"),
+        (400, "ExpiredToken", "archive_credentials", false, "set or renew them"),
+        (403, "InvalidObjectState", "archive_frozen", false, "restore it first"),
+        (503, "SlowDown", "archive_throttled", true, "with fewer requests at once"),
+        (500, "InternalError", "archive_unavailable", true, "try again"),
+        (400, "AuthorizationHeaderMalformed", "archive_wrong_region", false, "is in another region: set AWS_REGION"),
+        (400, "KMS.DisabledException", "archive_rejected", false, "S3 refused the request for s3://archive/key"),
+    ];
+    let s3 = S3::start().await;
+    let mut checks = JoinSet::new();
+    for (status, answer, code, retryable, says) in cases {
+        let body: &'static str = Box::leak(format!("<Error><Code>{answer}</Code></Error>").into_boxed_str());
+        let store = s3.store_over(&Wire::disturbed(move |_| Disturbance::Answer(status, body)));
+        checks.spawn(async move {
+            check(&store.get("key").await.unwrap_err(), code, retryable, says);
+            check(&store.put("key", vec![]).await.unwrap_err(), code, retryable, says);
+            check(&store.list("key").await.unwrap_err(), code, retryable, says);
+        });
+    }
+    // The SDK's pauses between its attempts are at the same time.
+    checks.join_all().await;
+}
+
+#[tokio::test]
+async fn a_bucket_in_another_region_is_said_where_it_is() {
+    let answer = "HTTP/1.1 301 Moved Permanently\r\nx-amz-bucket-region: eu-west-3\r\ncontent-length: 52\r\n\r\n\
+                  <Error><Code>PermanentRedirect</Code></Error>       ";
+    let server = Server::start(move |_| answer.into()).await;
+    let error = server.store().list("").await.unwrap_err();
+    check(&error, "archive_wrong_region", false, "the bucket archive is in eu-west-3: set AWS_REGION to that");
+}
+
+#[tokio::test]
+async fn an_endpoint_where_nobody_answers_is_unavailable() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let store = Store::s3(client_over(&format!("http://{nobody}"), &Wire::watched()), BUCKET, "");
+    check(&store.get("key").await.unwrap_err(), "archive_unavailable", true, "check the network and the endpoint");
+}
+
+/// The SDK tries again until the answer begins; what comes then is ours to see to.
+#[tokio::test]
+async fn content_that_is_cut_off_or_changed_on_the_way_is_asked_for_again() {
+    let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\nx-amz-checksum-crc32: /sUwqQ==\r\n\r\ncontent";
+    let with = |from: &str, to: &str| String::from_utf8_lossy(whole).replace(from, to).into_bytes();
+    for damaged in [with("\r\n\r\ncontent", "\r\n\r\ncont"), with("\r\n\r\ncontent", "\r\n\r\ncontenT")] {
+        let twice = damaged.clone();
+        let server = Server::start(move |number| if number <= 2 { twice.clone() } else { whole.to_vec() }).await;
+        assert_eq!(server.store().get("key").await.unwrap().unwrap(), b"content");
+        assert_eq!(server.answered(), 3);
+
+        let server = Server::start(move |_| damaged.clone()).await;
+        let error = server.store().get("key").await.unwrap_err();
+        check(&error, "archive_incomplete", true, "s3://archive/key did not arrive whole");
+    }
+}
+
+/// A connection that died without a word.
+#[tokio::test]
+async fn content_that_stops_to_arrive_is_asked_for_again() {
+    let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\n\r\ncontent";
+    let server = Server::start_holding(|number| match number {
+        1 => whole[..whole.len() - 3].to_vec(),
+        _ => whole.to_vec(),
+    });
+    let server = server.await;
+    let started = Instant::now();
+    assert_eq!(server.store().get("key").await.unwrap().unwrap(), b"content");
+    assert_eq!(server.answered(), 2);
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
+
+/// Gives the same answers to whatever is asked.
+struct Server {
+    endpoint: String,
+    answered: Arc<AtomicUsize>,
+    _task: JoinSet<()>,
+}
+
+impl Server {
+    /// The connection ends with the answer, whatever length it says.
+    async fn start(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(answer, false).await
+    }
+
+    /// The connection stays open, whatever length the answer says.
+    async fn start_holding(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(answer, true).await
+    }
+
+    async fn start_with(answer: impl Fn(usize) -> Vec<u8> + Send + 'static, holds: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let answered = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&answered);
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let mut held = Vec::new();
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let (mut head, mut byte) = (Vec::new(), [0]);
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).await.unwrap() > 0 {
+                    head.push(byte[0]);
+                }
+                let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+                stream.write_all(&answer(number)).await.unwrap();
+                held.extend(holds.then_some(stream));
+            }
+        });
+        Self { endpoint, answered, _task: task }
+    }
+
+    fn store(&self) -> Store {
+        Store::s3(client_over(&self.endpoint, &Wire::watched()), BUCKET, "")
+    }
+
+    fn answered(&self) -> usize {
+        self.answered.load(Ordering::SeqCst)
+    }
+}

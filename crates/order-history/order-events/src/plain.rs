@@ -1,0 +1,294 @@
+//! Messages as nearly all of them are, read in one pass.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+
+/// A message that is not wrapped: its payload is a text, and so is every header that is known.
+///
+/// All that is unusual is left to the careful reading of the envelope, which tells what can be read from what cannot, and why.
+/// Whatever is read here is what would be read there. The code that is derived for a struct would also read it from an array.
+#[derive(Default)]
+pub(crate) struct Plain<'a> {
+    pub(crate) payload: Cow<'a, str>,
+    pub(crate) headers: PlainHeaders<'a>,
+}
+
+#[derive(Default)]
+pub(crate) struct PlainHeaders<'a> {
+    pub(crate) id: Option<Cow<'a, str>>,
+    pub(crate) event_type: Option<Cow<'a, str>>,
+    pub(crate) aggregate_type: Option<Cow<'a, str>>,
+    pub(crate) aggregate_id: Option<Cow<'a, str>>,
+    pub(crate) date: Option<Cow<'a, str>>,
+}
+
+impl<'a> Plain<'a> {
+    /// The message, unless it is unusual.
+    pub(crate) fn read(text: &'a str) -> Option<Self> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let plain = Message.deserialize(&mut json).ok()?;
+        json.end().ok()?;
+        Some(plain)
+    }
+}
+
+/// Reads a text into a place that must be empty.
+fn put<'de, A: MapAccess<'de>>(object: &mut A, place: &mut Option<Cow<'de, str>>) -> Result<(), A::Error> {
+    match place.replace(object.next_value_seed(Text)?) {
+        Some(_) => Err(A::Error::custom("a member twice")),
+        None => Ok(()),
+    }
+}
+
+struct Message;
+
+impl<'de> DeserializeSeed<'de> for Message {
+    type Value = Plain<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Plain<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Message {
+    type Value = Plain<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Plain<'de>, A::Error> {
+        let (mut payload, mut headers) = (None, None);
+        while let Some(name) = object.next_key_seed(Text)? {
+            match &*name {
+                "payload" => put(&mut object, &mut payload)?,
+                "headers" if headers.is_none() => headers = Some(object.next_value_seed(Headers)?),
+                "headers" | "Message" | "detail" => {
+                    return Err(A::Error::custom("a member twice, or a message that is perhaps wrapped"));
+                }
+                _ => _ = object.next_value::<IgnoredAny>()?,
+            }
+        }
+        match (payload, headers) {
+            (Some(payload), Some(headers)) => Ok(Plain { payload, headers }),
+            _ => Err(A::Error::custom("no payload or no headers")),
+        }
+    }
+}
+
+struct Headers;
+
+impl<'de> DeserializeSeed<'de> for Headers {
+    type Value = PlainHeaders<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<PlainHeaders<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Headers {
+    type Value = PlainHeaders<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("headers")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<PlainHeaders<'de>, A::Error> {
+        let mut headers = PlainHeaders::default();
+        while let Some(name) = object.next_key_seed(Text)? {
+            let header = match &*name {
+                "ID" => &mut headers.id,
+                "event-type" => &mut headers.event_type,
+                "event-aggregate-type" => &mut headers.aggregate_type,
+                "event-aggregate-id" => &mut headers.aggregate_id,
+                "DATE" => &mut headers.date,
+                _ => {
+                    object.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            put(&mut object, header)?;
+        }
+        Ok(headers)
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+struct Text;
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+
+    use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
+
+    use super::Plain;
+    use crate::Message;
+
+    /// The messages of `events/story.json`.
+    fn story() -> Vec<Value> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../events/story.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    #[track_caller]
+    fn check(text: &str) {
+        let (quick, careful) = (Message::parse(text), Message::unwrap_unusual(text, 0));
+        assert_eq!(format!("{quick:?}"), format!("{careful:?}"), "{text}");
+    }
+
+    #[test]
+    fn every_sample_is_plain() {
+        for message in story() {
+            assert!(Plain::read(&message.to_string()).is_some(), "{message}");
+            check(&message.to_string());
+        }
+    }
+
+    #[test]
+    fn what_is_unusual_is_read_with_care() {
+        let story = story();
+        let (message, headers) = (&story[0], &story[0]["headers"]);
+        let payload = &message["payload"];
+        let unusual = [
+            json!({"Message": message.to_string(), "Type": "Notification"}),
+            json!({"detail": message, "detail-type": "x"}),
+            json!({"payload": payload, "headers": headers, "detail": null}),
+            json!({"payload": payload, "headers": headers, "Message": 1}),
+            json!({"payload": null, "headers": headers}),
+            json!({"payload": payload, "headers": null}),
+            json!({"headers": headers}),
+            json!([headers, payload]),
+            json!({"payload": payload, "headers": [1, 2]}),
+            json!({"payload": payload, "headers": {"ID": 5}}),
+            json!({"payload": payload, "headers": {"ID": null}}),
+        ];
+        for message in unusual {
+            assert!(Plain::read(&message.to_string()).is_none(), "{message}");
+            check(&message.to_string());
+        }
+        for twice in
+            [format!(r#"{{"payload":{payload},"payload":{payload},"headers":{headers}}}"#), format!("{message}x")]
+        {
+            assert!(Plain::read(&twice).is_none(), "{twice}");
+            check(&twice);
+        }
+        let twice = message.to_string().replace(r#""ID":"#, r#""ID":"again","ID":"#);
+        assert!(Plain::read(&twice).is_none(), "{twice}");
+        check(&twice);
+    }
+
+    /// What a publisher might put where something else belongs.
+    fn odd() -> impl Strategy<Value = Value> {
+        const TEXTS: &[&str] =
+            &["", "99", "Order", "OrderCreated", "Sun, 1 Mar 2026 12:00:00 GMT", "0000019ca9450a07-0242ac1200080001"];
+        prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<bool>().prop_map(Value::from),
+            proptest::sample::select(TEXTS).prop_map(Value::from),
+            ".{0,6}".prop_map(Value::from),
+            Just(json!([])),
+            Just(json!({})),
+            Just(json!(["a", {"ID": "b"}])),
+        ]
+    }
+
+    fn names() -> impl Strategy<Value = &'static str> {
+        proptest::sample::select(
+            &["payload", "headers", "Message", "detail", "ID", "event-type", "event-aggregate-id", "DATE", "else"][..],
+        )
+    }
+
+    /// An object as text, in any order, where a name may come twice.
+    fn object(members: &[(String, String)]) -> String {
+        let members: Vec<_> =
+            members.iter().map(|(name, json)| format!("{}:{json}", Value::from(name.as_str()))).collect();
+        format!("{{{}}}", members.join(","))
+    }
+
+    fn members(object: &Map<String, Value>) -> Vec<(String, String)> {
+        object.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn members_in_any_order_and_with_any_values_are_read_as_with_care(
+            which in any::<prop::sample::Index>(),
+            outer in proptest::collection::vec((names(), odd()), 0..3),
+            inner in proptest::collection::vec((names(), odd()), 0..3),
+            lost in proptest::option::of(any::<prop::sample::Index>()),
+            shuffled in any::<prop::sample::Index>(),
+            wrapped in 0..4_u8,
+        ) {
+            let message = which.get(&story()).clone();
+            let mut headers = members(message["headers"].as_object().unwrap());
+            headers.extend(inner.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())));
+            if let Some(lost) = lost {
+                headers.remove(lost.index(headers.len()));
+            }
+            let turn = shuffled.index(headers.len().max(1));
+            headers.rotate_left(turn);
+            let mut all = vec![
+                ("payload".to_owned(), message["payload"].to_string()),
+                ("headers".to_owned(), object(&headers)),
+            ];
+            all.extend(outer.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())));
+            let turn = shuffled.index(all.len());
+            all.rotate_left(turn);
+            let text = object(&all);
+            check(&match wrapped {
+                0 => json!({"Message": text}).to_string(),
+                1 => format!(r#"{{"detail":{text}}}"#),
+                _ => text,
+            });
+        }
+
+        #[test]
+        fn a_text_with_any_letter_changed_is_read_as_with_care(
+            which in any::<prop::sample::Index>(),
+            at in any::<prop::sample::Index>(),
+            letter in proptest::option::of(proptest::sample::select(&b"\"\\{}[]:,0n x"[..])),
+        ) {
+            let mut text = which.get(&story()).to_string().into_bytes();
+            let at = at.index(text.len());
+            match letter {
+                Some(letter) => text[at] = letter,
+                None => _ = text.remove(at),
+            }
+            if let Ok(text) = String::from_utf8(text) {
+                check(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `rebuild snapshot`, `rebuild verify` and `rebuild run --sink files`, as somebody runs them.
+
+use std::path::Path;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use embedded_dynamodb::Engine;
+use tokio::time::{Duration, sleep};
+
+use crate::buckets::orders_in;
+use crate::commands::{Ended, command, rebuild};
+use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table, orders};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn json(ended: &Ended) -> serde_json::Value {
+    serde_json::from_str(ended.output.lines().last().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_snapshot_is_taken_and_used_and_what_it_stands_for_is_not_read_again() {
+    let (engine, client) = engine();
+    let (folder, table) = (Folder::new(), new_table(&client).await);
+    let lines = lives(0..6);
+    let (first, second) = lines.split_at(lines.len() / 2);
+    let poisoned = first.iter().map(String::as_str).chain(["poison"]);
+    folder.put(&key(1, "a"), poisoned);
+    let from = text(folder.path());
+    let taken = rebuild(&engine, &["snapshot", "--from", from]).await;
+    assert_eq!(taken.code, Some(3), "a line cannot be read: {taken:?}");
+    assert!(taken.output.contains("is the latest now"), "{taken:?}");
+    let again = rebuild(&engine, &["snapshot", "--from", from]).await;
+    assert_eq!(again.code, Some(0));
+    assert!(again.output.contains("no file is new"), "{again:?}");
+
+    std::fs::remove_file(folder.path().join(key(1, "a"))).unwrap();
+    folder.put(&key(2, "b"), second);
+    let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--json"]).await;
+    assert_eq!(ran.code, Some(3), "the snapshot remembers the line: {ran:?}");
+    assert_eq!(orders(&client, &table).await, folded(&lines));
+    let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--snapshot", "none", "--json"]).await;
+    assert_eq!((ran.code, &json(&ran)["report"]["files"]), (Some(0), &1.into()), "{ran:?}");
+}
+
+#[tokio::test]
+async fn verify_ends_with_1_and_names_what_differs_but_no_value() {
+    let (engine, client) = engine();
+    let folder = Folder::new();
+    let lines = lives(0..8);
+    folder.put(&key(1, "a"), &lines);
+    let (left, right, from) = (new_table(&client).await, new_table(&client).await, text(folder.path()));
+    for table in [&left, &right] {
+        assert_eq!(rebuild(&engine, &["run", "--from", from, "--into", table]).await.code, Some(0));
+    }
+    let verify =
+        async |right: &str| rebuild(&engine, &["verify", "--left", &left, "--right", right, "--pause", "0"]).await;
+    for right in [right.as_str(), from] {
+        let equal = verify(right).await;
+        assert_eq!(equal.code, Some(0), "{equal:?}");
+        assert!(equal.output.contains("verdict") && equal.output.contains("equal"), "{equal:?}");
+        assert!(equal.errors.lines().next().unwrap().contains("estimate"), "the cost comes first: {equal:?}");
+    }
+    let update = client.update_item().table_name(&left).key("orderId", AttributeValue::S("3".to_owned()));
+    let update = update.update_expression("SET restaurantName = :x");
+    update.expression_attribute_values(":x", AttributeValue::S("Secret".to_owned())).send().await.unwrap();
+    for right in [right.as_str(), from] {
+        let different = verify(right).await;
+        assert_eq!(different.code, Some(1), "{different:?}");
+        assert!(different.output.contains("order 3 differs in restaurantName"), "{different:?}");
+        assert!(!format!("{different:?}").contains("Secret"), "{different:?}");
+    }
+}
+
+#[tokio::test]
+async fn verify_tells_what_of_the_archive_could_not_be_compared() {
+    let (engine, client) = engine();
+    let (folder, table) = (Folder::new(), new_table(&client).await);
+    folder.put(&key(1, "a"), life(1).iter().map(String::as_str).chain(["poison"]));
+    let from = text(folder.path());
+    assert_eq!(rebuild(&engine, &["run", "--from", from, "--into", &table]).await.code, Some(3));
+    let verify = async || rebuild(&engine, &["verify", "--left", &table, "--right", from, "--pause", "0"]).await;
+    let quarantined = verify().await;
+    assert_eq!(quarantined.code, Some(3), "{quarantined:?}");
+    assert!(quarantined.output.contains("1 lines of the archive cannot be read"), "{quarantined:?}");
+    let whole = encoded("b.gz", &life(1));
+    folder.put_bytes(&key(2, "b"), &whole[..whole.len() / 2]);
+    let damaged = verify().await;
+    assert_eq!(damaged.code, Some(4), "{damaged:?}");
+    assert!(damaged.output.contains(&key(2, "b")), "{damaged:?}");
+}
+
+#[tokio::test]
+async fn import_files_come_with_the_command_that_imports_them() {
+    let (engine, _client) = engine();
+    let folder = Folder::new();
+    let (lines, out) = (lives(0..8), Folder::new());
+    folder.put(&key(1, "a"), &lines);
+    let (from, place) = (text(folder.path()), text(out.path()));
+    let arguments = ["run", "--from", from, "--sink", "files", "--into", "orders-2", "--out", place];
+    let ran = rebuild(&engine, &arguments).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.errors.contains("aws dynamodb import-table "), "{ran:?}");
+    assert!(ran.errors.contains("orders-2"), "{ran:?}");
+    let written = tokio::task::spawn_blocking(move || orders_in(&out.archive(), "data/")).await.unwrap();
+    assert_eq!(written, folded(&lines));
+
+    // A second time would mix the files of two runs.
+    let occupied = Folder::new();
+    occupied.put_bytes("data/a.txt", b"x");
+    let arguments = ["run", "--from", from, "--sink", "files", "--out", text(occupied.path())];
+    let refused = rebuild(&engine, &arguments).await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.errors.contains("data/a.txt is there already"), "{refused:?}");
+}
+
+/// Lives of four events, of so many orders.
+fn many(orders: std::ops::Range<u32>) -> impl Iterator<Item = String> {
+    const ORDER: u32 = 900_000;
+    let model = life(ORDER as usize);
+    let (hex, decimal) = (format!("-{ORDER:08x}"), ORDER.to_string());
+    orders.flat_map(move |order| {
+        let (hex_now, decimal_now) = (format!("-{order:08x}"), order.to_string());
+        let event = |line: &String| line.replace(&hex, &hex_now).replace(&decimal, &decimal_now);
+        model[..4].iter().map(event).collect::<Vec<_>>()
+    })
+}
+
+/// The most memory that a command takes, in KB.
+async fn peak(engine: &Engine, arguments: &[&str]) -> u64 {
+    let mut child = command(engine, arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id().unwrap());
+    let mut peak = 0;
+    loop {
+        if let Ok(status) = std::fs::read_to_string(&status)
+            && let Some(line) = status.lines().find(|line| line.starts_with("VmHWM:"))
+        {
+            peak = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        }
+        // There is no event to wait for: the kernel does not tell when a process takes more memory.
+        tokio::select! {
+            ended = child.wait() => {
+                assert!(ended.unwrap().success());
+                return peak;
+            }
+            () = sleep(Duration::from_millis(10)) => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn ten_times_the_archive_takes_the_same_memory_for_files_and_snapshots() {
+    let (engine, _client) = engine();
+    let (small, large) = (Folder::new(), Folder::new());
+    let file = |number: u32| key(1 + number as usize, "a");
+    // Each file has events of all orders, so nothing is ready before all are read.
+    for (folder, orders) in [(&small, 600), (&large, 6_000)] {
+        let lines: Vec<_> = many(100_000..100_000 + orders).collect();
+        for number in 0..4 {
+            folder.put(&file(number), lines.iter().skip(number as usize).step_by(4));
+        }
+    }
+    for command in [
+        &["run", "--sink", "files", "--memory", "6", "--snapshot", "none", "--from"][..],
+        &["snapshot", "--memory", "6", "--from"],
+    ] {
+        let peak_of = async |folder: &Folder| peak(&engine, &[command, &[text(folder.path())]].concat()).await;
+        let (one, ten) = (peak_of(&small).await, peak_of(&large).await);
+        // The views alone would take 20 MB more.
+        assert!(ten < one + 8_000, "{command:?}: {one} KB for 600 orders, {ten} KB for 6,000");
+    }
+    let written = orders_of_the_only_run(&large).await;
+    assert_eq!(written, 6_000);
+}
+
+async fn orders_of_the_only_run(folder: &Folder) -> usize {
+    let archive = folder.archive();
+    let keys = archive.list("runs/").await.unwrap();
+    let data = keys.iter().find_map(|object| object.key.split_once("/import/data/")).unwrap().0.to_owned();
+    tokio::task::spawn_blocking(move || orders_in(&archive, &format!("{data}/import/data/")).len()).await.unwrap()
+}

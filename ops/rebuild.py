@@ -1,0 +1,383 @@
+"""`make rebuild`, `make rebuild-status`, `make rebuild-verify` and `make snapshot`: build a view from the archive of $STAGE, and see to it.
+
+STAGE=local works on a running `make run`, by the command line `rebuild`. On AWS the state machine of the stack rebuilds, and this
+follows it; what only looks (DRY_RUN=1, verify) and snapshots are the command line's there, too, with the caller's credentials.
+docs/rebuild.md is the guide.
+"""
+
+import datetime
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+from stage import ORDER_HISTORY, ROOT, Local, chosen_stages, outputs, parameters
+from terminal import Status, amount, duration, grouped, say, stop
+
+# How often the state machine is asked, in seconds: at a terminal, and where lines are kept.
+INTERVALS = {True: 2, False: 10}
+
+# As `rebuild` ends.
+CLEAN, FAILED, QUARANTINED, DAMAGED, INTERRUPTED = 0, 1, 3, 4, 130
+
+# What limits a rebuild, by the variable and the command line's option.
+FILTERS = {"SINCE": "--since", "UNTIL": "--until", "TYPES": "--types", "ORDERS": "--orders", "SNAPSHOT": "--snapshot"}
+
+
+def main(command):
+    # Ends quietly when its reader does.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    [stage] = [stage for stage in chosen_stages() if stage.service is ORDER_HISTORY] or [None]
+    if stage is None:
+        stop(f"STACK={os.environ['STACK']}: only {ORDER_HISTORY.name} has a view to rebuild")
+    commands = {"rebuild": rebuild, "status": status, "verify": verify, "snapshot": snapshot}
+    try:
+        code = commands[command](LocalRebuild(stage) if isinstance(stage, Local) else AwsRebuild(stage))
+    except (BotoCoreError, ClientError) as error:
+        stop(f"{command}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(code)
+
+
+def rebuild(where):
+    into, run = os.environ.get("INTO", ""), os.environ.get("RUN", "")
+    if not into and not run:
+        stop("INTO is missing: the table to write, such as INTO=ftgo-order-history-v2")
+    if os.environ.get("DRY_RUN"):
+        if not into:
+            stop("INTO is missing: DRY_RUN=1 plans a rebuild into a table")
+        return where.command_line("plan", *from_archive(where), "--into", into, *options(), *rate())
+    return where.resume(run) if run else where.start(into)
+
+
+def status(where):
+    run = os.environ.get("RUN", "")
+    if not run:
+        stop("RUN is missing: the id that make rebuild printed")
+    where.show_executions(run)
+    return where.command_line("status", run, *from_archive(where))
+
+
+def verify(where):
+    left, right = os.environ.get("LEFT", ""), os.environ.get("RIGHT", "")
+    if not left or not right:
+        stop(
+            "LEFT and RIGHT are missing: two tables, or a table and the word archive, such as LEFT=ftgo-order-history RIGHT=archive"
+        )
+    left, right = (where.archive if name == "archive" else name for name in [left, right])
+    sample = ["--sample", os.environ["SAMPLE"]] if os.environ.get("SAMPLE") else []
+    return where.command_line("verify", "--left", left, "--right", right, *sample)
+
+
+def snapshot(where):
+    table = os.environ.get("FROM_TABLE", "")
+    code = where.command_line("snapshot", *from_archive(where), *(["--from-table", table] if table else []))
+    if code == CLEAN:
+        where.mark_replaced_snapshots()
+    return code
+
+
+def from_archive(where):
+    return ["--from", where.archive]
+
+
+def options():
+    """What limits the rebuild, as options of the command line."""
+    return [word for name, option in FILTERS.items() if os.environ.get(name) for word in [option, os.environ[name]]]
+
+
+def rate():
+    return ["--rate", str(whole("RATE"))] if os.environ.get("RATE") else []
+
+
+def whole(name):
+    text = os.environ[name]
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        stop(f"{name}={text}: a whole number from 1")
+    return int(text)
+
+
+class LocalRebuild:
+    """On the tables and the archive of a running `make run`."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        self.archive = str(stage.archive())
+
+    def start(self, into):
+        return self.command_line("run", *from_archive(self), "--into", into, "--create", *options(), *rate())
+
+    def resume(self, run):
+        return self.command_line("run", *from_archive(self), "--resume", run, *rate())
+
+    def show_executions(self, run):
+        """There are none: the run's folder says it all."""
+
+    def mark_replaced_snapshots(self):
+        """Nothing expires on this machine."""
+
+    def command_line(self, *arguments):
+        environment = {
+            "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{os.environ.get('DYNAMODB_PORT', '8000')}",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "local",
+            "AWS_SECRET_ACCESS_KEY": "local",
+        }
+        return command_line(
+            ["cargo", "build", "--quiet", "--workspace", "--test=local", "--bin=rebuild"], "debug", arguments, environment
+        )
+
+
+class AwsRebuild:
+    """By the state machine of a stack."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        self.stack = stage.deployed()
+        found = outputs(self.stack)
+        if "RebuildStateMachineArn" not in found:
+            stop(
+                f"the stack {stage.stack_name} has no archive to rebuild from: deploy it with Archive=true, or with an ArchiveBucket"
+            )
+        self.machine, self.bucket = found["RebuildStateMachineArn"], found["ArchiveBucket"]
+        self.archive = f"s3://{self.bucket}"
+        self.states, self.s3 = boto3.client("stepfunctions"), boto3.client("s3")
+
+    def start(self, into):
+        prefix = self.stage.prefix(self.stack)
+        if into != prefix and not into.startswith(f"{prefix}-v"):
+            stop(
+                f"INTO={into}: the workers of this stack may write to {prefix} and to tables whose names begin with {prefix}-v"
+            )
+        now = datetime.datetime.now(datetime.UTC)
+        run = f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        return self.follow(run, self.execute(run, run, {"into": into} | self.request()))
+
+    def request(self):
+        """What limits the rebuild, as the function Plan takes it."""
+        given = {name.lower(): os.environ[name] for name in FILTERS if os.environ.get(name)}
+        for name in given.keys() & {"types", "orders"}:
+            given[name] = listed(given[name])
+        if os.environ.get("RATE"):
+            # Each worker is told its share.
+            workers = int(parameters(self.stack).get("RebuildConcurrency", 1))
+            given["rate"] = max(1, whole("RATE") // workers)
+        return given
+
+    def resume(self, run):
+        running = [found for found in self.executions(run) if found["status"] == "RUNNING"]
+        if running:
+            return self.follow(run, running[0]["executionArn"])
+        # A name serves once in 90 days. What the run does is in its plan, so nothing else is asked for.
+        # https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
+        again = f"{run}-again-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}"
+        return self.follow(run, self.execute(run, again, {}))
+
+    def execute(self, run, name, request):
+        started = self.states.start_execution(stateMachineArn=self.machine, name=name, input=json.dumps({"run": run} | request))
+        return started["executionArn"]
+
+    def executions(self, run):
+        """The executions of a run, the newest first."""
+        pages = self.states.get_paginator("list_executions").paginate(stateMachineArn=self.machine)
+        return [
+            found
+            for page in pages
+            for found in page["executions"]
+            if found["name"] == run or found["name"].startswith(f"{run}-again-")
+        ]
+
+    def show_executions(self, run):
+        for found in self.executions(run):
+            say(f"execution {found['name']}: {found['status']}, started {found['startDate'].isoformat(timespec='seconds')}")
+            for line in self.why(found["executionArn"]) if found["status"] == "FAILED" else []:
+                say(f"  {line}")
+
+    def follow(self, run, execution):
+        """Shows how far an execution is, until it ends."""
+        line = Status()
+        line.tell(f"run {run}: execution {execution}", run=run)
+        progress = Progress(self, run, execution)
+        try:
+            while True:
+                described = self.states.describe_execution(executionArn=execution)
+                progress.look()
+                text, members = progress.shown()
+                line.show(text, **members)
+                if described["status"] != "RUNNING":
+                    break
+                time.sleep(INTERVALS[line.is_terminal])
+        except KeyboardInterrupt:
+            line.end()
+            say("The rebuild goes on without you.")
+            say(f"  watch it again: {self.stage.make('rebuild')} RUN={run}")
+            say(f"  stop it:        aws stepfunctions stop-execution --execution-arn {execution}")
+            return INTERRUPTED
+        line.end()
+        return self.ended(run, described)
+
+    def ended(self, run, described):
+        again = f"{self.stage.make('rebuild')} RUN={run}"
+        if described["status"] != "SUCCEEDED":
+            say(f"the rebuild is {described['status'].lower().replace('_', ' ')}; what it has stored stays")
+            for line in self.why(described["executionArn"]):
+                say(f"  {line}")
+            say(f"When this is solved, go on with it: {again}")
+            return FAILED
+        report = json.loads(described["output"])
+        say(f"run {run} is done; its folder is {self.archive}/runs/{run}/")
+        for name in ["batches", "files", "events", "views", "quarantined", "damaged", "too_large", "corrupt", "contradictions"]:
+            say(f"  {name.replace('_', ' '):<15}{grouped(report.get(name, 0)):>15}")
+        if report.get("damaged"):
+            return DAMAGED
+        return CLEAN if report.get("clean", True) else QUARANTINED
+
+    def why(self, execution):
+        """Why an execution failed, and why its first worker did, in a few lines."""
+        described = self.states.describe_execution(executionArn=execution)
+        lines = [f"{described.get('error', 'no error is given')}: {cause(described.get('cause', ''))}"]
+        for run in self.states.list_map_runs(executionArn=execution)["mapRuns"]:
+            failed = self.states.list_executions(mapRunArn=run["mapRunArn"], statusFilter="FAILED", maxResults=3)["executions"]
+            for worker in failed:
+                found = self.states.describe_execution(executionArn=worker["executionArn"])
+                batch = json.loads(found.get("input") or "{}").get("batch", {}).get("id", "?")
+                lines.append(f"batch {batch}: {found.get('error')}: {cause(found.get('cause', ''))}")
+        return lines
+
+    def mark_replaced_snapshots(self):
+        """Marks the objects of snapshots that a newer one has taken the place of: the bucket's lifecycle deletes those after 30 days."""
+        latest = json.loads(self.s3.get_object(Bucket=self.bucket, Key="snapshots/latest")["Body"].read())["id"]
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix="snapshots/")
+        keys = [found["Key"] for page in pages for found in page.get("Contents", [])]
+        # An id begins with its time. A later one is not the latest yet, and may become it.
+        replaced = [key for key in keys if key.count("/") >= 2 and key.split("/")[1] < latest]
+        for key in replaced:
+            self.s3.put_object_tagging(Bucket=self.bucket, Key=key, Tagging={"TagSet": [{"Key": "replaced", "Value": "true"}]})
+        if replaced:
+            say(f"older snapshots are deleted after 30 days: {', '.join(sorted({key.split('/')[1] for key in replaced}))}")
+
+    def command_line(self, *arguments):
+        return command_line(["cargo", "build", "--release", "--package=rebuild", "--bin=rebuild"], "release", arguments, {})
+
+
+class Progress:
+    """How far a run is: what its workers have noted in the archive, and how many there are of them."""
+
+    def __init__(self, where, run, execution):
+        self.where, self.run, self.execution = where, run, execution
+        self.begun = time.monotonic()
+        self.plan, self.results, self.counts = None, {}, {}
+        # What was done before, if a run goes on.
+        self.before = None
+
+    def look(self):
+        """Reads what is new."""
+        for run in self.where.states.list_map_runs(executionArn=self.execution)["mapRuns"]:
+            self.counts = self.where.states.describe_map_run(mapRunArn=run["mapRunArn"])["itemCounts"]
+        folder = f"runs/{self.run}/"
+        try:
+            self.plan = self.plan or self.read(f"{folder}plan.json")
+            pages = self.where.s3.get_paginator("list_objects_v2").paginate(
+                Bucket=self.where.bucket, Prefix=f"{folder}results/"
+            )
+            for key in [found["Key"] for page in pages for found in page.get("Contents", [])]:
+                if key not in self.results:
+                    self.results[key] = self.read(key) or {}
+        except ClientError as error:
+            # Who may start a rebuild need not be allowed to read the archive; then there are the counts.
+            if error.response["Error"]["Code"] not in ["AccessDenied", "403"]:
+                raise
+        if self.before is None:
+            self.before = self.total("bytes"), self.events()
+
+    def read(self, key):
+        try:
+            return json.loads(self.where.s3.get_object(Bucket=self.where.bucket, Key=key)["Body"].read())
+        except self.where.s3.exceptions.NoSuchKey:
+            return None
+
+    def total(self, *path):
+        found = 0
+        for result in self.results.values():
+            for name in path:
+                result = result.get(name, 0) if isinstance(result, dict) else 0
+            found += result
+        return found
+
+    def events(self):
+        return self.total("summary", "events")
+
+    def shown(self):
+        """The line of `rebuild run`, with the workers, and its members."""
+        of, done = (self.plan or {}).get("bytes", 0), self.total("bytes")
+        finished, batches = self.counts.get("succeeded", 0), self.counts.get("total", 0)
+        share = done / of if of and self.results else finished / batches if batches else 0
+        seconds = max(time.monotonic() - self.begun, 0.001)
+        now = done - self.before[0]
+        speed = int((self.events() - self.before[1]) / seconds)
+        left = int(seconds * (of - done) / now) + 1 if now > 0 else 0 if share == 1 else None
+        quarantined = sum(sum(r.get("summary", {}).get("quarantined", {}).values()) for r in self.results.values())
+        views, running, failed = self.total("stored", "views"), self.counts.get("running", 0), self.counts.get("failed", 0)
+        text = (
+            f"{share * 100:3.0f} % of {amount(of)}  {grouped(speed)} events/s  {grouped(views)} orders  {grouped(quarantined)} quarantined  "
+            f"ETA {'?' if left is None else duration(left)}  {running} workers, {finished} of {batches} batches{f', {failed} FAILED' if failed else ''}"
+        )
+        return text, {
+            "message": "progress",
+            "run": self.run,
+            "percent": round(share * 100, 1),
+            "bytes": done,
+            "of_bytes": of,
+            "events": self.events(),
+            "events_per_second": speed,
+            "views": views,
+            "quarantined": quarantined,
+            "eta_seconds": left,
+            "batches": finished,
+            "of_batches": batches,
+            "running": running,
+            "failed": failed,
+        }
+
+
+def listed(text):
+    """A list: with commas between, or @FILE with one on each line."""
+    if text.startswith("@"):
+        try:
+            text = Path(text[1:]).read_text()
+        except OSError as error:
+            stop(f"{text}: {error}")
+    return [word for word in (word.strip() for word in text.replace("\n", ",").split(",")) if word]
+
+
+def cause(text):
+    """What a function said, which Step Functions has as the text of its error."""
+    try:
+        return json.loads(text).get("errorMessage") or text
+    except (ValueError, AttributeError):
+        return text or "no cause is given"
+
+
+def command_line(build, profile, arguments, environment):
+    """Builds and runs `rebuild`, and returns how it ended. REBUILD names a program that is built already."""
+    program = os.environ.get("REBUILD") or ROOT / "target" / profile / "rebuild"
+    if not os.environ.get("REBUILD") and subprocess.run(build, cwd=ROOT).returncode != 0:
+        stop("the build of rebuild failed")
+    with subprocess.Popen([program, *arguments], env=os.environ | environment) as running:
+        while True:
+            try:
+                return running.wait()
+            except KeyboardInterrupt:
+                # It hears Ctrl-C, too, and says how to go on.
+                continue
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
