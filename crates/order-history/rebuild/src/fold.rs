@@ -239,7 +239,8 @@ impl Fold {
         // What was counted so far is what the events' texts take, which is more than what the views keep of them.
         let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
         self.size = self.views.iter().map(exact).sum();
-        if self.size > self.limit / 4 * 3 {
+        // Half, because an allocator takes more than it is asked for, and looking again must be seldom.
+        if self.size > self.limit / 2 {
             flush(self.take());
         }
     }
