@@ -96,6 +96,9 @@ const MOST_NAMED: usize = 1_000;
 /// What an order takes beside what its events say: the entry of the map, and the nodes of the state's maps.
 const PER_ORDER: usize = 1_000;
 
+/// What an entry of the map takes beside the order's id and its view, the map's free places included.
+const PER_ENTRY: usize = 100;
+
 impl Fold {
     /// A fold of the events that `filter` takes, which hands over its views before they take more than `limit` bytes.
     #[must_use]
@@ -230,7 +233,14 @@ impl Fold {
     }
 
     fn flush_if_full(&mut self, flush: &mut impl FnMut(Views)) {
-        if self.is_full() {
+        if !self.is_full() {
+            return;
+        }
+        // What was counted so far is what the events' texts take, which is more than what the views keep of them.
+        let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
+        self.size = self.views.iter().map(exact).sum();
+        // Half, because an allocator takes more than it is asked for, and looking again must be seldom.
+        if self.size > self.limit / 2 {
             flush(self.take());
         }
     }

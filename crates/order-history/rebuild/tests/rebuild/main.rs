@@ -9,6 +9,7 @@ mod crashes;
 mod filters;
 mod import_files;
 mod kills;
+mod memory;
 mod snapshots;
 mod verify;
 mod view_commands;

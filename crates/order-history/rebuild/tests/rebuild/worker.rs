@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 
 use archive::Store;
 use aws_sdk_dynamodb::Client;
-use embedded_dynamodb::{Disturbance, Wire};
+use embedded_dynamodb::{Disturbance, Engine, Wire};
 use lambda_boot::Clock;
+use lambda_host::lambda::{Function, InvokeError, Settings};
 use rebuild::plan::Batch;
 use rebuild::worker::{Config, Failure, FoldRequest, Folded, PlanRequest, ReportRequest, Role, Worker};
 use serde_json::{Value, json};
 
-use crate::world::{Folder, engine, folded, key, lives, new_table, orders};
+use crate::world::{Folder, S3, engine, folded, key, lives, new_table, orders};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -152,4 +153,53 @@ fn a_request_that_is_not_one_of_ours_is_invalid() {
     assert_eq!(Worker::read::<PlanRequest>(json!({"form": "s3://x"})).unwrap_err().name(), "Invalid");
     let batch: Batch = serde_json::from_value(json!({"id": "0", "bytes": 1, "files": []})).unwrap();
     assert_eq!(batch.day, None);
+}
+
+/// A function of the binary, over an S3 and an engine.
+async fn function(handler: &str, bucket: &str, s3: &S3, engine: &Engine, table: &str) -> Function {
+    let environment = [
+        ("ARCHIVE_BUCKET", bucket),
+        ("ORDER_HISTORY_TABLE", table),
+        ("AWS_ENDPOINT_URL_DYNAMODB", &engine.endpoint()),
+        ("AWS_ENDPOINT_URL_S3", &s3.endpoint),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+    ];
+    let mut settings = Settings::new("rebuild", handler, env!("CARGO_BIN_EXE_rebuild-worker").into());
+    settings.environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    settings.timeout = 5 * MINUTE;
+    Function::start(settings).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_binary_behind_the_runtime_api_plans_folds_and_reports() {
+    let ((engine, client), s3) = (engine(), S3::start().await);
+    let table = new_table(&client).await;
+    let bucket =
+        s3.bucket(&[(key(1, "a"), lives(1..4)), (key(2, "b"), [lives(3..6), vec!["poison".to_owned()]].concat())]);
+    let start = async |handler| function(handler, &bucket, &s3, &engine, &table).await;
+    let (plan, fold, report) = (start("Plan").await, start("Fold").await, start("Report").await);
+    let planned = plan.invoke(json!({"run": "exec-1"})).await.unwrap();
+    assert_eq!((&planned["bucket"], &planned["batches"]), (&json!(bucket), &json!(2)));
+
+    let Err(InvokeError::Function(error)) = report.invoke(planned.clone()).await else { panic!("nothing is done yet") };
+    assert_eq!(error["errorType"], "Unfinished");
+    let Err(InvokeError::Function(error)) = fold.invoke(json!({"run": "exec-1"})).await else {
+        panic!("it has no batch")
+    };
+    assert_eq!(error["errorType"], "Invalid");
+
+    let batches = s3.get(&bucket, planned["key"].as_str().unwrap());
+    for line in batches.lines() {
+        let batch: Value = serde_json::from_str(line).unwrap();
+        let folded = fold.invoke(json!({"run": "exec-1", "batch": batch})).await.unwrap();
+        assert_eq!((&folded["batch"], &folded["already_done"]), (&batch["id"], &json!(false)));
+    }
+    let reported = report.invoke(json!({"run": "exec-1", "batches": 2})).await.unwrap();
+    assert_eq!((&reported["quarantined"], &reported["clean"]), (&json!(1), &json!(false)));
+    assert_eq!(orders(&client, &table).await, folded(&lives(1..6)));
+    let log = fold.stop().await.unwrap();
+    assert!(log.iter().any(|line| line.contains("RebuiltEvents")), "{log:?}");
+    assert!(log.iter().all(|line| !line.contains("poison") && !line.contains("Ajanta")), "{log:?}");
 }
