@@ -50,6 +50,8 @@ def rebuild(where):
     into, run = os.environ.get("INTO", ""), os.environ.get("RUN", "")
     if not into and not run:
         stop("INTO is missing: the table to write, such as INTO=ftgo-order-history-v2")
+    if into and run:
+        stop("INTO and RUN exclude each other: a run has its table in its plan. RUN alone continues it, INTO alone begins a new one")
     if os.environ.get("DRY_RUN"):
         if not into:
             stop("INTO is missing: DRY_RUN=1 plans a rebuild into a table")
@@ -71,17 +73,16 @@ def verify(where):
         stop(
             "LEFT and RIGHT are missing: two tables, or a table and the word archive, such as LEFT=ftgo-order-history RIGHT=archive"
         )
-    left, right = (where.archive if name == "archive" else name for name in [left, right])
+    if left == "archive":
+        stop("LEFT=archive: a table is compared with the archive, so the table is LEFT and the archive is RIGHT")
+    right = where.archive if right == "archive" else right
     sample = ["--sample", os.environ["SAMPLE"]] if os.environ.get("SAMPLE") else []
     return where.command_line("verify", "--left", left, "--right", right, *sample)
 
 
 def snapshot(where):
     table = os.environ.get("FROM_TABLE", "")
-    code = where.command_line("snapshot", *from_archive(where), *(["--from-table", table] if table else []))
-    if code == CLEAN:
-        where.mark_replaced_snapshots()
-    return code
+    return where.command_line("snapshot", *from_archive(where), *(["--from-table", table] if table else []))
 
 
 def from_archive(where):
@@ -119,9 +120,6 @@ class LocalRebuild:
 
     def show_executions(self, run):
         """There are none: the run's folder says it all."""
-
-    def mark_replaced_snapshots(self):
-        """Nothing expires on this machine."""
 
     def command_line(self, *arguments):
         environment = {
@@ -168,14 +166,16 @@ class AwsRebuild:
         if os.environ.get("RATE"):
             # Each worker is told its share.
             workers = int(parameters(self.stack).get("RebuildConcurrency", 1))
-            given["rate"] = max(1, whole("RATE") // workers)
+            if whole("RATE") < workers:
+                stop(f"RATE={whole('RATE')}: at least 1 for each of the {workers} workers (RebuildConcurrency)")
+            given["rate"] = whole("RATE") // workers
         return given
 
     def resume(self, run):
         running = [found for found in self.executions(run) if found["status"] == "RUNNING"]
         if running:
             return self.follow(run, running[0]["executionArn"])
-        # A name serves once in 90 days. What the run does is in its plan, so nothing else is asked for.
+        # A name serves once in 90 days. What the run does is in its plan, so nothing else is asked for; without a plan it fails.
         # https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
         again = f"{run}-again-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}"
         return self.follow(run, self.execute(run, again, {}))
@@ -216,7 +216,7 @@ class AwsRebuild:
                 time.sleep(INTERVALS[line.is_terminal])
         except KeyboardInterrupt:
             line.end()
-            say("The rebuild goes on without you.")
+            say("The rebuild continues without you.")
             say(f"  watch it again: {self.stage.make('rebuild')} RUN={run}")
             say(f"  stop it:        aws stepfunctions stop-execution --execution-arn {execution}")
             return INTERRUPTED
@@ -226,10 +226,10 @@ class AwsRebuild:
     def ended(self, run, described):
         again = f"{self.stage.make('rebuild')} RUN={run}"
         if described["status"] != "SUCCEEDED":
-            say(f"the rebuild is {described['status'].lower().replace('_', ' ')}; what it has stored stays")
+            say(f"the rebuild ended as {described['status']}; what it has stored stays")
             for line in self.why(described["executionArn"]):
                 say(f"  {line}")
-            say(f"When this is solved, go on with it: {again}")
+            say(f"Remove the cause, then continue: {again}")
             return FAILED
         report = json.loads(described["output"])
         say(f"run {run} is done; its folder is {self.archive}/runs/{run}/")
@@ -250,18 +250,6 @@ class AwsRebuild:
                 batch = json.loads(found.get("input") or "{}").get("batch", {}).get("id", "?")
                 lines.append(f"batch {batch}: {found.get('error')}: {cause(found.get('cause', ''))}")
         return lines
-
-    def mark_replaced_snapshots(self):
-        """Marks the objects of snapshots that a newer one has taken the place of: the bucket's lifecycle deletes those after 30 days."""
-        latest = json.loads(self.s3.get_object(Bucket=self.bucket, Key="snapshots/latest")["Body"].read())["id"]
-        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix="snapshots/")
-        keys = [found["Key"] for page in pages for found in page.get("Contents", [])]
-        # An id begins with its time. A later one is not the latest yet, and may become it.
-        replaced = [key for key in keys if key.count("/") >= 2 and key.split("/")[1] < latest]
-        for key in replaced:
-            self.s3.put_object_tagging(Bucket=self.bucket, Key=key, Tagging={"TagSet": [{"Key": "replaced", "Value": "true"}]})
-        if replaced:
-            say(f"older snapshots are deleted after 30 days: {', '.join(sorted({key.split('/')[1] for key in replaced}))}")
 
     def command_line(self, *arguments):
         return command_line(["cargo", "build", "--release", "--package=rebuild", "--bin=rebuild"], "release", arguments, {})

@@ -126,7 +126,9 @@ impl Template {
 fn templates() -> Result<Vec<Template>> {
     let samples = story_messages();
     let of = |event_type: EventType| {
-        let is_of = |sample: &&Value| sample["headers"]["event-type"].as_str().and_then(|name| name.parse().ok()) == Some(event_type);
+        let is_of = |sample: &&Value| {
+            sample["headers"]["event-type"].as_str().and_then(|name| name.parse().ok()) == Some(event_type)
+        };
         let sample = samples.iter().find(is_of).ok_or_else(|| format!("no {event_type} in the story"))?;
         Template::of(event_type, sample)
     };
@@ -147,7 +149,8 @@ fn lines(templates: &[Template], begun: i64, orders: Range<usize>) -> Result<Str
                 // Ids and addresses do not compress as a counter does.
                 let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let (order_id, own) = ((1_000_000 + number).to_string(), format!("{mixed:016x}"));
-                let (consumer, id) = ((1_511_300_000_000 + mixed % 5_000).to_string(), format!("{now:016x}-{mixed:016x}"));
+                let (consumer, id) =
+                    ((1_511_300_000_000 + mixed % 5_000).to_string(), format!("{now:016x}-{mixed:016x}"));
                 let street = format!("{} {} Street", mixed % 997, ["Amazing", "Quiet", "Sunny", "Broad"][order % 4]);
                 template.fill([&order_id, &own, &consumer, &id, &date, &street], &mut text);
             }

@@ -197,8 +197,12 @@ pub fn rebuild(results: &Results) -> Vec<Limit> {
     let Some(rebuild) = &results.rebuild else { return Vec::new() };
     let folded = rebuild.stage(FOLD).map(|stage| &stage.pace.cpu_micros);
     let against = |other: &Rounds| folded.map_or(f64::NAN, |folded| folded.times(other).median);
-    let mut limits =
-        vec![limit("CPU of the fold against a lean parse of the same messages", 3.5, against(&rebuild.lean.cpu_micros), " ×")];
+    let mut limits = vec![limit(
+        "CPU of the fold against a lean parse of the same messages",
+        3.5,
+        against(&rebuild.lean.cpu_micros),
+        " ×",
+    )];
     if let Some(peer) = &rebuild.python {
         let times = against(&peer.pace.cpu_micros);
         limits.push(limit("CPU of the fold against the same fold in Python", 1.0 / 20.0, times, " ×"));

@@ -76,7 +76,9 @@ pub fn cpu_of_ended(process_id: u32) -> Result<Option<Duration>> {
 fn ended(stat: &str) -> Result<Option<Duration>> {
     let (_, fields) = stat.rsplit_once(')').ok_or("stat has no name")?;
     let fields: Vec<_> = fields.split_whitespace().collect();
-    let (Some(state), Some(times)) = (fields.first(), fields.get(11..13)) else { return Err("stat is too short".into()) };
+    let (Some(state), Some(times)) = (fields.first(), fields.get(11..13)) else {
+        return Err("stat is too short".into());
+    };
     let hundredths = times.iter().map(|time| time.parse::<u64>()).sum::<std::result::Result<u64, _>>()?;
     Ok((*state == "Z").then(|| Duration::from_millis(10 * hundredths)))
 }

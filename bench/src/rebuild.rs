@@ -201,12 +201,10 @@ async fn into_engine(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) ->
         order_store::table::create_if_missing(&dynamodb.client(), &table).await?;
         dynamodb.metered().await?;
         let engine = process::cpu(dynamodb.process_id()?)?;
-        let ended = run(
-            Command::new(binaries.join("rebuild"))
-                .args(["run", "--into", &table, "--snapshot", "none", "--from"])
-                .arg(&archived.root)
-                .envs(Connection::plain(&endpoint).environment()),
-        )?;
+        let ended = run(Command::new(binaries.join("rebuild"))
+            .args(["run", "--into", &table, "--snapshot", "none", "--from"])
+            .arg(&archived.root)
+            .envs(Connection::plain(&endpoint).environment()))?;
         let engine = process::cpu(dynamodb.process_id()?)?.saturating_sub(engine);
         // The first round is through the meter, and a warm-up for the queues.
         if round == 0 {
@@ -222,12 +220,10 @@ async fn into_engine(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) ->
 fn into_files(binaries: &Path, events: usize) -> Result<Grown> {
     let archived = Archived::write("files", 0..events / TEN.len())?;
     let began = Instant::now();
-    let ended = run(
-        Command::new(binaries.join("rebuild"))
-            .args(["run", "--sink", "files", "--snapshot", "none", "--memory", &MEMORY_MB.to_string(), "--from"])
-            .arg(&archived.root)
-            .envs(Connection::plain("http://127.0.0.1:1").environment()),
-    )?;
+    let ended = run(Command::new(binaries.join("rebuild"))
+        .args(["run", "--sink", "files", "--snapshot", "none", "--memory", &MEMORY_MB.to_string(), "--from"])
+        .arg(&archived.root)
+        .envs(Connection::plain("http://127.0.0.1:1").environment()))?;
     let events = u32::try_from(archived.events)?;
     Ok(Grown {
         events,

@@ -478,7 +478,11 @@ can, checks nothing and keeps nothing. One thread.
         let _ = writeln!(section, "| {name} | {} | {times} | {} |", spread(cpu), number(1e6 / cpu.median));
     }
     if let Some(peer) = python {
-        let _ = writeln!(section, "\nPython is {}, with the same facets, watermarks and sets in dictionaries.", peer.made_of);
+        let _ = writeln!(
+            section,
+            "\nPython is {}, with the same facets, watermarks and sets in dictionaries.",
+            peer.made_of
+        );
     }
     let [per_order, units] = [into_engine.per_order.all_requests(), into_engine.per_order.written.sum()].map(number);
     let _ = write!(

@@ -121,7 +121,11 @@ impl System {
         for (queue, messages) in queues {
             let found = sqs_request(&self.client, endpoint, "GetQueueUrl", &json!({ "QueueName": queue })).await?;
             for ten in messages.chunks(10) {
-                let entries: Vec<_> = ten.iter().enumerate().map(|(id, body)| json!({"Id": id.to_string(), "MessageBody": body})).collect();
+                let entries: Vec<_> = ten
+                    .iter()
+                    .enumerate()
+                    .map(|(id, body)| json!({"Id": id.to_string(), "MessageBody": body}))
+                    .collect();
                 let batch = json!({"QueueUrl": found["QueueUrl"], "Entries": entries});
                 sqs_request(&self.client, endpoint, "SendMessageBatch", &batch).await?;
             }

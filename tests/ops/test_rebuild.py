@@ -1,7 +1,5 @@
 """`make rebuild` and its companions, on an emulator of AWS with a state machine that has the template's steps without their functions."""
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -141,7 +139,7 @@ class OnAws(unittest.TestCase):
         self.set_up(FAILS)
         out, err = self.run_command(INTO="ftgo-order-history-v2", code=1)
         run = json.loads(self.newest()["input"])["run"]
-        self.assertIn("the rebuild is failed; what it has stored stays", out)
+        self.assertIn("the rebuild ended as FAILED; what it has stored stays", out)
         self.assertIn("batch 00000: Failed: the table is gone\\x1b[2J", out)
         self.assertIn(f"make rebuild STAGE=development STACK=order-history RUN={run}", out)
         self.assertEqual(2, json.loads(err.splitlines()[-1])["failed"])
@@ -171,14 +169,16 @@ class OnAws(unittest.TestCase):
         self.assertIn(execution["executionArn"], json.loads(next(again.stderr))["message"])
         self.states.stop_execution(executionArn=execution["executionArn"])
         out, _ = again.communicate(timeout=60)
-        self.assertIn("the rebuild is aborted; what it has stored stays", out)
+        self.assertIn("the rebuild ended as ABORTED; what it has stored stays", out)
 
     def test_only_tables_that_the_workers_may_write_are_taken(self):
         for variables, told in [
             ({"INTO": "orders"}, "INTO=orders: the workers of this stack may write to ftgo-order-history and to tables"),
             ({"INTO": "ftgo-order-history-idempotency"}, "begin with ftgo-order-history-v"),
             ({}, "INTO is missing"),
+            ({"INTO": "ftgo-order-history", "RUN": "run-1"}, "INTO and RUN exclude each other"),
             ({"INTO": "ftgo-order-history", "RATE": "fast"}, "RATE=fast: a whole number from 1"),
+            ({"INTO": "ftgo-order-history", "RATE": "5"}, "RATE=5: at least 1 for each of the 10 workers"),
             ({"INTO": "ftgo-order-history", "STACK": "payments"}, "only order-history has a view to rebuild"),
             ({"INTO": "ftgo-order-history", "STAGE": "staging"}, "is not deployed"),
         ]:
@@ -224,19 +224,6 @@ class OnAws(unittest.TestCase):
                 with self.subTest(arguments):
                     out, _ = self.run_command(command, code=3, REBUILD=str(program), **variables)
                     self.assertEqual(arguments, out.strip())
-
-    def test_snapshots_that_a_newer_one_replaced_are_marked_and_no_other(self):
-        ids = ["20260101T000000Z-a", "20260201T000000Z-b", "20260301T000000Z-c"]
-        for name in ids:
-            self.s3.put_object(Bucket=BUCKET, Key=f"snapshots/{name}/manifest.json", Body=b"{}")
-        # The third is being made.
-        self.s3.put_object(Bucket=BUCKET, Key="snapshots/latest", Body=json.dumps({"id": ids[1]}).encode())
-        with mock.patch.dict(os.environ, self.aws.environment), contextlib.redirect_stdout(io.StringIO()) as said:
-            rebuild.AwsRebuild(Stage("development", ORDER_HISTORY)).mark_replaced_snapshots()
-        self.assertIn(ids[0], said.getvalue())
-        keys = [*(f"snapshots/{name}/manifest.json" for name in ids), "snapshots/latest"]
-        tags = [self.s3.get_object_tagging(Bucket=BUCKET, Key=key)["TagSet"] for key in keys]
-        self.assertEqual([[{"Key": "replaced", "Value": "true"}], [], [], []], tags)
 
     def test_a_stack_beside_the_first_takes_over_its_parameters_its_topic_and_its_archive(self):
         with mock.patch.dict(os.environ, self.aws.environment):

@@ -99,7 +99,7 @@ class Archive(unittest.TestCase):
         (bucket,) = bucket.of_type("AWS::S3::Bucket").values()
         self.assertEqual(63, len(bucket["BucketName"]))
 
-    def test_events_and_snapshots_are_never_deleted_by_their_age(self):
+    def test_events_and_snapshots_are_never_deleted(self):
         (bucket,) = self.development.of_type("AWS::S3::Bucket").values()
         self.assertFalse([rule for rule in bucket["LifecycleConfiguration"]["Rules"] if "Transitions" in rule])
         (bucket,) = self.everything.of_type("AWS::S3::Bucket").values()
@@ -110,9 +110,7 @@ class Archive(unittest.TestCase):
             self.assertEqual("Enabled", each["Status"])
             if "ExpirationInDays" in each:
                 with self.subTest(each["Id"]):
-                    # A replaced snapshot is marked; the one that is used never expires.
-                    is_marked = each.get("TagFilters") == [{"Key": "replaced", "Value": "true"}]
-                    self.assertTrue(each["Prefix"] == "runs/" or (each["Prefix"] == "snapshots/" and is_marked))
+                    self.assertEqual("runs/", each["Prefix"])
         old = rule(bucket, "old-versions-expire")
         self.assertNotIn("Prefix", old)
         self.assertGreaterEqual(old["NoncurrentVersionExpiration"]["NoncurrentDays"], 30)

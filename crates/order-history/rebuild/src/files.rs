@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::buckets::{Merge, Merged, Spill, buckets_for};
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::plan::{Batch, Listing};
+use crate::plan::{BATCH_BYTES, Batch, Listing};
 use crate::run::{Into, Plan, Run};
 use crate::snapshot::{Choice, Snapshot};
 
@@ -114,7 +114,7 @@ pub async fn plan(
         ..Plan::new(run.id(), Into::Files(import), filter)
     };
     // The snapshot's own views are read when buckets are merged.
-    Ok(Planned { plan, batches: listing.batches(None), notes })
+    Ok(Planned { plan, batches: listing.batches(None, BATCH_BYTES), notes })
 }
 
 /// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many

@@ -86,8 +86,13 @@ pub enum SnapshotChoice {
 }
 
 impl Work {
-    /// Lists an archive, for views that go into a table.
-    pub async fn list(archive: &Store, filter: &Filter, choice: SnapshotChoice) -> Result<Self, Error> {
+    /// Lists an archive, for views that go into a table, in batches of at most `batch_bytes`.
+    pub async fn list(
+        archive: &Store,
+        filter: &Filter,
+        choice: SnapshotChoice,
+        batch_bytes: u64,
+    ) -> Result<Self, Error> {
         let Choice { snapshot, note } = choice.find(archive, filter).await?;
         let base = match &snapshot {
             Some(snapshot) => Some(snapshot.base(filter).await?),
@@ -96,7 +101,7 @@ impl Work {
         let listing = Listing::read(archive, filter, base.as_ref()).await?;
         let mut notes: Vec<_> = note.into_iter().collect();
         notes.extend(listing.note(archive, base.as_ref())?);
-        Ok(Self { batches: listing.batches(base.as_ref()), snapshot: base.map(|base| base.id), notes })
+        Ok(Self { batches: listing.batches(base.as_ref(), batch_bytes), snapshot: base.map(|base| base.id), notes })
     }
 }
 
@@ -111,7 +116,7 @@ impl SnapshotChoice {
 }
 
 /// A batch is cut when it has this many bytes: about half a million events, some seconds of work and a minute of writing.
-const BATCH_BYTES: u64 = 50_000_000;
+pub const BATCH_BYTES: u64 = 50_000_000;
 /// A batch is the input of a task, and Step Functions takes 256 KiB of it
 /// (<https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html>).
 const BATCH_LINE: usize = 100_000;
@@ -148,9 +153,9 @@ impl Listing {
         }))
     }
 
-    /// The work: first the views of the snapshot, a batch for each file, then the events, a day after the other.
+    /// The work: first the views of the snapshot, a batch for each file, then the events, a day after the other, in batches of at most `bytes`.
     #[must_use]
-    pub fn batches(mut self, base: Option<&Base>) -> Vec<Batch> {
+    pub fn batches(mut self, base: Option<&Base>, bytes: u64) -> Vec<Batch> {
         let mut batches = Vec::new();
         for file in base.into_iter().flat_map(|base| base.views.iter().cloned()) {
             batches.push(Batch { id: String::new(), day: None, bytes: file.size, files: vec![file] });
@@ -163,7 +168,7 @@ impl Listing {
             line += file.key.len() + 40;
             match batches.last_mut() {
                 Some(batch)
-                    if !is_cut && batch.day == day && batch.bytes + file.size <= BATCH_BYTES && line <= BATCH_LINE =>
+                    if !is_cut && batch.day == day && batch.bytes + file.size <= bytes && line <= BATCH_LINE =>
                 {
                     batch.bytes += file.size;
                     batch.files.push(file);

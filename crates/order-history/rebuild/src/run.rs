@@ -312,7 +312,7 @@ impl Run {
         self.read(&self.key("report.json")).await
     }
 
-    async fn find_plan(&self) -> Result<Option<Plan>, Error> {
+    pub(crate) async fn find_plan(&self) -> Result<Option<Plan>, Error> {
         self.read(&self.key("plan.json")).await
     }
 

@@ -8,7 +8,7 @@
 //! {"run": "exec-1", "into": "ftgo-order-history-2", "since": "2026-03-01T00:00:00Z", "until": null,
 //!  "types": ["OrderCreated"], "orders": ["99"], "snapshot": "latest", "rate": 1000}
 //! ```
-//! `run` is made up if it is missing, `into` is `ORDER_HISTORY_TABLE`, no filter takes all, `snapshot` is `none` or `latest` (the
+//! `run` is made up if it is missing, no filter takes all, `snapshot` is `none` or `latest` (the
 //! default), `rate` is in write units a second for each worker. It answers
 //! ```json
 //! {"run": "exec-1", "into": "ftgo-order-history-2", "bucket": "ftgo-archive", "key": "runs/exec-1/batches.jsonl",
@@ -69,8 +69,6 @@ pub struct Config {
     pub role: Role,
     /// The archive's bucket.
     pub archive_bucket: String,
-    /// The table that is written when a request names none.
-    pub order_history_table: Option<String>,
     /// The `CloudWatch` namespace of the metrics.
     pub metrics_namespace: String,
     /// The function's memory in bytes.
@@ -101,7 +99,6 @@ impl Config {
                 _ => return Err(ConfigError::Handler),
             },
             archive_bucket: environment.needed("ARCHIVE_BUCKET", "the name of the archive's bucket")?,
-            order_history_table: environment.get("ORDER_HISTORY_TABLE"),
             metrics_namespace: environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned()),
             memory: megabytes.unwrap_or(512_usize) << 20,
         };
@@ -229,6 +226,16 @@ pub struct Worker {
     clock: Clock,
 }
 
+/// How many bytes of files a batch may have, for a worker that writes `rate` units a second.
+///
+/// A batch that does not end before the worker's deadline begins anew, and pays for all its writes again, so it must end well before. 10 MB of
+/// gzip are about 20,000 orders and 64,000 write units. With a rate, a batch takes about 400 seconds.
+fn batch_bytes(rate: Option<u32>) -> u64 {
+    const MOST: u64 = 10_000_000;
+    const BYTES_PER_UNIT: u64 = MOST / 64_000;
+    rate.map_or(MOST, |rate| (u64::from(rate) * 400 * BYTES_PER_UNIT).min(MOST))
+}
+
 /// Before the deadline, time to note what is done and to answer.
 const RESERVE: Duration = Duration::from_secs(30);
 
@@ -239,12 +246,28 @@ impl Worker {
         Self { config, archive, dynamodb, clock }
     }
 
-    /// Lists the archive and writes the run's plan and batches.
+    /// Lists the archive and writes the run's plan and batches. A run that has a plan keeps it, whatever is asked.
     pub async fn plan(&self, request: PlanRequest) -> Result<Planned, Failure> {
-        let run = request.run.unwrap_or_else(|| Run::new_id(self.clock.now()));
-        let run = Run::new(&self.archive, &run)?;
-        let table = request.into.or_else(|| self.config.order_history_table.clone());
-        let table = table.ok_or_else(|| Failure::Invalid("`into` must name the table to write".to_owned()))?;
+        let id = request.run.clone().unwrap_or_else(|| Run::new_id(self.clock.now()));
+        let run = Run::new(&self.archive, &id)?;
+        let plan = match run.find_plan().await? {
+            Some(plan) => plan,
+            None => self.begin(&run, request).await?,
+        };
+        let Into::Table(into) = plan.into else {
+            return Err(Failure::Invalid(
+                "this run writes files, not a table: finish it with the command line".to_owned(),
+            ));
+        };
+        let (bucket, key) = (self.config.archive_bucket.clone(), run.key("batches.jsonl"));
+        Ok(Planned { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
+    }
+
+    async fn begin(&self, run: &Run, request: PlanRequest) -> Result<Plan, Failure> {
+        // Who means to continue a run gives its id alone, and must not begin another one into some table.
+        let table = request.into.ok_or_else(|| {
+            Failure::Invalid(format!("there is no run {}: `into` must name the table of a new one", run.id()))
+        })?;
         let types: Result<_, _> = request.types.iter().map(|name| name.parse()).collect();
         let filter = Filter {
             since: request.since,
@@ -253,7 +276,8 @@ impl Worker {
                 .map_err(|unknown: order_events::UnknownEventType| Failure::Invalid(format!("`types` {unknown}")))?,
             orders: request.orders.into_iter().collect(),
         };
-        let Work { batches, snapshot, notes } = Work::list(&self.archive, &filter, request.snapshot).await?;
+        let work = Work::list(&self.archive, &filter, request.snapshot, batch_bytes(request.rate)).await?;
+        let Work { batches, snapshot, notes } = work;
         for note in notes {
             tracing::warn!(run = run.id(), "{note}");
         }
@@ -263,14 +287,7 @@ impl Worker {
             created: self.clock.now().into(),
             ..Plan::new(run.id(), Into::Table(table), filter)
         };
-        let (plan, _) = run.begin(plan, batches).await?;
-        let Into::Table(into) = plan.into else {
-            return Err(Failure::Invalid(
-                "this run writes files, not a table: finish it with the command line".to_owned(),
-            ));
-        };
-        let (bucket, key) = (self.config.archive_bucket.clone(), run.key("batches.jsonl"));
-        Ok(Planned { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
+        Ok(run.begin(plan, batches).await?.0)
     }
 
     /// Processes a batch, unless it has a result.

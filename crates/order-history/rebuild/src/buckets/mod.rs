@@ -108,6 +108,9 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
+/// The most memory that the views of a bucket are expected to take: about 50,000 orders.
+const MOST_OF_A_BUCKET: usize = 170 << 20;
+
 /// How many buckets are needed for what a run reads, so that the views of one bucket fit into the memory of one of the workers: for
 /// `archive` bytes of files of events as they are listed, the views of a snapshot, and `table` bytes of a table's items.
 #[must_use]
@@ -115,8 +118,9 @@ pub fn buckets_for(archive: u64, snapshot: Option<&Snapshot>, table: u64, memory
     // Measured: events compress to a tenth and ten of them make a view of 3.5 KB in memory; a line of a snapshot takes three times its
     // length in memory. A wrong guess costs time, not memory.
     let expected = archive * 8 + snapshot.map_or(0, |snapshot| snapshot.manifest.bytes() * 3) + table * 4;
-    // Half of the memory, because the hash does not make all buckets equally large.
-    let memory = memory / workers.max(1) / 2;
+    // Half of the memory, because the hash does not make all buckets equally large. And no more than a Lambda function writes to a table in some
+    // minutes: a bucket of a snapshot is one of its batches.
+    let memory = (memory / workers.max(1) / 2).min(MOST_OF_A_BUCKET);
     Buckets::for_size(expected, memory as u64)
 }
 

@@ -21,7 +21,7 @@ use crate::estimate::{Estimate, Prices, Question};
 use crate::execution::{execute, jobs};
 use crate::files::{self, Import, Out};
 use crate::fold::Summary;
-use crate::plan::{Batch, Work};
+use crate::plan::{BATCH_BYTES, Batch, Work};
 use crate::progress::Progress;
 use crate::run::{Into, Plan, Report, Run, Stored};
 use crate::table::TableSink;
@@ -31,7 +31,7 @@ use crate::text::{bytes, count, duration, shell_word};
 pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
     let archive = open(&what.from, &settings().await?);
     let filter = what.filter()?;
-    let Work { batches, notes, .. } = Work::list(&archive, &filter, what.snapshot).await?;
+    let Work { batches, notes, .. } = Work::list(&archive, &filter, what.snapshot, BATCH_BYTES).await?;
     say(&notes);
     let question = Question {
         archive: &archive,
@@ -256,7 +256,7 @@ async fn begin(
             }
             // A table that is not there should be known before the archive is listed.
             OrderStore::new(client, &table).ping().await.map_err(Error::from)?;
-            let Work { batches, snapshot, notes } = Work::list(archive, &filter, what.snapshot).await?;
+            let Work { batches, snapshot, notes } = Work::list(archive, &filter, what.snapshot, BATCH_BYTES).await?;
             say(&notes);
             (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
         }

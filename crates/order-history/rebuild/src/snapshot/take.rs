@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary};
-use crate::plan::Listing;
+use crate::plan::{BATCH_BYTES, Listing};
 use crate::run::{BatchResult, Into, Plan, Report, Run};
 use crate::scan::{Source, is_known, order_id};
 
@@ -165,7 +165,7 @@ async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> R
         ..Plan::new(run.id(), Into::Snapshot(recipe), filter)
     };
     // The snapshot's own views are read when buckets are merged.
-    run.begin(plan, listing.batches(None)).await?;
+    run.begin(plan, listing.batches(None, BATCH_BYTES)).await?;
     Ok(true)
 }
 

@@ -18,7 +18,7 @@ use crate::buckets::{Merge, Merged, Spill, blocking, buckets_for};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::fold::{Fold, Summary, Views};
-use crate::plan::Listing;
+use crate::plan::{BATCH_BYTES, Listing};
 use crate::snapshot::Choice;
 
 /// The archive's views, in files by bucket.
@@ -63,7 +63,7 @@ impl Archived {
             meter: Arc::new(Meter::default()),
         };
         // The snapshot's views are read when buckets are merged.
-        let batches = listing.batches(None);
+        let batches = listing.batches(None, BATCH_BYTES);
         let processor = &processor;
         let processed = stream::iter(&batches).map(|batch| processor.process(batch));
         let mut processed = processed.buffer_unordered(options.workers.max(1));

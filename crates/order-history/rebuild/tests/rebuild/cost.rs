@@ -9,7 +9,7 @@ use archive::Store;
 use embedded_dynamodb::{Disturbance, Wire};
 use rebuild::estimate::{Estimate, Prices, Question};
 use rebuild::filter::Filter;
-use rebuild::plan::{SnapshotChoice, Work};
+use rebuild::plan::{BATCH_BYTES, SnapshotChoice, Work};
 use tokio::net::TcpListener;
 
 use crate::commands::rebuild as binary;
@@ -17,7 +17,7 @@ use crate::world::{Folder, Rebuild, S3, engine, folded, key, life, lives, new_ta
 
 async fn estimate(archive: &Store, memory: usize, sample: u64) -> Estimate {
     let filter = Filter::default();
-    let Work { batches, .. } = Work::list(archive, &filter, SnapshotChoice::None).await.unwrap();
+    let Work { batches, .. } = Work::list(archive, &filter, SnapshotChoice::None, BATCH_BYTES).await.unwrap();
     let question = Question { archive, filter: &filter, batches: &batches, memory, rate: Some(100), sample };
     Estimate::make(&question, Prices::read().unwrap()).await.unwrap()
 }

@@ -17,15 +17,18 @@ use crate::world::{Folder, S3, engine, folded, key, lives, new_table, orders};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-fn worker(archive: Store, client: Client, table: &str) -> Worker {
+fn worker(archive: Store, client: Client) -> Worker {
     let config = Config {
         role: Role::Fold,
         archive_bucket: "ftgo-archive".to_owned(),
-        order_history_table: Some(table.to_owned()),
         metrics_namespace: "test".to_owned(),
         memory: 64 << 20,
     };
     Worker::new(config, archive, client, Clock::system())
+}
+
+fn into(table: &str) -> PlanRequest {
+    PlanRequest { into: Some(table.to_owned()), ..PlanRequest::default() }
 }
 
 /// The state machine: every line of `batches.jsonl` as it is, with the run beside it.
@@ -52,9 +55,9 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
     let ((engine, client), folder) = (engine(), archive());
     let table = new_table(&client).await;
     let wire = Wire::watched();
-    let worker = worker(folder.archive(), engine.client_over(&wire), &table);
-    let request = || PlanRequest { run: Some("exec-1".to_owned()), ..PlanRequest::default() };
-    let planned = worker.plan(request()).await.unwrap();
+    let worker = worker(folder.archive(), engine.client_over(&wire));
+    let only_run = || PlanRequest { run: Some("exec-1".to_owned()), ..PlanRequest::default() };
+    let planned = worker.plan(PlanRequest { run: Some("exec-1".to_owned()), ..into(&table) }).await.unwrap();
     let answer = serde_json::to_value(&planned).unwrap();
     assert_eq!((&answer["run"], &answer["into"]), (&json!("exec-1"), &json!(table)));
     assert_eq!((&answer["bucket"], &answer["key"]), (&json!("ftgo-archive"), &json!("runs/exec-1/batches.jsonl")));
@@ -75,13 +78,40 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
     // A second start with the same name, after another file has come: the run stays what it was.
     folder.put(&key(4, "a"), lives(9..10));
     let before = wire.requests().len();
-    assert_eq!(worker.plan(request()).await.unwrap(), planned);
+    assert_eq!(worker.plan(only_run()).await.unwrap(), planned);
     for request in requests(&folder, "exec-1") {
         assert!(fold(&worker, request, 10 * MINUTE).await.unwrap().already_done);
     }
     assert_eq!(worker.report(ReportRequest { run: "exec-1".to_owned() }).await.unwrap(), report);
     assert_eq!(wire.requests().len(), before, "the table was not asked for anything");
     assert_eq!(orders(&client, &table).await, expected);
+}
+
+#[tokio::test]
+async fn a_run_that_was_never_planned_is_not_begun_by_who_means_to_continue_it() {
+    let ((engine, client), folder) = (engine(), archive());
+    let table = new_table(&client).await;
+    let worker = worker(folder.archive(), engine.client());
+    let failure = worker.plan(PlanRequest { run: Some("exec-1".to_owned()), ..PlanRequest::default() }).await;
+    let failure = failure.unwrap_err();
+    assert_eq!(failure.name(), "Invalid");
+    assert!(failure.to_string().contains("there is no run exec-1"), "{failure}");
+    assert!(!folder.path().join("runs").exists());
+    assert!(orders(&client, &table).await.is_empty());
+}
+
+/// A worker has fifteen minutes, and pays for all of a batch again if it does not end in time.
+#[tokio::test]
+async fn batches_are_smaller_for_workers_with_a_low_rate() {
+    let ((engine, client), folder) = (engine(), archive());
+    let table = new_table(&client).await;
+    for part in ["b", "c", "d"] {
+        folder.put(&key(1, part), lives(1..200));
+    }
+    let worker = worker(folder.archive(), engine.client());
+    let batches = async |rate| worker.plan(PlanRequest { rate, ..into(&table) }).await.unwrap().batches;
+    assert_eq!(batches(None).await, 3, "one for each day");
+    assert!(batches(Some(1)).await > 3);
 }
 
 /// As DynamoDB answers a function without the permission.
@@ -98,8 +128,8 @@ async fn a_batch_that_fails_three_times_succeeds_the_fourth_time() {
         let is_through = allowed.load(Ordering::SeqCst) || request.number % 3 == 1;
         if is_through { Disturbance::None } else { Disturbance::Answer(400, DENIED) }
     });
-    let worker = worker(folder.archive(), engine.client_over(&wire), &table);
-    let run = worker.plan(PlanRequest::default()).await.unwrap().run;
+    let worker = worker(folder.archive(), engine.client_over(&wire));
+    let run = worker.plan(into(&table)).await.unwrap().run;
     for request in requests(&folder, &run) {
         is_allowed.store(false, Ordering::SeqCst);
         for _ in 0..3 {
@@ -122,8 +152,8 @@ async fn thirty_seconds_before_its_deadline_a_batch_stops_and_keeps_what_it_stor
     let wire = Wire::disturbed(move |request| {
         if stuck.load(Ordering::SeqCst) && request.number > 2 { Disturbance::Stall } else { Disturbance::None }
     });
-    let worker = worker(folder.archive(), engine.client_over(&wire), &table);
-    let run = worker.plan(PlanRequest::default()).await.unwrap().run;
+    let worker = worker(folder.archive(), engine.client_over(&wire));
+    let run = worker.plan(into(&table)).await.unwrap().run;
     let requests = requests(&folder, &run);
 
     let begun = SystemTime::now();
@@ -156,10 +186,9 @@ fn a_request_that_is_not_one_of_ours_is_invalid() {
 }
 
 /// A function of the binary, over an S3 and an engine.
-async fn function(handler: &str, bucket: &str, s3: &S3, engine: &Engine, table: &str) -> Function {
+async fn function(handler: &str, bucket: &str, s3: &S3, engine: &Engine) -> Function {
     let environment = [
         ("ARCHIVE_BUCKET", bucket),
-        ("ORDER_HISTORY_TABLE", table),
         ("AWS_ENDPOINT_URL_DYNAMODB", &engine.endpoint()),
         ("AWS_ENDPOINT_URL_S3", &s3.endpoint),
         ("AWS_REGION", "us-east-1"),
@@ -178,9 +207,9 @@ async fn the_binary_behind_the_runtime_api_plans_folds_and_reports() {
     let table = new_table(&client).await;
     let bucket =
         s3.bucket(&[(key(1, "a"), lives(1..4)), (key(2, "b"), [lives(3..6), vec!["poison".to_owned()]].concat())]);
-    let start = async |handler| function(handler, &bucket, &s3, &engine, &table).await;
+    let start = async |handler| function(handler, &bucket, &s3, &engine).await;
     let (plan, fold, report) = (start("Plan").await, start("Fold").await, start("Report").await);
-    let planned = plan.invoke(json!({"run": "exec-1"})).await.unwrap();
+    let planned = plan.invoke(json!({"run": "exec-1", "into": table})).await.unwrap();
     assert_eq!((&planned["bucket"], &planned["batches"]), (&json!(bucket), &json!(2)));
 
     let Err(InvokeError::Function(error)) = report.invoke(planned.clone()).await else { panic!("nothing is done yet") };

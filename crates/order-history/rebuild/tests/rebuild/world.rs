@@ -24,7 +24,7 @@ use rebuild::batch::{Meter, Processor, Sink};
 use rebuild::execution::execute;
 use rebuild::filter::Filter;
 use rebuild::fold::Quarantined;
-use rebuild::plan::Listing;
+use rebuild::plan::{BATCH_BYTES, Listing};
 use rebuild::run::{Into, Plan, Report, Run};
 use rebuild::snapshot::Snapshot;
 use rebuild::table::TableSink;
@@ -186,7 +186,7 @@ impl Rebuild {
             None => None,
         };
         let listing = Listing::read(&self.archive, &self.filter, base.as_ref()).await?;
-        let batches = listing.batches(base.as_ref());
+        let batches = listing.batches(base.as_ref(), BATCH_BYTES);
         let into = Into::Table(self.table.clone());
         let snapshot = base.map(|base| base.id);
         let plan = Plan { rate: self.rate, snapshot, ..Plan::new(id, into, self.filter.clone()) };
