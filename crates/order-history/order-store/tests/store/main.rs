@@ -4,6 +4,7 @@
 mod any_order;
 mod errors;
 mod expressions;
+mod lines;
 mod page;
 mod requests;
 mod table;
