@@ -9,7 +9,7 @@ SYSTEM := --workspace --test local --bin local --bin event-handler --bin query-a
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
 test: ## Run every test (the first build takes some minutes, the tests about five)
@@ -78,7 +78,7 @@ export PARAMETERS FN EVENT INTENT MESSAGE RATE SKIP_ISSUER_CHECK YES TABLES
 # A second stack beside the first, such as v2.
 export BESIDE
 # What is rebuilt, and how.
-export INTO DRY_RUN RUN SINCE UNTIL TYPES ORDERS SNAPSHOT FROM_TABLE LEFT RIGHT SAMPLE
+export TABLE INTO DRY_RUN RUN SINCE UNTIL TYPES ORDERS SNAPSHOT FROM_TABLE LEFT RIGHT SAMPLE
 
 .PHONY: build
 build: ## The Lambda binaries, for arm64 or ARCH=x86_64, in target/lambda
@@ -132,6 +132,10 @@ rebuild-status: ## Show how far a rebuild is, RUN=… (STAGE may be local)
 rebuild-verify: ## Compare two tables, or a table with the archive, order by order, LEFT=… RIGHT=…|archive (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py verify
 
+.PHONY: switch
+switch: ## Let the query function read another table, TABLE=ftgo-order-history-v2, or TABLE=own again; nothing else changes
+	@"$$(ops/venv sam)/python" ops/switch.py
+
 .PHONY: snapshot
 snapshot: ## Fold what came to the archive since the last snapshot into a new one; FROM_TABLE=… begins with a table (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py snapshot
@@ -148,7 +152,7 @@ sam-local: ## Every sample of events/ through `sam local`, in a container, compa
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
 bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
-	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p floor -p lock-loop
+	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p rebuild -p floor -p lock-loop -p fold-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 

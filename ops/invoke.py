@@ -22,7 +22,7 @@ from pathlib import Path
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from requests.exceptions import RequestException
-from stage import PAYMENTS, ROOT, Local, chosen_function
+from stage import PAYMENTS, ROOT, STEPS, Local, chosen_function
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")
 
@@ -40,7 +40,7 @@ ENVIRONMENT = {
 
 
 # Where a `make run` listens unless told.
-PORTS = {"DYNAMODB_PORT": 8000, "SNS_PORT": 9911, "GATEWAY_PORT": 3002}
+PORTS = {"DYNAMODB_PORT": 8000, "SNS_PORT": 9911, "S3_PORT": 9000, "GATEWAY_PORT": 3002}
 
 # The payment intent of the samples in events/payments. Ids are random, so nobody has it until INTENT names another.
 SAMPLE_INTENT = "3f1c9a52-7f0e-4a53-9d7e-2b6f0c8e4d11"
@@ -51,7 +51,8 @@ SECRET_ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdE
 
 
 def main():
-    service, name = chosen_function(lambda service: service.functions)
+    # The steps of a rebuild are a state machine's; on this machine `make rebuild STAGE=local` does the same.
+    service, name = chosen_function(lambda service: [name for name in service.functions if name not in STEPS])
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
         sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json or EVENT=events/payments/create.json")
@@ -80,7 +81,7 @@ def about_intent(event, intent, file):
 
 def build_local():
     """The local system, and the functions as it runs them; with the options that the Makefile has, and for its reason."""
-    binaries = ["local", "event-handler", "query-api", "payment-api", "charge-handler", "outbox-relay"]
+    binaries = ["local", "event-handler", "query-api", "payment-api", "charge-handler", "outbox-relay", "archiver", "rebuild"]
     options = ["--workspace", "--test=local", *(f"--bin={binary}" for binary in binaries)]
     subprocess.run(["cargo", "build", *options], cwd=ROOT, check=True)
 
@@ -127,6 +128,8 @@ def sam_local(service, command, *arguments, endpoints, options):
             "GatewaySecretArn": SECRET_ARN,
             "SecretsManagerEndpoint": endpoints["SECRETS_MANAGER_PORT"],
         }
+    else:
+        parameters |= {"S3Endpoint": endpoints["S3_PORT"]}
     config = ["--config-env", service.config_envs["development"]]
     overrides = [f"{name}={value}" for name, value in parameters.items()]
     return [sam, "local", command, *arguments, *config, *options, "--parameter-overrides", *overrides]
@@ -161,7 +164,7 @@ def running():
 @contextlib.contextmanager
 def local_system(environment):
     """The ports, by their variables, of a local system that ends with this."""
-    ports = {name: free_port() for name in ["HTTP_PORT", "SQS_PORT", "S3_PORT", *PORTS]}
+    ports = {name: free_port() for name in ["HTTP_PORT", "SQS_PORT", *PORTS]}
     environment = os.environ | {name: str(port) for name, port in ports.items()} | {"DEMO": "0"} | environment
     local = subprocess.Popen([ROOT / "target/debug/local"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:

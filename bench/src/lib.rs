@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod archived;
 pub mod cold_start;
 pub mod contender;
 pub mod costs;
@@ -15,6 +16,7 @@ pub mod peers;
 pub mod process;
 pub mod projection;
 pub mod query;
+pub mod rebuild;
 pub mod report;
 pub mod results;
 pub mod sight;

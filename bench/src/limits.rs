@@ -9,7 +9,9 @@ use crate::costs::Prices;
 use crate::growth::Growth;
 use crate::locks::{IN_PLACE, PYTHON_LOCKS, TRANSACTION};
 use crate::payments::Step;
+use crate::rebuild::{FOLD, IntoEngine, MEMORY_MB};
 use crate::results::Results;
+use crate::statistics::Rounds;
 
 /// A promise and what became of it.
 #[derive(Debug, Clone)]
@@ -54,6 +56,7 @@ pub fn limits(results: &Results, prices: &Prices) -> Vec<Limit> {
     limits.extend(pages(results));
     limits.extend(locks(results));
     limits.extend(payments(results));
+    limits.extend(rebuild(results));
     limits
 }
 
@@ -188,6 +191,35 @@ fn payments(results: &Results) -> Vec<Limit> {
     limits
 }
 
+/// Of a rebuild.
+#[must_use]
+pub fn rebuild(results: &Results) -> Vec<Limit> {
+    let Some(rebuild) = &results.rebuild else { return Vec::new() };
+    let folded = rebuild.stage(FOLD).map(|stage| &stage.pace.cpu_micros);
+    let against = |other: &Rounds| folded.map_or(f64::NAN, |folded| folded.times(other).median);
+    let mut limits =
+        vec![limit("CPU of the fold against a lean parse of the same messages", 3.5, against(&rebuild.lean.cpu_micros), " ×")];
+    if let Some(peer) = &rebuild.python {
+        let times = against(&peer.pace.cpu_micros);
+        limits.push(limit("CPU of the fold against the same fold in Python", 1.0 / 20.0, times, " ×"));
+    }
+    let IntoEngine { rebuild_cpu_micros, queues_cpu_micros, per_order, .. } = &rebuild.into_engine;
+    let peak = rebuild.growth.iter().map(|grown| grown.peak_memory).max();
+    let peak = peak.map_or(f64::NAN, |peak| in_megabytes(peak, 1024.0 * 1024.0));
+    limits.extend([
+        limit("bytes of memory for a view of ten events", 4_096.0, rebuild.view_bytes, ""),
+        limit(
+            "CPU per event of a rebuild into the engine against the queues of `make run`",
+            1.0 / 10.0,
+            rebuild_cpu_micros.times(queues_cpu_micros).median,
+            " ×",
+        ),
+        limit("requests for an order in a rebuild into a fresh table", 1.1, per_order.all_requests(), ""),
+        limit(format!("peak memory of a rebuild into files with --memory {MEMORY_MB}"), MEMORY_MB.into(), peak, " MB"),
+    ]);
+    limits
+}
+
 /// Bytes in millions, or in mebibytes, as `unit` says.
 #[must_use]
 pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
@@ -203,7 +235,7 @@ mod tests {
     use crate::logs::Logged;
     use crate::projection::{InBatches, Pace, PerEvent, Projection};
     use crate::query::Answered;
-    use crate::statistics::Rounds;
+    use crate::rebuild::{Grown, Peer, Rebuild, Stage};
 
     /// A contender that differs from others in what it logs, and in what its CPU on the engine was.
     fn contender(name: &str, bytes: f64, engine_cpu: f64) -> Projection {
@@ -277,6 +309,45 @@ mod tests {
         let limits = payments(&Results { payments: steps, ..Results::default() });
         let kept: Vec<_> = limits.iter().map(Limit::is_kept).collect();
         assert_eq!(kept, [false, true, false], "{limits:?}");
+    }
+
+    /// What missed its limit, if the fold of an event took so many microseconds, where the floor takes one and Python takes 100.
+    fn missed_by_rebuild(fold: f64, change: impl FnOnce(&mut Rebuild)) -> Vec<String> {
+        let pace = |cpu_micros| Pace { cpu_micros: Rounds(vec![cpu_micros]), ..Pace::default() };
+        let requests = [("PutItem".to_owned(), 1.1)].into();
+        let mut measured = Rebuild {
+            lean: pace(1.0),
+            stages: vec![Stage { name: FOLD.to_owned(), pace: pace(fold) }],
+            python: Some(Peer { pace: pace(100.0), ..Peer::default() }),
+            view_bytes: 4_096.0,
+            growth: vec![Grown { peak_memory: 512 << 20, ..Grown::default() }],
+            into_engine: IntoEngine {
+                rebuild_cpu_micros: Rounds(vec![50.0]),
+                queues_cpu_micros: Rounds(vec![500.0]),
+                per_order: PerEvent { requests, ..PerEvent::default() },
+                ..IntoEngine::default()
+            },
+        };
+        change(&mut measured);
+        let limits = rebuild(&Results { rebuild: Some(measured), ..Results::default() });
+        limits.into_iter().filter(|limit| !limit.is_kept()).map(|limit| limit.what).collect()
+    }
+
+    #[test]
+    fn a_rebuild_has_a_limit_for_each_of_its_promises() {
+        assert_eq!(missed_by_rebuild(3.5, |_| {}), Vec::<String>::new());
+        let lean = "CPU of the fold against a lean parse of the same messages";
+        assert_eq!(missed_by_rebuild(3.6, |_| {}), [lean]);
+        let python = "CPU of the fold against the same fold in Python";
+        assert_eq!(missed_by_rebuild(5.1, |_| {}), [lean, python]);
+        assert_eq!(missed_by_rebuild(5.1, |rebuild| rebuild.python = None), [lean]);
+        let memory = "bytes of memory for a view of ten events";
+        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.view_bytes = 4_097.0), [memory]);
+        let queues = "CPU per event of a rebuild into the engine against the queues of `make run`";
+        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.into_engine.rebuild_cpu_micros.0[0] = 51.0), [queues]);
+        let peak = "peak memory of a rebuild into files with --memory 512";
+        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.growth[0].peak_memory += 1), [peak]);
+        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.growth.clear()), [peak], "it was not measured");
     }
 
     #[test]

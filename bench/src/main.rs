@@ -8,11 +8,11 @@ use bench::contender::Contender;
 use bench::costs::Prices;
 use bench::dynamodb::{self, DynamoDb};
 use bench::growth::{self, Growth};
-use bench::limits::{Limit, limits};
+use bench::limits::{Limit, limits, rebuild as rebuild_limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, locks, payments, query, report, sight};
+use bench::{Result, cold_start, locks, payments, query, rebuild, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -25,6 +25,7 @@ async fn main() -> ExitCode {
         Some("report") => tell_again(),
         Some("sight") => look().await,
         Some("commands") => command().await,
+        Some("rebuild") => build_again().await,
         _ => run().await,
     };
     match done {
@@ -66,6 +67,17 @@ async fn command() -> Result<bool> {
     let payments = payments::pay(&binaries, &mut dynamodb, rounds).await?;
     println!("{}", report::commands(&Results { rounds, locks, payments, ..Results::default() }));
     Ok(true)
+}
+
+/// Only measures a rebuild, with the binaries of the directory that is named, or of the release build; writes nothing.
+async fn build_again() -> Result<bool> {
+    let mut dynamodb = DynamoDb::start().await?;
+    let rebuild = Some(rebuild::rebuild_all(&binaries(), &mut dynamodb, rounds()?).await?);
+    let results = Results { rebuild, ..Results::default() };
+    println!("{}", report::rebuild(&results));
+    let limits = rebuild_limits(&results);
+    limits.iter().for_each(|limit| println!("{limit}"));
+    Ok(limits.iter().all(Limit::is_kept))
 }
 
 /// The directory that the command line names, or that of the release build.
@@ -122,6 +134,8 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let locks = locks::lock_all(binaries, &mut dynamodb, rounds).await?;
     let payments = payments::pay(binaries, &mut dynamodb, rounds).await?;
 
+    let rebuild = Some(rebuild::rebuild_all(binaries, &mut dynamodb, rounds).await?);
+
     // The rest wants nothing of what the others left.
     let sight = sight::look(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
@@ -139,5 +153,6 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
         sight,
         locks,
         payments,
+        rebuild,
     })
 }

@@ -23,9 +23,9 @@ pub fn python() -> Result<Option<Contender>> {
     Ok(Some(Contender { name: PYTHON, made_of, bootstrap, batches: 6, warm_up: 6 }))
 }
 
-/// A loop that takes locks, in Python.
+/// A loop in Python.
 #[derive(Debug, Clone)]
-pub struct LockPeer {
+pub struct LoopPeer {
     /// What it is made of, with versions.
     pub made_of: String,
     /// What runs it.
@@ -35,11 +35,18 @@ pub struct LockPeer {
 }
 
 /// The peer of our locks, unless Python is missing.
-pub fn python_locks() -> Result<Option<LockPeer>> {
+pub fn python_locks() -> Result<Option<LoopPeer>> {
     let Some(Python { version, interpreter }) = Python::set_up()? else { return Ok(None) };
     let sources = sources("python");
     let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"), &LOCKS)?);
-    Ok(Some(LockPeer { made_of, interpreter, script: sources.join("locks.py") }))
+    Ok(Some(LoopPeer { made_of, interpreter, script: sources.join("locks.py") }))
+}
+
+/// The peer of our fold, unless Python is missing. It needs no libraries.
+pub fn python_fold() -> Result<Option<LoopPeer>> {
+    let Some(Python { version, interpreter }) = Python::set_up()? else { return Ok(None) };
+    let made_of = format!("{version}, its own `gzip` and `json`");
+    Ok(Some(LoopPeer { made_of, interpreter, script: sources("python").join("fold.py") }))
 }
 
 /// Python with the libraries of `requirements.txt`.

@@ -47,13 +47,58 @@ impl Schedule {
 
 /// The most memory that a process has had resident, in bytes.
 pub fn peak_memory(process_id: u32) -> Result<u64> {
+    status(process_id, "VmHWM:")
+}
+
+/// The memory that a process has resident, in bytes.
+pub fn memory(process_id: u32) -> Result<u64> {
+    status(process_id, "VmRSS:")
+}
+
+fn status(process_id: u32, name: &str) -> Result<u64> {
     let status = read_to_string(format!("/proc/{process_id}/status"))?;
     let kilobytes = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .find_map(|line| line.strip_prefix(name))
         .and_then(|peak| peak.split_whitespace().next())
-        .ok_or("the process has no VmHWM")?;
+        .ok_or_else(|| format!("the process has no {name}"))?;
     Ok(kilobytes.parse::<u64>()? * 1024)
+}
+
+/// The CPU time that a process used which has ended, but which nobody has waited for; `None` while it runs. To a hundredth of a
+/// second, with all of its threads.
+pub fn cpu_of_ended(process_id: u32) -> Result<Option<Duration>> {
+    ended(&read_to_string(format!("/proc/{process_id}/stat"))?)
+}
+
+/// <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>: after the name in parentheses, the state is the first field, and user
+/// and system time are the twelfth and the thirteenth, in hundredths of a second.
+fn ended(stat: &str) -> Result<Option<Duration>> {
+    let (_, fields) = stat.rsplit_once(')').ok_or("stat has no name")?;
+    let fields: Vec<_> = fields.split_whitespace().collect();
+    let (Some(state), Some(times)) = (fields.first(), fields.get(11..13)) else { return Err("stat is too short".into()) };
+    let hundredths = times.iter().map(|time| time.parse::<u64>()).sum::<std::result::Result<u64, _>>()?;
+    Ok((*state == "Z").then(|| Duration::from_millis(10 * hundredths)))
+}
+
+/// A process, those that it started, and those that they started.
+pub fn family(process_id: u32) -> Result<Vec<u32>> {
+    let mut parents = Vec::new();
+    for entry in read_dir("/proc")? {
+        let Ok(process_id) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
+        // It may end between the listing and the look.
+        let Ok(stat) = read_to_string(format!("/proc/{process_id}/stat")) else { continue };
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        let parent = fields.split_whitespace().nth(1).and_then(|parent| parent.parse::<u32>().ok());
+        parents.extend(parent.map(|parent| (process_id, parent)));
+    }
+    let mut family = vec![process_id];
+    let mut place = 0;
+    while let Some(parent) = family.get(place).copied() {
+        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(child, _)| *child));
+        place += 1;
+    }
+    Ok(family)
 }
 
 #[cfg(test)]
@@ -66,5 +111,22 @@ mod tests {
         let schedule = Schedule::parse("2000 300 7\n").unwrap();
         assert_eq!(schedule, Schedule { on_cpu: Duration::from_micros(2), queued: Duration::from_nanos(300) });
         assert!(Schedule::parse("").is_err());
+    }
+
+    #[test]
+    fn a_process_that_has_ended_has_the_time_of_all_its_threads() {
+        let stat = |state| format!("7 (a (b) c) {state} 1 7 7 0 -1 4227084 93 0 0 0 12 34 0 0 20 0 1 0 100 0 0");
+        assert_eq!(ended(&stat("S")).unwrap(), None);
+        assert_eq!(ended(&stat("Z")).unwrap(), Some(Duration::from_millis(460)));
+        assert!(ended("7 (a) Z").is_err());
+    }
+
+    #[test]
+    fn a_child_is_of_its_parents_family() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let family = family(std::process::id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(family.contains(&std::process::id()) && family.contains(&child.id()), "{family:?}");
     }
 }

@@ -11,6 +11,7 @@ use crate::locks::Locking;
 use crate::payments::Step;
 use crate::projection::Projection;
 use crate::query::Answered;
+use crate::rebuild::Rebuild;
 use crate::sight::Sight;
 
 /// All of it.
@@ -38,6 +39,9 @@ pub struct Results {
     /// The steps of a payment. A run before they were measured has none.
     #[serde(default)]
     pub payments: Vec<Answered>,
+    /// A rebuild. A run before it was measured has none.
+    #[serde(default)]
+    pub rebuild: Option<Rebuild>,
 }
 
 impl Results {
@@ -84,12 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_from_before_locks_and_payments_were_measured_can_be_read() {
+    fn results_from_before_locks_payments_and_rebuilds_were_measured_can_be_read() {
         let mut old = to_value(Results { rounds: 5, ..Results::default() }).unwrap();
-        for later in ["locks", "payments"] {
+        for later in ["locks", "payments", "rebuild"] {
             assert!(old.as_object_mut().unwrap().remove(later).is_some(), "{later}");
         }
         let read: Results = from_value(old).unwrap();
         assert_eq!((read.rounds, read.locks.len(), read.payments.len()), (5, 0, 0));
+        assert!(read.rebuild.is_none());
     }
 }

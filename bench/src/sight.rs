@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 
 use crate::messages::Messages;
 use crate::statistics::Rounds;
-use crate::{Result, peers};
+use crate::{Result, peers, process};
 
 /// Milliseconds from the send of an `OrderCreated` to the answer that shows its order, order by order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -63,8 +63,8 @@ fn in_millis(time: Duration) -> f64 {
 }
 
 /// The local system, in a process of its own. It ends when this value is dropped.
-struct System {
-    _process: Child,
+pub(crate) struct System {
+    process: Child,
     http: String,
     queue: Queue,
     client: Client<HttpConnector, Full<Bytes>>,
@@ -76,7 +76,8 @@ struct Queue {
 }
 
 impl System {
-    async fn start(binaries: &Path) -> Result<Self> {
+    /// Starts it with these functions.
+    pub(crate) async fn start(binaries: &Path) -> Result<Self> {
         let home = install(binaries)?;
         let mut process = Command::new(home.join("local"))
             .envs(
@@ -103,7 +104,46 @@ impl System {
         let name = format!("ftgo-order-history-{}", EventType::OrderCreated);
         let found = sqs_request(&client, &endpoint, "GetQueueUrl", &json!({ "QueueName": name })).await?;
         let url = found["QueueUrl"].as_str().ok_or("SQS does not say where the queue is")?.to_owned();
-        Ok(Self { _process: process, http, queue: Queue { endpoint, url }, client })
+        Ok(Self { process, http, queue: Queue { endpoint, url }, client })
+    }
+
+    /// The CPU time that it and its functions have used.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let family = process::family(self.process.id().ok_or("the local system has ended")?)?;
+        // A function may end between the listing and the look.
+        Ok(family.into_iter().filter_map(|process_id| process::cpu(process_id).ok()).sum())
+    }
+
+    /// Sends each message to its queue, and waits until all of them are processed.
+    pub(crate) async fn project(&self, queues: &[(String, Vec<&str>)]) -> Result<()> {
+        let endpoint = &self.queue.endpoint;
+        let mut urls = Vec::new();
+        for (queue, messages) in queues {
+            let found = sqs_request(&self.client, endpoint, "GetQueueUrl", &json!({ "QueueName": queue })).await?;
+            for ten in messages.chunks(10) {
+                let entries: Vec<_> = ten.iter().enumerate().map(|(id, body)| json!({"Id": id.to_string(), "MessageBody": body})).collect();
+                let batch = json!({"QueueUrl": found["QueueUrl"], "Entries": entries});
+                sqs_request(&self.client, endpoint, "SendMessageBatch", &batch).await?;
+            }
+            urls.push(found["QueueUrl"].clone());
+        }
+        let began = Instant::now();
+        for url in urls {
+            while !self.is_empty(&url).await? {
+                if began.elapsed() > 60 * PATIENCE {
+                    return Err(format!("{url} is not empty").into());
+                }
+                tokio::time::sleep(10 * PAUSE).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_empty(&self, queue_url: &Value) -> Result<bool> {
+        let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+        let asked = json!({"QueueUrl": queue_url, "AttributeNames": names});
+        let found = sqs_request(&self.client, &self.queue.endpoint, "GetQueueAttributes", &asked).await?;
+        Ok(names.iter().all(|name| found["Attributes"][name] == "0"))
     }
 
     /// Sends a message, and asks for its order until it is there.

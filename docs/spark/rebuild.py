@@ -1,4 +1,5 @@
 """Folds an archive on Spark: one DynamoDB-JSON line for each order, ready for ImportTable."""
+
 import json
 import sys
 

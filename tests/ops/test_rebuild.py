@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,12 +14,13 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import boto3
 import checks
 import deploy
 import rebuild
 from emulator import emulator
-from local_system import ROOT
-from stage import ORDER_HISTORY, Local, Stage
+from local_system import ROOT, local_system
+from stage import EVENT_TYPES, ORDER_HISTORY, Local, Stage
 from terminal import amount, duration
 
 STACK = "ftgo-order-history"
@@ -261,6 +263,43 @@ class OnAws(unittest.TestCase):
             self.assertIn(f"Deploy with ArchiveBucket={name} to go on with it", checks.bucket_problem(values))
             self.assertIsNone(checks.bucket_problem(values | {"ArchiveBucket": name}))
             self.assertIsNone(checks.bucket_problem(values | {"Archive": "false"}))
+
+
+class OnThisMachine(unittest.TestCase):
+    def test_a_table_is_planned_rebuilt_verified_and_snapshotted_from_the_archive_of_make_run(self):
+        system = self.enterContext(local_system())
+        keys = {"region_name": "us-east-1", "aws_access_key_id": "local", "aws_secret_access_key": "local"}
+        sns, dynamodb = (
+            boto3.client(service, endpoint_url=f"http://127.0.0.1:{system.environment[port]}", **keys)
+            for service, port in [("sns", "SNS_PORT"), ("dynamodb", "DYNAMODB_PORT")]
+        )
+        for message in json.loads((ROOT / "events/story.json").read_text()):
+            event_type = {"event-type": {"DataType": "String", "StringValue": message["headers"]["event-type"]}}
+            topic = "arn:aws:sns:us-east-1:000000000000:domain-events"
+            sns.publish(TopicArn=topic, Message=json.dumps(message), MessageAttributes=event_type)
+        system.until(lambda: not any(system.size(queue) for queue in [*EVENT_TYPES, "archive"]))
+        into = "INTO=ftgo-order-history-v2"
+
+        def said(*arguments, code=0):
+            output, ended = system.make(*arguments)
+            self.assertEqual(code, ended, output.decode())
+            return output.decode()
+
+        self.assertRegex(said("rebuild", into, "DRY_RUN=1"), r"\nevents +27\n")
+        self.assertNotIn("ftgo-order-history-v2", dynamodb.list_tables()["TableNames"])
+        done = said("rebuild", into)
+        [run] = re.findall(r"^run +(\S+) is done", done, re.MULTILINE)
+        self.assertRegex(said("rebuild-status", f"RUN={run}"), r"\nstate +finished\n")
+        self.assertIn("nothing is left to do", said("rebuild", f"RUN={run}"))
+        left, right = "LEFT=ftgo-order-history", "RIGHT=ftgo-order-history-v2"
+        self.assertRegex(said("rebuild-verify", left, right), r"\nverdict +equal\n")
+        self.assertIn("is the latest now", said("snapshot"))
+        self.assertRegex(said("rebuild", "INTO=ftgo-order-history-v3"), r"\nfrom snapshot +1 views?\n")
+        for name in ["v2", "v3"]:
+            # An order that only one of them has is named.
+            dynamodb.put_item(TableName=f"ftgo-order-history-{name}", Item={"orderId": {"S": f"only-in-{name}"}})
+        self.assertIn("only-in-v2", said("rebuild-verify", left, right, code=2))
+        self.assertIn("archiver ", said("status"))
 
 
 class Chosen(unittest.TestCase):

@@ -101,7 +101,9 @@ def check_samples(endpoints, options, ours):
     """Runs each sample's function on both sides. Returns how many answers differ."""
     say("sam local invoke")
     # story.json is a list of messages, and no function's event.
-    samples = {path: function_of(path) for path in sorted((ROOT / "events").glob("*.json")) if path.name != "story.json"}
+    folder = ROOT / "events"
+    paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("archive/*.json"))]
+    samples = {path: function_of(path) for path in paths if path.name != "story.json"}
 
     def invoke(path):
         return invoke_both(ORDER_HISTORY, samples[path], (path, path), endpoints, options, ours)
@@ -113,7 +115,7 @@ def check_samples(endpoints, options, ours):
             for queries in [False, True]:
                 paths = [path for path, name in samples.items() if (name == "query-api") == queries]
                 for path, (theirs, own) in zip(paths, pool.map(invoke, paths), strict=True):
-                    differences += differ(f"{samples[path]}, events/{path.name}", theirs, own)
+                    differences += differ(f"{samples[path]}, {path.relative_to(ROOT)}", theirs, own)
                     if succeeded(own) == path.name.startswith("failure-"):
                         print("           UNEXPECTED: the sample's name says otherwise", flush=True)
                         differences += 1
@@ -193,7 +195,8 @@ def invoke_both(service, name, events, endpoints, options, ours):
 def function_of(path):
     """The function that a sample is for: the one of its queue, or the one that answers requests."""
     records = json.loads(path.read_text()).get("Records")
-    return records[0]["eventSourceARN"].rsplit("-", 1)[1] if records else "query-api"
+    queue = records[0]["eventSourceARN"].rsplit("-", 1)[1] if records else None
+    return {None: "query-api", "archive": "archiver"}.get(queue, queue)
 
 
 def succeeded(answer):

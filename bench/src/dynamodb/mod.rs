@@ -57,7 +57,7 @@ pub struct Endpoints {
 pub struct DynamoDb {
     /// Where it is.
     pub endpoints: Endpoints,
-    _process: Child,
+    process: Child,
     questions: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
 }
@@ -79,7 +79,7 @@ impl DynamoDb {
         let client = client(&endpoints.engine);
         order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await?;
         idempotency::create_table(&client, IDEMPOTENCY_TABLE).await?;
-        Ok(Self { endpoints, _process: process, questions, answers })
+        Ok(Self { endpoints, process, questions, answers })
     }
 
     /// What went through the meter since the last call.
@@ -87,6 +87,11 @@ impl DynamoDb {
         self.questions.write_all(b"metered\n").await?;
         let tally = self.answers.next_line().await?.ok_or("DynamoDB's side has ended")?;
         Ok(serde_json::from_str(&tally)?)
+    }
+
+    /// The process.
+    pub fn process_id(&self) -> Result<u32> {
+        Ok(self.process.id().ok_or("DynamoDB's side has ended")?)
     }
 
     /// A client of the engine, for who fills it.

@@ -372,7 +372,10 @@ impl Stack {
                token=$(curl -si -X POST {http}/payment-intents/$id/charge -H 'Idempotency-Key: charge-{order_id}' \\\n    \
                  | tr -d '\\r' | sed -n 's/^[Cc]onsistency-[Tt]oken: //p')\n  \
                curl {http}/orders/{order_id} -H \"Consistency-Token: $token\" -H 'Prefer: wait=5'\n  \
-               curl {gateway}/charges",
+               curl {gateway}/charges\n\
+             and build the history again, from the archive into another table:\n  \
+               make rebuild STAGE=local INTO=ftgo-order-history-v2\n  \
+               make rebuild-verify STAGE=local LEFT=ftgo-order-history RIGHT=ftgo-order-history-v2",
             gateway = self.places.gateway,
         )
     }

@@ -62,7 +62,7 @@ pub fn sns(environment: &Environment<'_>) -> Result<aws_sdk_sns::Client, Connect
 /// `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` leads it elsewhere, `AWS_CA_BUNDLE` has it trust the root certificates in a
 /// file, and no others.
 ///
-/// `service` is the name that the variable has, such as `DYNAMODB`, `SNS` or `SECRETS_MANAGER`
+/// `service` is the name that the variable has, such as `DYNAMODB`, `SNS`, `S3` or `SECRETS_MANAGER`
 /// ([all of them](https://docs.aws.amazon.com/sdkref/latest/guide/ss-endpoints-table.html)). A client of any service can be made
 /// of it: `aws_sdk_secretsmanager::Client::new(&sdk_config(environment, "SECRETS_MANAGER")?)`.
 ///
@@ -70,7 +70,8 @@ pub fn sns(environment: &Environment<'_>) -> Result<aws_sdk_sns::Client, Connect
 /// of code.
 ///
 /// These services answer in milliseconds; one that has not after two seconds will not. Three tries, with the pauses between
-/// them, then take some seven seconds: a bad connection costs a retry and not the invocation.
+/// them, then take some seven seconds: a bad connection costs a retry and not the invocation. A client that moves megabytes, as one of S3
+/// may, must set longer timeouts.
 pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkConfig, ConnectError> {
     let region = environment.needed("AWS_REGION", "the region of the tables, such as eu-central-1 (Lambda sets it)")?;
     let endpoint =

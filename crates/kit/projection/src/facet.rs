@@ -1,5 +1,7 @@
 //! Facets: small groups of attributes, each always written whole by one event.
 
+use std::cell::Cell;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
@@ -40,7 +42,9 @@ impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
         let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
-        let mut text = String::with_capacity(ROOM);
+        // One room for all of them, as each fills a small part of it and then takes only what it needs.
+        let mut text = ROOM.take();
+        text.clear();
         if let [only] = F::ATTRIBUTES {
             write_name(only, &mut text);
         }
@@ -52,13 +56,15 @@ impl Piece {
             (_, Json::Object(content)) => declared::<F>(content, members(content)),
             _ => None,
         };
+        ROOM.set(text);
         let attributes = attributes.ok_or_else(|| unwritable(None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }
 
-/// Most facets have fewer bytes.
-const ROOM: usize = 256;
+thread_local! {
+    static ROOM: Cell<String> = const { Cell::new(String::new()) };
+}
 
 /// What of a facet is stored; `None` if it is not as the facet declares it.
 fn declared<'a, F: Facet>(

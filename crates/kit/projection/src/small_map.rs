@@ -12,6 +12,12 @@ use serde::ser::{Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SmallMap<K, V>(Vec<(K, V)>);
 
+/// A value that is there, or the place where it belongs.
+pub(crate) enum Entry<'a, V> {
+    There(&'a mut V),
+    Missing(usize),
+}
+
 impl<K: Ord, V> SmallMap<K, V> {
     /// A map without entries. It has no memory yet.
     pub(crate) const fn new() -> Self {
@@ -23,7 +29,7 @@ impl<K: Ord, V> SmallMap<K, V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
             Err(place) => {
-                self.add(place, key, value);
+                self.insert_at(place, key, value);
                 None
             }
         }
@@ -45,16 +51,30 @@ impl<K: Ord, V> SmallMap<K, V> {
         self.place(key).is_ok()
     }
 
-    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    /// The value under a key, or where it belongs.
+    pub(crate) fn entry<Q: Ord + ?Sized>(&mut self, key: &Q) -> Entry<'_, V>
     where
         K: Borrow<Q>,
     {
-        self.place(key).ok().map(|place| &mut self.0[place].1)
+        match self.place(key) {
+            Ok(place) => Entry::There(&mut self.0[place].1),
+            Err(place) => Entry::Missing(place),
+        }
+    }
+
+    /// Puts a value where [`entry`](Self::entry) said.
+    pub(crate) fn insert_at(&mut self, place: usize, key: K, value: V) {
+        // It grows in small steps: room that is not used counts in millions of maps.
+        if self.0.len() == self.0.capacity() {
+            let more = if self.0.is_empty() { 2 } else { 4.max(self.0.len() / 4) };
+            self.0.reserve_exact(more);
+        }
+        self.0.insert(place, (key, value));
     }
 
     pub(crate) fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let place = self.place(&key).unwrap_or_else(|place| {
-            self.add(place, key, value());
+            self.insert_at(place, key, value());
             place
         });
         &mut self.0[place].1
@@ -68,19 +88,14 @@ impl<K: Ord, V> SmallMap<K, V> {
         self.place(key).ok().map(|place| self.0.remove(place).1)
     }
 
-    /// Grows in small steps: room that is not used counts in millions of maps.
-    fn add(&mut self, place: usize, key: K, value: V) {
-        if self.0.len() == self.0.capacity() {
-            let more = if self.0.is_empty() { 2 } else { 4.max(self.0.len() / 4) };
-            self.0.reserve_exact(more);
-        }
-        self.0.insert(place, (key, value));
-    }
-
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,
     {
+        // Events come in the order of their ids, more or less, and what they add often belongs at the end.
+        if self.0.last().is_some_and(|(last, _)| last.borrow() < key) {
+            return Err(self.0.len());
+        }
         self.0.binary_search_by(|(known, _)| known.borrow().cmp(key))
     }
 }

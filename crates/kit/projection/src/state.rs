@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Attributes;
 use crate::facet::{self, Facet, Unreadable};
 use crate::piece::{Effect, Name, Piece, Stamp};
-use crate::small_map::SmallMap;
+use crate::small_map::{Entry, SmallMap};
 
 /// What is known under one key.
 ///
@@ -75,18 +75,27 @@ impl State {
     pub fn apply(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Vec<Contradiction> {
         let mut contradictions = Vec::new();
         for piece in pieces {
-            if self.is_news(&piece) {
-                self.put(piece);
-            } else if let Piece::Facet { watermark, by, attributes } = piece
-                && let Some(written) = self.facets.get_mut(&watermark)
-                && written.by == by
-                && written.attributes != attributes
-            {
-                // Which of them is kept may be arbitrary, but must be the same everywhere.
-                if attributes > written.attributes {
-                    written.attributes = attributes;
+            match piece {
+                Piece::Mark { attribute, by } => match self.marks.entry(&attribute) {
+                    Entry::There(stored) if *stored < by => *stored = by,
+                    Entry::There(_) => {}
+                    Entry::Missing(place) => self.marks.insert_at(place, attribute, by),
+                },
+                Piece::Facet { watermark, by, attributes } => match self.facets.entry(&watermark) {
+                    Entry::There(stored) if stored.by < by => *stored = Written { by, attributes },
+                    Entry::There(stored) if stored.by == by && stored.attributes != attributes => {
+                        // Which of them is kept may be arbitrary, but must be the same everywhere.
+                        if attributes > stored.attributes {
+                            stored.attributes = attributes;
+                        }
+                        contradictions.push(Contradiction { watermark, by });
+                    }
+                    Entry::There(_) => {}
+                    Entry::Missing(place) => self.facets.insert_at(place, watermark, Written { by, attributes }),
+                },
+                Piece::Element { set, element } => {
+                    self.sets.get_or_insert_with(set, Elements::new).insert(element.into_boxed_str(), ());
                 }
-                contradictions.push(Contradiction { watermark, by });
             }
         }
         contradictions
@@ -167,20 +176,6 @@ impl State {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.facets.is_empty() && self.sets.is_empty()
-    }
-
-    fn put(&mut self, piece: Piece) {
-        match piece {
-            Piece::Mark { attribute, by } => {
-                self.marks.insert(attribute, by);
-            }
-            Piece::Facet { watermark, by, attributes } => {
-                self.facets.insert(watermark, Written { by, attributes });
-            }
-            Piece::Element { set, element } => {
-                self.sets.get_or_insert_with(set, Elements::new).insert(element.into_boxed_str(), ());
-            }
-        }
     }
 }
 

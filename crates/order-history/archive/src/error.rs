@@ -181,3 +181,35 @@ impl Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Leads from each error to the next, so that a new one does not compile before it has its place here.
+    fn next(error: &Error) -> Option<Error> {
+        let (place, bucket, source) = (String::new(), String::new(), BoxError::from("a cause"));
+        Some(match error {
+            Error::File { .. } => Error::BucketMissing { bucket, source },
+            Error::BucketMissing { .. } => Error::WrongRegion { bucket, region: None, source },
+            Error::WrongRegion { .. } => Error::AccessDenied { place, source },
+            Error::AccessDenied { .. } => Error::Credentials { source },
+            Error::Credentials { .. } => Error::Frozen { place, source },
+            Error::Frozen { .. } => Error::Throttled { place, source },
+            Error::Throttled { .. } => Error::Unavailable { place, source },
+            Error::Unavailable { .. } => Error::Incomplete { place, source },
+            Error::Incomplete { .. } => Error::Rejected { place, source },
+            Error::Rejected { .. } => return None,
+        })
+    }
+
+    #[test]
+    fn every_error_has_a_code_of_its_own() {
+        let first = Error::File { path: PathBuf::new(), source: io::Error::other("a cause") };
+        let codes: Vec<_> = std::iter::successors(Some(first), next).map(|error| error.code()).collect();
+        let distinct: BTreeSet<_> = codes.iter().collect();
+        assert_eq!((codes.len(), distinct.len()), (10, 10), "{codes:?}");
+    }
+}

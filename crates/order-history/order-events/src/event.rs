@@ -34,6 +34,14 @@ macro_rules! event_types {
                 }
             }
 
+            /// The type with this short name.
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($name) => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
             /// Who publishes it.
             #[must_use]
             pub fn aggregate(self) -> AggregateType {
@@ -147,7 +155,7 @@ impl FromStr for EventType {
     fn from_str(name: &str) -> Result<Self, UnknownEventType> {
         let name = last_segment(name);
         let name = name.strip_suffix("Event").unwrap_or(name);
-        Self::ALL.iter().copied().find(|event_type| event_type.name() == name).ok_or(UnknownEventType)
+        Self::named(name).ok_or(UnknownEventType)
     }
 }
 
@@ -170,7 +178,8 @@ impl std::error::Error for UnknownEventType {}
 
 /// The simple name of a Java class, which a dot separates from its package, or a dollar from the class around it.
 fn last_segment(name: &str) -> &str {
-    name.rsplit(['.', '$']).next().unwrap_or(name)
+    let separator = name.bytes().rposition(|byte| byte == b'.' || byte == b'$');
+    separator.map_or(name, |place| &name[place + 1..])
 }
 
 /// Where an order's view shows that it has seen an event.

@@ -39,9 +39,13 @@ impl EventId {
     #[must_use]
     pub fn text(self) -> EventIdText {
         let mut text = [b'-'; LENGTH];
-        let digits = (0..LENGTH).filter(|place| *place != 16);
-        for (place, nibble) in digits.zip((0..32).rev()) {
-            text[place] = HEX[usize::from((self.bits >> (4 * nibble)) as u8 & 0xf)];
+        // Each half fits.
+        #[allow(clippy::cast_possible_truncation)]
+        for (start, mut half) in [(0, (self.bits >> 64) as u64), (17, self.bits as u64)] {
+            for place in (start..start + 16).rev() {
+                text[place] = HEX[(half & 0xf) as usize];
+                half >>= 4;
+            }
         }
         EventIdText(text)
     }
@@ -111,9 +115,8 @@ impl FromStr for EventId {
 }
 
 fn eventuate(text: &str) -> Option<u128> {
-    let (upper, lower) = text.split_once('-')?;
-    (upper.len() == 16).then_some(())?;
-    Some(u128::from(hex(upper)?) << 64 | u128::from(hex(lower)?))
+    let (upper, lower) = text.split_at_checked(16)?;
+    Some(u128::from(hex(upper)?) << 64 | u128::from(hex(lower.strip_prefix('-')?)?))
 }
 
 fn uuid_v7(text: &str) -> Option<u128> {
@@ -144,5 +147,15 @@ fn ulid(text: &str) -> Option<u128> {
 
 /// At most 16 hex digits. `from_str_radix` would take a sign.
 fn hex(digits: &str) -> Option<u64> {
-    digits.bytes().try_fold(0, |number, byte| Some(number << 4 | u64::from(char::from(byte).to_digit(16)?)))
+    let mut number = 0;
+    for byte in digits.bytes() {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => return None,
+        };
+        number = number << 4 | u64::from(digit);
+    }
+    Some(number)
 }

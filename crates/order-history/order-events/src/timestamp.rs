@@ -56,6 +56,10 @@ impl Timestamp {
 
     /// Reads the RFC 1123 form of HTTP dates and of Eventuate's `DATE` header.
     pub fn parse_http_date(text: &str) -> Result<Self, Invalid> {
+        // Nearly every date is as this library, Java and web servers write it.
+        if let Some(at) = usual_http_date(text.as_bytes()) {
+            return Ok(Self(at));
+        }
         OffsetDateTime::parse(text, &Rfc2822)
             .map_err(|_| Invalid::HttpDate)
             .and_then(|at| Self::checked(at).map_err(|_| Invalid::HttpDate))
@@ -114,6 +118,41 @@ impl Timestamp {
         let time = Time::from_hms_nano(small(hour)?, small(minute)?, small(second)?, nanosecond).ok()?;
         Self::checked(PrimitiveDateTime::new(date, time).assume_utc()).ok()
     }
+}
+
+/// Reads `Sun, 1 Mar 2026 12:30:00 GMT`, also with two digits for the day and with `+0000` for the zone, of this century; `None` for
+/// anything else. Whether it was a Sunday is for the careful reading to say, so it only reads a date whose weekday is right.
+fn usual_http_date(text: &[u8]) -> Option<OffsetDateTime> {
+    let (weekday, text) = text.split_at_checked(5)?;
+    let (day, text) = match text {
+        [digit, b' ', rest @ ..] => (number(&[*digit])?, rest),
+        [tens, units, b' ', rest @ ..] => (number(&[*tens, *units])?, rest),
+        _ => return None,
+    };
+    let (month, text) = text.split_at_checked(4)?;
+    let month = MONTHS.iter().position(|name| *name == month)?;
+    let &[b'2', b'0', y1, y0, b' ', h1, h0, b':', m1, m0, b':', s1, s0, b' ', ref zone @ ..] = text else {
+        return None;
+    };
+    if !matches!(zone, b"GMT" | b"+0000") {
+        return None;
+    }
+    let year = 2000 + i32::from(number(&[y1, y0])?);
+    let month = Month::try_from(u8::try_from(month + 1).ok()?).ok()?;
+    let date = Date::from_calendar_date(year, month, day).ok()?;
+    let time = Time::from_hms(number(&[h1, h0])?, number(&[m1, m0])?, number(&[s1, s0])?).ok()?;
+    let is_right = WEEKDAYS[usize::from(date.weekday().number_days_from_monday())] == weekday;
+    is_right.then(|| PrimitiveDateTime::new(date, time).assume_utc())
+}
+
+const MONTHS: [&[u8]; 12] =
+    [b"Jan ", b"Feb ", b"Mar ", b"Apr ", b"May ", b"Jun ", b"Jul ", b"Aug ", b"Sep ", b"Oct ", b"Nov ", b"Dec "];
+
+const WEEKDAYS: [&[u8]; 7] = [b"Mon, ", b"Tue, ", b"Wed, ", b"Thu, ", b"Fri, ", b"Sat, ", b"Sun, "];
+
+/// Up to two digits.
+fn number(digits: &[u8]) -> Option<u8> {
+    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + (digit - b'0')))
 }
 
 impl fmt::Display for Timestamp {

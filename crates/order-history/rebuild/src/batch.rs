@@ -1,10 +1,12 @@
 //! One batch: its files are fetched, folded and stored, all at the same time and in bounded memory.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use archive::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -90,9 +92,14 @@ impl Processor {
             Ok((summary, quarantine))
         });
         let fetching = async {
-            for file in &batch.files {
-                let bytes = self.archive.get(&file.key).await?;
-                if fetched.send((file.key.clone(), bytes)).await.is_err() {
+            let keys: Vec<_> = batch.files.iter().map(|file| file.key.clone()).collect();
+            let files = stream::iter(keys).map(|key| async move {
+                let bytes = self.archive.get(&key).await?;
+                Ok::<_, Error>((key, bytes))
+            });
+            let mut files = pin!(files.buffered(ahead(batch)));
+            while let Some(file) = files.try_next().await? {
+                if fetched.send(file).await.is_err() {
                     break;
                 }
             }
@@ -137,6 +144,14 @@ impl Processor {
         };
         Ok((result, quarantine))
     }
+}
+
+/// How many files are fetched ahead: S3 takes some ten milliseconds to answer, and small files would be waited for most of the time.
+fn ahead(batch: &Batch) -> usize {
+    const MOST: u64 = 8;
+    const BYTES: u64 = 8_000_000;
+    let average = batch.bytes / (batch.files.len() as u64).max(1);
+    usize::try_from((BYTES / average.max(1)).clamp(1, MOST)).unwrap_or(1)
 }
 
 /// Views to store, and the size of the files that they stand for.

@@ -132,18 +132,19 @@ impl Estimate {
         let (mut bytes_read, total) = (0, batches.iter().map(|batch| batch.bytes).sum());
         // Views of a snapshot and events have nothing in common but the table, so each is extrapolated by itself.
         for (group, share) in [(&of_snapshot, share(&of_snapshot, total)), (&of_events, share(&of_events, total))] {
-            let (mut summary, before) = (Summary::default(), lock(&simulated).counts);
-            let mut read = 0;
+            let (mut found, mut counted) = (Counts::default(), 0);
             #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            for batch in spread(group, (sample as f64 * share) as u64) {
+            for Sampled { batch, is_counted } in spread(group, (sample as f64 * share) as u64) {
+                let before = lock(&simulated).counts;
                 let (result, _) = processor.process(batch).await?;
-                summary.add(result.summary);
-                read += batch.bytes;
+                bytes_read += batch.bytes;
+                if is_counted {
+                    found.add(lock(&simulated).counts.since(before).with(&result.summary));
+                    counted += batch.bytes;
+                }
             }
-            let found = lock(&simulated).counts.since(before).with(&summary);
-            let of_group: u64 = group.iter().map(|batch| batch.bytes).sum();
-            whole.add(found.scaled(of_group, read));
-            bytes_read += read;
+            let of_group = group.iter().map(|batch| batch.bytes).sum();
+            whole.add(found.scaled(of_group, counted));
         }
         let reading = begun.elapsed().as_secs_f64();
         let files = batches.iter().map(|batch| batch.files.len() as u64).sum();
@@ -321,17 +322,36 @@ fn share(group: &[&Batch], total: u64) -> f64 {
     group.iter().map(|batch| batch.bytes).sum::<u64>() as f64 / total.max(1) as f64
 }
 
-/// Some of the batches, with gaps of the same size between them, that have `sample` bytes together, and at least one.
-fn spread<'a>(batches: &[&'a Batch], sample: u64) -> Vec<&'a Batch> {
+/// A batch that is read for the estimate.
+#[derive(Clone, Copy)]
+struct Sampled<'a> {
+    batch: &'a Batch,
+    /// Whether it stands for others. One that does not only fills the table with the orders of the day before.
+    is_counted: bool,
+}
+
+/// How many places of the archive are looked at.
+const PLACES: usize = 4;
+
+/// All batches if they have no more than `sample` bytes together; else some, in a few places with gaps of the same size between
+/// them. Batches that follow each other have orders in common, whose second write is an update: so the first of each place is read
+/// and not counted.
+fn spread<'a>(batches: &[&'a Batch], sample: u64) -> Vec<Sampled<'a>> {
     let total: u64 = batches.iter().map(|batch| batch.bytes).sum();
-    if total <= sample {
-        return batches.to_vec();
-    }
     let average = (total / batches.len().max(1) as u64).max(1);
-    let wanted = usize::try_from(sample / average).unwrap_or(usize::MAX).max(1);
-    let step = (batches.len() / wanted).max(1);
-    // From the middle: the first and the last day are seldom whole days.
-    batches.iter().skip(step / 2).step_by(step).take(wanted).copied().collect()
+    let wanted = usize::try_from(sample / average).unwrap_or(usize::MAX).max(2);
+    if total <= sample || wanted >= batches.len() {
+        return batches.iter().map(|batch| Sampled { batch, is_counted: true }).collect();
+    }
+    let places = PLACES.min(wanted / 2);
+    let (step, length) = (batches.len() / places, wanted / places);
+    let place = |number: usize| {
+        // From the middle: the first and the last day are seldom whole days.
+        let first = number * step + (step - length) / 2;
+        let all = batches.iter().enumerate().skip(first).take(length);
+        all.map(move |(place, batch)| Sampled { batch, is_counted: place > first || first == 0 })
+    };
+    (0..places).flat_map(place).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use archive::{Damaged, read};
 use lambda_boot::with_causes;
 use order_events::{Malformed, Message};
-use order_view::{VIEW, effect};
+use order_view::{VIEW, pieces};
 use projection::{Contradiction, State, read_line};
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,9 @@ const MOST_NAMED: usize = 1_000;
 /// What an order takes beside what its events say: the entry of the map, and the nodes of the state's maps.
 const PER_ORDER: usize = 1_000;
 
+/// What an entry of the map takes beside the order's id and its view, the map's free places included.
+const PER_ENTRY: usize = 100;
+
 impl Fold {
     /// A fold of the events that `filter` takes, which hands over its views before they take more than `limit` bytes.
     #[must_use]
@@ -151,17 +154,17 @@ impl Fold {
             self.summary.filtered += 1;
             return;
         }
-        match effect(&event) {
-            Ok(effect) => {
+        match pieces(&event) {
+            Ok(pieces) => {
                 self.summary.events += 1;
-                let (before, key) = (self.views.len(), effect.key);
+                let (before, order_id) = (self.views.len(), event.order_id_text());
                 self.size += text.len();
-                let contradictions = match self.views.get_mut(&key) {
-                    Some(view) => view.apply(effect.pieces),
-                    None => self.views.entry(key.clone()).or_default().apply(effect.pieces),
+                let contradictions = match self.views.get_mut(order_id) {
+                    Some(view) => view.apply(pieces),
+                    None => self.views.entry(order_id.to_owned()).or_default().apply(pieces),
                 };
-                self.size += (self.views.len() - before) * (PER_ORDER + key.len());
-                self.summary.note_contradictions(&key, contradictions);
+                self.size += (self.views.len() - before) * (PER_ORDER + order_id.len());
+                self.summary.note_contradictions(order_id, contradictions);
             }
             Err(unwritable) => self.quarantine(file, line, "unwritable", with_causes(&unwritable), text),
         }
@@ -230,7 +233,14 @@ impl Fold {
     }
 
     fn flush_if_full(&mut self, flush: &mut impl FnMut(Views)) {
-        if self.is_full() {
+        if !self.is_full() {
+            return;
+        }
+        // What was counted so far is what the events' texts take, which is more than what the views keep of them.
+        let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
+        self.size = self.views.iter().map(exact).sum();
+        // Half, because an allocator takes more than it is asked for, and looking again must be seldom.
+        if self.size > self.limit / 2 {
             flush(self.take());
         }
     }

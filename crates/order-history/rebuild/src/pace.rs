@@ -34,15 +34,19 @@ struct Bucket {
     average: f64,
     /// What was used in the second that began then.
     second: (Instant, f64),
-    /// What was used in the second before.
-    before: f64,
+    /// What was used in the second before, if there was one.
+    before: Option<f64>,
     slowed: Option<Instant>,
 }
 
 /// How long a burst may be, in seconds' worth of units.
-const BURST: f64 = 0.25;
+const BURST: f64 = 0.1;
 /// Below this, in units a second, nothing is slowed further: some order must get through.
 const SLOWEST: f64 = 1.0;
+/// What one partition of a table takes, in units a second: where to begin when nothing has been stored yet
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
+const PARTITION: f64 = 1_000.0;
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 impl Pace {
     /// At most `turns` writes at once and, where a rate is given, `rate` write units a second.
@@ -56,7 +60,7 @@ impl Pace {
             filled: now,
             average: 2.0,
             second: (now, 0.0),
-            before: 0.0,
+            before: None,
             slowed: None,
         };
         Self { turns: Semaphore::new(turns), bucket: Mutex::new(bucket) }
@@ -66,10 +70,14 @@ impl Pace {
     pub async fn turn(&self) -> Turn<'_> {
         // It is never closed.
         let permit = self.turns.acquire().await.ok();
-        let (reserved, wait) = self.bucket().reserve(Instant::now());
-        if !wait.is_zero() {
-            sleep(wait).await;
-        }
+        let reserved = loop {
+            let reserved = self.bucket().reserve(Instant::now());
+            match reserved {
+                Ok(reserved) => break reserved,
+                // Not longer at once: the rate may rise in the meantime.
+                Err(wait) => sleep(wait.min(LONGEST_WAIT)).await,
+            }
+        };
         Turn { pace: self, reserved, _permit: permit }
     }
 
@@ -90,17 +98,9 @@ impl Pace {
 }
 
 impl Turn<'_> {
-    /// Notes what the write took, in units.
-    pub fn took(mut self, units: f64) {
+    /// Notes what the write took, in units. A turn that ends without this counts as an average write: DynamoDB was asked.
+    pub fn took(self, units: f64) {
         self.pace.bucket().settle(Instant::now(), self.reserved, units);
-        self.reserved = 0.0;
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        // A write that failed took nothing that is known.
-        self.pace.bucket().balance += self.reserved;
     }
 }
 
@@ -112,14 +112,19 @@ impl Bucket {
         }
     }
 
-    fn reserve(&mut self, now: Instant) -> (f64, Duration) {
+    /// Takes what an average write takes, or says how long to wait for it. It goes below zero by one write, which the next one
+    /// waits for.
+    fn reserve(&mut self, now: Instant) -> Result<f64, Duration> {
         self.recover(now);
-        let Some(rate) = self.rate() else { return (0.0, Duration::ZERO) };
+        let Some(rate) = self.rate() else { return Ok(0.0) };
         let passed = now.duration_since(self.filled).as_secs_f64();
         self.filled = now;
-        self.balance = (self.balance + passed * rate).min(rate * BURST) - self.average;
-        let wait = if self.balance < 0.0 { Duration::from_secs_f64(-self.balance / rate) } else { Duration::ZERO };
-        (self.average, wait)
+        self.balance = (self.balance + passed * rate).min(rate * BURST);
+        if self.balance < 0.0 {
+            return Err(Duration::from_secs_f64(-self.balance / rate));
+        }
+        self.balance -= self.average;
+        Ok(self.average)
     }
 
     fn settle(&mut self, now: Instant, reserved: f64, units: f64) {
@@ -136,27 +141,38 @@ impl Bucket {
             return;
         }
         self.slowed = Some(now);
-        let used = self.before.max(self.second.1);
-        let now_at = self.taken.unwrap_or(f64::INFINITY).min(used.max(SLOWEST));
-        self.taken = Some((now_at * 0.7).max(SLOWEST));
+        let speed = self.taken.unwrap_or_else(|| self.speed(now));
+        self.taken = Some((speed * 0.7).max(SLOWEST));
         self.filled = now;
         self.balance = self.balance.min(0.0);
     }
 
-    /// A table that was throttled may take more again: a tenth more each second.
+    /// The units a second that were used lately.
+    fn speed(&self, now: Instant) -> f64 {
+        let (begun, used) = self.second;
+        // What a few milliseconds show says little.
+        let passed = now.duration_since(begun).as_secs_f64().max(0.05);
+        let speed = match self.before {
+            Some(before) => (before + used) / (1.0 + passed),
+            None => used / passed,
+        };
+        if speed > 0.0 { speed } else { PARTITION }
+    }
+
+    /// A table that was throttled may take more again: a fifth more each second.
     fn recover(&mut self, now: Instant) {
         if let (Some(taken), Some(slowed)) = (self.taken, self.slowed)
             && now.duration_since(slowed) >= Duration::from_secs(1)
         {
             self.slowed = Some(now);
-            self.taken = Some(taken * 1.1 + SLOWEST).filter(|taken| self.asked.is_none_or(|asked| *taken < asked));
+            self.taken = Some(taken * 1.2 + SLOWEST).filter(|taken| self.asked.is_none_or(|asked| *taken < asked));
         }
     }
 
     fn tick(&mut self, now: Instant) {
         let passed = now.duration_since(self.second.0);
         if passed >= Duration::from_secs(1) {
-            self.before = if passed < Duration::from_secs(2) { self.second.1 } else { 0.0 };
+            self.before = Some(if passed < Duration::from_secs(2) { self.second.1 } else { 0.0 });
             self.second = (now, 0.0);
         }
     }

@@ -9,9 +9,11 @@
 //! | `report.json` | the [`Report`], written last |
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::time::SystemTime;
 
 use archive::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use order_events::Timestamp;
 use order_view::RULES;
 use serde::de::DeserializeOwned;
@@ -178,6 +180,9 @@ pub struct Progress {
     pub missing: Vec<Batch>,
 }
 
+/// How many results are read at once. There can be thousands.
+const AT_ONCE: usize = 32;
+
 impl Run {
     /// The run `id` of an archive, whether there is one or not.
     pub fn new(archive: &Store, id: &str) -> Result<Self, Error> {
@@ -246,9 +251,14 @@ impl Run {
         let mut progress = Progress { done: BTreeMap::new(), missing: Vec::new() };
         let results: BTreeSet<_> =
             self.archive.list(&self.key("results/")).await?.into_iter().map(|object| object.key).collect();
-        for batch in batches {
-            let result =
-                if results.contains(&self.result_key(&batch.id)) { self.result(&batch.id).await? } else { None };
+        let results = &results;
+        let read = |batch: Batch| async move {
+            let key = self.result_key(&batch.id);
+            let result = if results.contains(&key) { self.read(&key).await? } else { None };
+            Ok::<_, Error>((batch, result))
+        };
+        let mut read = pin!(stream::iter(batches).map(read).buffered(AT_ONCE));
+        while let Some((batch, result)) = read.try_next().await? {
             match result {
                 Some(result) => _ = progress.done.insert(batch.id, result),
                 None => progress.missing.push(batch),

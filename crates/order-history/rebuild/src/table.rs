@@ -1,5 +1,6 @@
 //! Views into a table.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -25,7 +26,7 @@ const TURNS: usize = 64;
 /// How long one order is tried again when the table throttles or does not answer. After that the run stops, and can be resumed.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The longest pause before a write is tried again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl TableSink {
     /// The table `name`, written at `rate` units a second if one is given.
@@ -97,7 +98,7 @@ impl TableSink {
             if begun.elapsed() > PATIENCE {
                 return Err(error.into());
             }
-            sleep(pause).await;
+            sleep(pause.mul_f64(jitter(order_id, requests))).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
@@ -120,6 +121,13 @@ impl Stowed {
     fn kept_out(reason: KeptOut, requests: u64) -> Self {
         Self { kept_out: Some(reason), requests, milliunits: 0, contradictions: Vec::new() }
     }
+}
+
+/// From a half to one, another for each order and attempt, so that writes that failed together are not sent together again.
+fn jitter(order_id: &str, attempt: u64) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (order_id, attempt).hash(&mut hasher);
+    0.5 + f64::from(hasher.finish().to_le_bytes()[0]) / f64::from(u8::MAX) / 2.0
 }
 
 /// Units come in halves at the finest.

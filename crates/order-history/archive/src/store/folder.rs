@@ -197,5 +197,7 @@ fn locked(path: &Path) -> Result<File, Error> {
 }
 
 fn version(bytes: &[u8]) -> Version {
-    Version(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    let digest = Sha256::digest(bytes);
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    Version(digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect())
 }

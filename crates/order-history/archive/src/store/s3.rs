@@ -23,10 +23,13 @@ const ATTEMPTS: u32 = 4;
 /// The first pause between these attempts. Each is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long nothing may arrive or leave in the midst of a transfer.
+const STALLED: Duration = Duration::from_secs(5);
+
 /// A client for S3 with settings for objects of megabytes.
 ///
 /// `attempt` is how long one request may take, an upload's body included: it must suffice for the largest object at the slowest network. A
-/// transfer that stalls ends after some seconds in any case.
+/// transfer that stalls ends after five seconds in any case.
 ///
 /// Where the configuration has an endpoint of its own, an emulator's or that of an S3 in this process, the bucket's name is part of the path, because
 /// it cannot be part of such a host's name.
@@ -36,7 +39,7 @@ pub fn client(config: &SdkConfig, attempt: Duration) -> Client {
     let settings = Builder::from(config)
         .force_path_style(has_endpoint(config))
         .timeout_config(timeouts.build())
-        .stalled_stream_protection(StalledStreamProtectionConfig::enabled().build())
+        .stalled_stream_protection(StalledStreamProtectionConfig::enabled().grace_period(STALLED).build())
         .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
     Client::from_conf(settings.build())
 }
@@ -122,10 +125,7 @@ impl Bucket {
                 Some(Version(tag)) => request.if_match(tag),
                 None => request.if_none_match("*"),
             };
-            let error = match request.body(ByteStream::from(bytes.clone())).send().await {
-                Ok(_) => return Ok(true),
-                Err(error) => error,
-            };
+            let Err(error) = request.body(ByteStream::from(bytes.clone())).send().await else { return Ok(true) };
             match refusal(&error) {
                 // Another one, or an earlier attempt of this one whose answer was lost.
                 Some(Refusal::Differs) => return Ok(self.get(key).await?.is_some_and(|(now, _)| now == bytes)),

@@ -40,7 +40,7 @@ fn batch(first_id: u64, bodies: &[impl AsRef<str>]) -> SqsEvent {
 
 /// Later than anything here takes.
 fn later() -> SystemTime {
-    UNIX_EPOCH + NOON + Duration::from_secs(60)
+    UNIX_EPOCH + NOON + Duration::from_mins(1)
 }
 
 /// All records of the archive, by the object they are in.
@@ -90,7 +90,7 @@ async fn the_hour_is_of_utc_and_of_the_clock() {
     ] {
         let now = UNIX_EPOCH + Duration::from_millis(millis);
         let archiver = with_clock(store.clone(), Clock::from_fn(move || now));
-        archiver.handle(batch(1, &bodies(0..1)), "request", now + Duration::from_secs(60)).await.unwrap();
+        archiver.handle(batch(1, &bodies(0..1)), "request", now + Duration::from_mins(1)).await.unwrap();
         let keys = store.list(hour).await.unwrap();
         assert_eq!(keys.len(), 1, "{hour}: {:?}", store.list("").await.unwrap());
     }

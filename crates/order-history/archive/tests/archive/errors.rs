@@ -1,10 +1,12 @@
 //! What goes wrong with a bucket, and what the error says to do about it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
 use archive::{Error, Store};
 use embedded_dynamodb::{Disturbance, Wire};
 use lambda_boot::with_causes;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -90,6 +92,21 @@ async fn content_that_is_cut_off_or_changed_on_the_way_is_asked_for_again() {
     }
 }
 
+/// A connection that died without a word.
+#[tokio::test]
+async fn content_that_stops_to_arrive_is_asked_for_again() {
+    let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\n\r\ncontent";
+    let server = Server::start_holding(|number| match number {
+        1 => whole[..whole.len() - 3].to_vec(),
+        _ => whole.to_vec(),
+    });
+    let server = server.await;
+    let started = Instant::now();
+    assert_eq!(server.store().get("key").await.unwrap().unwrap(), b"content");
+    assert_eq!(server.answered(), 2);
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
+
 /// Gives the same answers to whatever is asked.
 struct Server {
     endpoint: String,
@@ -98,13 +115,24 @@ struct Server {
 }
 
 impl Server {
+    /// The connection ends with the answer, whatever length it says.
     async fn start(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(answer, false).await
+    }
+
+    /// The connection stays open, whatever length the answer says.
+    async fn start_holding(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(answer, true).await
+    }
+
+    async fn start_with(answer: impl Fn(usize) -> Vec<u8> + Send + 'static, holds: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let answered = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&answered);
         let mut task = JoinSet::new();
         task.spawn(async move {
+            let mut held = Vec::new();
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let (mut head, mut byte) = (Vec::new(), [0]);
@@ -112,8 +140,8 @@ impl Server {
                     head.push(byte[0]);
                 }
                 let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-                // The connection ends with the answer, whatever length it says.
                 stream.write_all(&answer(number)).await.unwrap();
+                held.extend(holds.then_some(stream));
             }
         });
         Self { endpoint, answered, _task: task }

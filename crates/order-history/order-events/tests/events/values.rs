@@ -109,3 +109,35 @@ proptest! {
         prop_assert!((angle.as_f64() - degrees).abs() < 0.000_000_1);
     }
 }
+
+/// As the library for dates reads it, whether it is one of the usual forms or not.
+fn http_date(text: &str) -> Option<i64> {
+    let at = time::OffsetDateTime::parse(text, &time::format_description::well_known::Rfc2822).ok()?;
+    let millis = at.unix_timestamp() * 1_000;
+    Timestamp::from_millis(millis).map(Timestamp::as_millis)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_http_date_is_read_as_the_library_reads_it(
+        second in 0..253_402_300_799_i64,
+        recent in 0..4_102_444_800_i64,
+        at in any::<prop::sample::Index>(),
+        letter in proptest::option::of(proptest::sample::select(&b"0123456789 ,:+GMTSunMar"[..])),
+    ) {
+        for second in [second, recent] {
+            let written = Timestamp::from_millis(second * 1_000).unwrap().to_http_date().unwrap();
+            for text in [written.replace("+0000", "GMT"), written.replace(", 0", ", "), written] {
+                let mut changed = text.clone().into_bytes();
+                let at = at.index(changed.len());
+                changed[at] = letter.unwrap_or(changed[at]);
+                for text in [text, String::from_utf8(changed).unwrap()] {
+                    let read = Timestamp::parse_http_date(&text).ok().map(Timestamp::as_millis);
+                    prop_assert_eq!(read, http_date(&text), "{}", text);
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,10 @@
 //! The words an order is found by.
 
+use caseless::Caseless;
 use order_view::keywords;
+use proptest::prelude::*;
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
@@ -27,4 +31,25 @@ fn composed_and_decomposed_accents_are_one_word() {
 fn scripts_without_spaces_have_words_too() {
     check("寿司", &["寿", "司"]);
     check("Борщ", &["борщ"]);
+}
+
+/// By the rules, without a short cut for plain words.
+fn by_the_rules(text: &str) -> Vec<String> {
+    let fold = |word: &str| word.nfd().default_case_fold().nfkd().default_case_fold().nfkc().collect();
+    text.unicode_words().map(fold).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_has_the_words_that_the_rules_give(
+        plain in "[A-Za-z0-9À-ÿ ]{0,20}",
+        nearly in "[A-Za-z0-9\u{80}-\u{17f}'.,:_\u{300} -]{0,20}",
+        any in any::<String>(),
+    ) {
+        for text in [plain, nearly, any] {
+            prop_assert_eq!(keywords(&text).collect::<Vec<_>>(), by_the_rules(&text), "{}", text);
+        }
+    }
 }

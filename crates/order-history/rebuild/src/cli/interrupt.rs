@@ -1,16 +1,27 @@
 //! Who stops a run.
 
-use tokio::signal::unix::{SignalKind, signal};
+use std::io;
 
-/// Waits until the process is asked to stop, by Ctrl-C or SIGTERM.
-pub(super) async fn interrupted() {
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Waits for somebody to stop the process, by Ctrl-C or SIGTERM. From the moment that this value exists, neither ends the process
+/// by itself.
+pub(super) struct Interrupt {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupt {
+    /// Begins to wait.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Returns when the process is to stop.
+    pub(super) async fn received(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
-        Err(_) => _ = tokio::signal::ctrl_c().await,
     }
 }

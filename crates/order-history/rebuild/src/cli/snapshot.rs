@@ -6,6 +6,7 @@ use archive::Location;
 use serde_json::json;
 
 use super::arguments::{Snapshot as Arguments, megabytes};
+use super::interrupt::Interrupt;
 use super::work::{DEFAULT_MEMORY, code, watched};
 use super::{CLEAN, Failure, INTERRUPTED, output};
 use crate::batch::Meter;
@@ -18,6 +19,7 @@ use crate::text::{bytes, count, shell_word};
 
 /// Makes a snapshot.
 pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
+    let interrupt = Interrupt::new()?;
     let settings = settings().await?;
     let meter = Arc::new(Meter::default());
     let options = Options {
@@ -56,7 +58,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         }
         None => format!("rebuild snapshot --from {}", shell_word(&arguments.from.to_string())),
     };
-    match watched(take(options, told), &meter, &progress, &resume).await? {
+    match watched(take(options, told), interrupt, &meter, &progress, &resume).await? {
         None => Ok(INTERRUPTED),
         Some(Taken::NothingNew { latest }) => {
             if as_json {

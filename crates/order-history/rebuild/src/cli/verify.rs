@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::arguments::{Verify as Arguments, megabytes};
-use super::interrupt::interrupted;
+use super::interrupt::Interrupt;
 use super::{CLEAN, DAMAGED, FAILED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
@@ -21,6 +21,7 @@ const MOST_NAMED: usize = 100;
 
 /// Compares.
 pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
+    let mut interrupt = Interrupt::new()?;
     let settings = settings().await?;
     let client = dynamodb(&settings);
     let is_archive = arguments.right.contains('/') || arguments.right == ".";
@@ -46,7 +47,7 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     let shown = Mutex::new(Instant::now());
     let compared = tokio::select! {
         compared = compare(options, |step| tell(&step, &shown)) => compared?,
-        () = interrupted() => {
+        () = interrupt.received() => {
             eprintln!("interrupted: a comparison begins anew each time");
             return Ok(INTERRUPTED);
         }

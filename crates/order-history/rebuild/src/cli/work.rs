@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::arguments::{Run as RunArguments, SinkChoice, Status, What};
-use super::interrupt::interrupted;
+use super::interrupt::Interrupt;
 use super::{CLEAN, DAMAGED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::batch::{Meter, Processor, Sink};
 use crate::connection::{dynamodb, open, settings};
@@ -52,6 +52,7 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
         eprintln!("dry run: nothing is written");
         return plan(arguments.what, as_json).await;
     }
+    let interrupt = Interrupt::new()?;
     let settings = settings().await?;
     let archive = open(&arguments.what.from, &settings);
     let (run, plan, batches) = match &arguments.resume {
@@ -93,7 +94,7 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
             Into::Table(_) | Into::Snapshot(_) => Ok(run.report().await?),
         }
     };
-    match watched(working, &processor.meter, &progress, &resume).await? {
+    match watched(working, interrupt, &processor.meter, &progress, &resume).await? {
         Some(report) => {
             output::report(&report, &place, as_json)?;
             Ok(code(&report))
@@ -152,6 +153,7 @@ fn out(archive: &Store, run: &Run, place: Option<&str>, settings: &SdkConfig) ->
 /// Shows how far the work is until it is done. None if somebody stopped it.
 pub(super) async fn watched<T>(
     work: impl Future<Output = Result<T, Error>>,
+    mut interrupt: Interrupt,
     meter: &Meter,
     progress: &Progress,
     resume: &dyn Fn() -> String,
@@ -160,12 +162,10 @@ pub(super) async fn watched<T>(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.reset();
     tokio::pin!(work);
-    let stop = interrupted();
-    tokio::pin!(stop);
     let done = loop {
         tokio::select! {
             done = &mut work => break done,
-            () = &mut stop => {
+            () = interrupt.received() => {
                 progress.say("WARN", &format!("interrupted; what is stored stays. To continue: {}", resume()));
                 return Ok(None);
             }

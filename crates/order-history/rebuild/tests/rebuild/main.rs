@@ -4,10 +4,14 @@
 mod any_archive;
 mod buckets;
 mod commands;
+mod cost;
 mod crashes;
+mod filters;
 mod import_files;
 mod kills;
+mod memory;
 mod snapshots;
 mod verify;
 mod view_commands;
+mod worker;
 mod world;

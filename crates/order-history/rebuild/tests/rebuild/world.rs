@@ -239,6 +239,16 @@ impl S3 {
         name
     }
 
+    /// The text of an object.
+    pub(crate) fn get(&self, bucket: &str, key: &str) -> String {
+        std::fs::read_to_string(self.buckets.folder(bucket).join(key)).unwrap()
+    }
+
+    /// Every object of every bucket, and whatever the server keeps beside them.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        self.folder.files()
+    }
+
     /// A bucket, over a wire.
     pub(crate) fn store_over(&self, wire: &Wire, bucket: &str) -> Store {
         let credentials = Credentials::new("local", SECRET, None, None, "test");

@@ -1,0 +1,98 @@
+"""`make switch TABLE=…`: lets the query function of $STAGE read another table, or its stack's own again with TABLE=own.
+
+Only that changes: CloudFormation takes the template that is deployed and the parameters that it was deployed with, but for ServedTable.
+So the functions that write go on as they are, with the code that they have, and the way back stays open. A gradual rollout
+(parameter Rollout) is one here, too, and is taken back if the new version fails.
+"""
+
+import os
+import sys
+
+import boto3
+import checks
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
+from stage import ORDER_HISTORY, chosen_stages, confirmed, outputs, parameters
+from terminal import say, stop, typed
+
+
+def main():
+    [stage] = [stage for stage in chosen_stages(or_local=False) if stage.service is ORDER_HISTORY] or [None]
+    if stage is None:
+        stop(f"STACK={os.environ['STACK']}: only {ORDER_HISTORY.name} has a table to switch")
+    try:
+        switch(stage, os.environ.get("TABLE", ""))
+    except (BotoCoreError, ClientError) as error:
+        stop(f"switch: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def switch(stage, table):
+    stack = stage.deployed()
+    own, served, given = outputs(stack).get("OrderHistoryTable"), outputs(stack).get("ServedTable"), parameters(stack)
+    if "ServedTable" not in given:
+        stop(f"the stack {stage.stack_name} is older than ServedTable: {stage.make('deploy')} first")
+    if not table:
+        stop(f"TABLE is missing: a table such as {own}-v2, or own for {own}. The query function reads {served} now")
+    if problem := checks.stack_problem(stage, stack["StackStatus"]):
+        stop(f"the stack {stage.stack_name} is {stack['StackStatus']}: {problem}")
+    wanted = own if table == "own" else table
+    if wanted == served:
+        say(f"the query function reads {served} already")
+        return
+    if wanted != own and (problem := table_problem(wanted, given)):
+        stop(f"TABLE={wanted}: {problem}")
+    if given.get("Stage") == "production" and not confirmed(stage.stack_name):
+        say(
+            f"This lets the query function of {stage.stack_name} read {wanted} instead of {served} (rollout {given.get('Rollout')})."
+        )
+        if typed("Type the name of the stack to do so:") != stage.stack_name:
+            stop(f"nothing is changed: the answer is not {stage.stack_name}")
+    update(stage, given | {"ServedTable": "" if wanted == own else wanted}, given)
+    say(f"the query function of {stage.stack_name} reads {outputs(stage.stack()).get('ServedTable')}")
+    say(f"the way back: {stage.make('switch')} TABLE={'own' if served == own else served}")
+
+
+def table_problem(name, given):
+    """Why the query function could not read this table."""
+    if not name.startswith(f"{given['Prefix']}-v"):
+        return f"the query function may only read tables whose names begin with {given['Prefix']}-v"
+    client = boto3.client("dynamodb")
+    try:
+        table = client.describe_table(TableName=name)["Table"]
+    except client.exceptions.ResourceNotFoundException:
+        return "there is no such table"
+    wanted = given["ServedIndex"]
+    # An emulator may not say how far an index is.
+    states = {index["IndexName"]: index.get("IndexStatus", "ACTIVE") for index in table.get("GlobalSecondaryIndexes", [])}
+    if states.get(wanted) != "ACTIVE":
+        return f"its index {wanted} is {states.get(wanted, 'missing')}, and lists are read from it"
+    return None
+
+
+def update(stage, wanted, given):
+    """Updates the stack with its own template, and waits. Parameters that stay are not sent again."""
+    cloudformation = boto3.client("cloudformation")
+    kept = [{"ParameterKey": name, "UsePreviousValue": True} for name in given if wanted[name] == given[name]]
+    changed = [{"ParameterKey": name, "ParameterValue": wanted[name]} for name in given if wanted[name] != given[name]]
+    stack_id = cloudformation.update_stack(
+        StackName=stage.stack_name,
+        UsePreviousTemplate=True,
+        Parameters=[*kept, *changed],
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+    )["StackId"]
+    say("CloudFormation is updating the stack; a gradual rollout takes its time")
+    try:
+        waiter = cloudformation.get_waiter("stack_update_complete")
+        waiter.wait(StackName=stack_id, WaiterConfig={"Delay": 5, "MaxAttempts": 720})
+    except WaiterError:
+        stop(f"the switch failed and was taken back. What failed first: {checks.first_failure(stage.stack())}")
+    except KeyboardInterrupt:
+        say(
+            f"CloudFormation goes on without you. To take it back: aws cloudformation cancel-update-stack --stack-name {stage.stack_name}"
+        )
+        raise
+
+
+if __name__ == "__main__":
+    main()
