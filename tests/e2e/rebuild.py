@@ -33,8 +33,8 @@ ORDERS = 30
 direct, front, logs = os.environ["AWS_ENDPOINT_URL"], os.environ["E2E_FRONT"], Path(os.environ["E2E_LOGS"])
 # Queues and topic take what came over TLS.
 sns, sqs = (boto3.client(service, endpoint_url=front) for service in ["sns", "sqs"])
-cloudformation, dynamodb, iam, lambdas, s3, states = (
-    boto3.client(service) for service in ["cloudformation", "dynamodb", "iam", "lambda", "s3", "stepfunctions"]
+cloudformation, dynamodb, iam, lambdas, logs_of_functions, s3, states = (
+    boto3.client(service) for service in ["cloudformation", "dynamodb", "iam", "lambda", "logs", "s3", "stepfunctions"]
 )
 
 
@@ -46,6 +46,7 @@ def main():
     rebuild_with_a_worker_that_fails(bucket)
     rebuild_with_the_command_line(bucket)
     import_files(bucket)
+    rebuild_from_a_snapshot(bucket)
     switch_and_back(orders)
 
 
@@ -180,11 +181,11 @@ def rebuild_with_a_worker_that_fails(bucket):
 
     say("a second start does nothing")
     results = {key: modified(bucket, key) for key in keys(bucket, f"runs/{run}/results/")}
-    written = writes(SECOND)
     said = make("rebuild", "BESIDE=v2", f"RUN={run}")
     assert f"run {run} is done" in said, said
     assert {key: modified(bucket, key) for key in results} == results
-    assert writes(SECOND) == written
+    # A worker has a line for a batch that it has done: each was done once, in all three executions.
+    assert sorted(rebuilt(run)) == ["00000", "00001", "00002", "00003", "00004"], rebuilt(run)
     make("rebuild-status", "BESIDE=v2", f"RUN={run}")
 
 
@@ -254,6 +255,31 @@ def import_files(bucket):
 
     found = eventually("the import", imported)
     assert (found["ImportStatus"], found["ErrorCount"]) == ("COMPLETED", 0), found
+    assert_equal(items(LIVE), items(table))
+    dynamodb.delete_table(TableName=table)
+
+
+def rebuild_from_a_snapshot(bucket):
+    say("make snapshot, twice, and a rebuild of the first stack that begins with it")
+    first = re.search(r"^snapshot +(\S+) is the latest now", make("snapshot"), re.MULTILINE)[1]
+    said = make("snapshot", f"FROM_TABLE={LIVE}")
+    second = re.search(r"^snapshot +(\S+) is the latest now", said, re.MULTILINE)[1]
+    assert f"older snapshots are deleted after 30 days: {first}" in said, said
+    for name, tags in [(first, [{"Key": "replaced", "Value": "true"}]), (second, [])]:
+        found = s3.get_object_tagging(Bucket=bucket, Key=f"snapshots/{name}/manifest.json")["TagSet"]
+        assert found == tags, (name, found)
+    table = f"{LIVE}-v5"
+    described = dynamodb.describe_table(TableName=LIVE)["Table"]
+    index = [
+        {name: each[name] for name in ["IndexName", "KeySchema", "Projection"]} for each in described["GlobalSecondaryIndexes"]
+    ]
+    keys_of_table = {name: described[name] for name in ["AttributeDefinitions", "KeySchema"]}
+    dynamodb.create_table(TableName=table, BillingMode="PAY_PER_REQUEST", GlobalSecondaryIndexes=index, **keys_of_table)
+    assert "costs" in make("rebuild", f"INTO={table}", "DRY_RUN=1")
+    assert not items(table)
+    said = make("rebuild", f"INTO={table}")
+    run = re.search(r"run (\S+) is done", said)[1]
+    assert json.loads(body(bucket, f"runs/{run}/plan.json"))["snapshot"] == second
     assert_equal(items(LIVE), items(table))
     dynamodb.delete_table(TableName=table)
 
@@ -387,9 +413,11 @@ def normal(value):
     return [normal(item) for item in value] if isinstance(value, list) else value
 
 
-def writes(table):
-    """Every item with its content: what is written again is seen by its content only, so a table that was written to may look the same."""
-    return json.dumps(items(table), sort_keys=True)
+def rebuilt(run):
+    """The batches of a run that workers of the second stack say they have done."""
+    pages = logs_of_functions.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{SECOND}-rebuild-Fold")
+    texts = [event["message"] for page in pages for event in page["events"] if '"batch rebuilt"' in event["message"]]
+    return [line["batch"] for line in map(json.loads, texts) if line["run"] == run]
 
 
 def keys(bucket, prefix):
