@@ -1,4 +1,7 @@
-"""Folds an archive on Spark: one DynamoDB-JSON line for each order, ready for ImportTable."""
+"""Folds an archive on Spark: one DynamoDB-JSON line for each order, ready for ImportTable.
+
+A partition should have at most some 200,000 orders; if one does not fit into the memory, the job fails and says so.
+"""
 
 import json
 import sys
@@ -6,7 +9,8 @@ import sys
 from pyspark.sql import SparkSession
 
 archive, out, buckets = sys.argv[1], sys.argv[2], int(sys.argv[3])
-spark = SparkSession.builder.appName("rebuild").getOrCreate()
+# Without a file _SUCCESS, which would be imported, too.
+spark = SparkSession.builder.config("spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").getOrCreate()
 
 
 def order(line):
@@ -19,6 +23,6 @@ def order(line):
     .keyBy(order)
     .partitionBy(buckets)  # All partial views of an order come together,
     .values()
-    .pipe("./rebuild fold", checkCode=True)  # and are merged: partial views are read like events.
+    .pipe("./rebuild fold --whole", checkCode=True)  # and are merged to one line: partial views are read like events.
     .saveAsTextFile(out, "org.apache.hadoop.io.compress.GzipCodec")
 )

@@ -9,6 +9,7 @@ use crate::content::Attributes;
 use crate::facet::{self, Facet, Unreadable};
 use crate::piece::{Effect, Name, Piece, Stamp};
 use crate::small_map::{Entry, SmallMap};
+use crate::view::{Shape, View};
 
 /// What is known under one key.
 ///
@@ -38,6 +39,23 @@ pub struct Found {
     pub state: State,
     /// What is left out of the state.
     pub unreadable: Vec<Unreadable>,
+}
+
+impl Found {
+    /// The state without the facets of which an attribute cannot be read. What is left of such a facet is not what its event wrote: merged
+    /// with another copy of the same event, it must not win.
+    #[must_use]
+    pub fn whole(mut self, view: &View) -> State {
+        for Unreadable { attribute } in &self.unreadable {
+            let has = |shape: &&Shape| {
+                shape.watermark == attribute.as_str() || shape.attributes.contains(&attribute.as_str())
+            };
+            if let Some(shape) = view.facets.iter().find(has) {
+                self.state.facets.remove(shape.watermark);
+            }
+        }
+        self.state
+    }
 }
 
 /// Two events with one id wrote different content into a facet. The state keeps the same one of them in any order, but which

@@ -108,7 +108,6 @@ impl Processor {
         };
         let storing = async {
             let (mut stored, mut found) = (Stored::default(), Summary::default());
-            let mut part = 0;
             while let Some(Part { views, bytes }) = parts.recv().await {
                 let mut credit = Credit { meter: &self.meter, bytes, of: views.len() as u64, stored: 0, credited: 0 };
                 match &self.sink {
@@ -122,12 +121,11 @@ impl Processor {
                     Sink::Buckets(spill) => {
                         stored.views += views.len() as u64;
                         self.meter.views.fetch_add(views.len() as u64, Ordering::Relaxed);
-                        spill.store(&batch.id, part, views).await?;
+                        spill.store(&batch.id, views).await?;
                     }
                     Sink::Simulated(table) => table.lock().unwrap_or_else(PoisonError::into_inner).store(views),
                 }
                 credit.rest();
-                part += 1;
             }
             Ok::<_, Error>((stored, found))
         };

@@ -37,6 +37,8 @@ enum Failure {
     Usage(String),
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    #[error("the orders do not fit into the memory: use more partitions, or a larger --memory")]
+    Whole,
     #[error(transparent)]
     Stopped(#[from] Error),
     #[error("standard input or output cannot be used")]

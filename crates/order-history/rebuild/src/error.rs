@@ -30,7 +30,9 @@ pub enum Error {
         "{key} is not as it was written: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed"
     )]
     BadFile { key: String, source: BadFile },
-    #[error("{0} is missing: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed")]
+    #[error(
+        "{0} is missing. If it belongs to a snapshot, rebuild with --snapshot none, or make one with --full; if it belongs to a run, start a new run"
+    )]
     Missing(String),
     #[error("{what} was made by version {theirs} of the rules, and this program has version {RULES}: begin another")]
     Rules { what: String, theirs: u32 },

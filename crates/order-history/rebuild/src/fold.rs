@@ -130,7 +130,7 @@ impl Fold {
                 if let Some(unreadable) = found.unreadable.first() {
                     self.quarantine(file, line, "corrupt_item", unreadable.to_string(), text);
                 }
-                self.view(&order_id, found.state, text.len());
+                self.view(&order_id, found.whole(&VIEW), text.len());
             }
             Err(bad) => self.quarantine(file, line, "malformed_item", bad.to_string(), text),
         }

@@ -3,7 +3,9 @@
 use std::io;
 
 use archive::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use projection::State;
+use uuid::Uuid;
 
 use super::lines::{Lines, QUICK};
 use super::{Buckets, blocking, name};
@@ -11,10 +13,11 @@ use crate::error::Error;
 use crate::fold::Views;
 use crate::verify::Sample;
 
-/// Where the partial views of a run are put aside: `<prefix>bucket=NNN/<batch>-<part>.ndjson.gz`.
+/// Where the partial views of a run are put aside: `<prefix>bucket=NNN/<batch>-<random>.ndjson.gz`.
 ///
-/// A batch that was begun again may leave files of the first attempt beside those of the second. They hold partial views of the
-/// same events, so it makes no difference whether they are merged too.
+/// No file is ever overwritten: two processes with the same batch divide its views into different parts, by their memory, so a part of one
+/// must not take the place of a part of the other. Files of an earlier attempt may stand beside those of a later one. They hold partial
+/// views of the same events, so it makes no difference whether they are merged too.
 #[derive(Debug, Clone)]
 pub struct Spill {
     /// Where the files are put.
@@ -27,6 +30,9 @@ pub struct Spill {
     pub sample: Sample,
 }
 
+/// How many files are put at once.
+const PUTS: usize = 16;
+
 /// The partial views of one bucket, as a gzip file.
 type Spilled = (u32, Vec<u8>);
 
@@ -37,11 +43,16 @@ impl Spill {
         Self { store, prefix, buckets, sample: Sample::ALL }
     }
 
-    /// Puts the views of a part of a batch aside.
-    pub async fn store(&self, batch: &str, part: usize, views: Views) -> Result<(), Error> {
+    /// Puts views of a batch aside.
+    pub async fn store(&self, batch: &str, views: Views) -> Result<(), Error> {
         let spill = self.clone();
         let files = blocking(move || spill.compress(views)).await??;
-        self.put(batch, part, files).await
+        let part = Uuid::new_v4().simple();
+        let puts = stream::iter(files).map(|(bucket, bytes)| async move {
+            let key = format!("{}{}/{batch}-{part}.ndjson.gz", self.prefix, name(bucket));
+            self.store.put(&key, bytes).await
+        });
+        Ok(puts.buffer_unordered(PUTS).try_collect().await?)
     }
 
     /// Sorts views into buckets and compresses them. This takes processor time and waits for nothing.
@@ -63,15 +74,6 @@ impl Spill {
         };
         let files = views.chunk_by(|left, right| left.0 == right.0).map(|views| Ok((views[0].0, compressed(views)?)));
         files.collect::<io::Result<_>>().map_err(Error::Compress)
-    }
-
-    /// Puts the files of a part of a batch.
-    async fn put(&self, batch: &str, part: usize, files: Vec<Spilled>) -> Result<(), Error> {
-        for (bucket, bytes) in files {
-            let key = format!("{}{}/{batch}-{part:03}.ndjson.gz", self.prefix, name(bucket));
-            self.store.put(&key, bytes).await?;
-        }
-        Ok(())
     }
 
     /// The keys of what was put aside for a bucket.

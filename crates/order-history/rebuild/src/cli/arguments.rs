@@ -75,7 +75,7 @@ pub(super) struct What {
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) memory: u32,
     /// How many MB of the archive to read at most for the estimate
-    #[arg(long, value_name = "MB", default_value_t = 256)]
+    #[arg(long, value_name = "MB", default_value_t = 64)]
     pub(super) sample: u32,
 }
 
@@ -161,6 +161,9 @@ pub(super) struct Fold {
     /// The memory for views, in MB: when it is used up, partial views are written, and an order has several lines
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) memory: u32,
+    /// Fail when the memory is used up, so that every order has one line
+    #[arg(long)]
+    pub(super) whole: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

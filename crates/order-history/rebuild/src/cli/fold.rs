@@ -15,13 +15,13 @@ use crate::fold::{Fold, Views};
 /// Folds standard input. A line that cannot be read is reported on standard error, and is no failure: an engine that runs this would
 /// try the same lines again, and then give up on all others.
 pub(super) async fn fold(options: &Options) -> Result<u8, Failure> {
-    let memory = megabytes(options.memory);
-    let folded = tokio::task::spawn_blocking(move || fold_lines(memory)).await;
+    let (memory, whole) = (megabytes(options.memory), options.whole);
+    let folded = tokio::task::spawn_blocking(move || fold_lines(memory, whole)).await;
     folded.map_err(|_| crate::Error::Stopped)??;
     Ok(CLEAN)
 }
 
-fn fold_lines(memory: usize) -> Result<(), Failure> {
+fn fold_lines(memory: usize, whole: bool) -> Result<(), Failure> {
     let mut fold = Fold::new(Arc::new(Filter::default()), memory);
     let (mut input, mut output) = (stdin().lock(), BufWriter::new(stdout().lock()));
     let (mut line, mut number) = (Vec::new(), 0);
@@ -35,6 +35,9 @@ fn fold_lines(memory: usize) -> Result<(), Failure> {
         }
         line.clear();
         if fold.is_full() {
+            if whole {
+                return Err(Failure::Whole);
+            }
             write(fold.take(), &mut output)?;
         }
     }

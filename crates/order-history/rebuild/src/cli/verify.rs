@@ -134,9 +134,9 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
         ("orders", format!("{} on the left, {} on the right", count(compared.left), count(compared.right))),
         (
             "differ",
-            format!("{changed} changed, {missing} missing, {extra} extra, {} not named", count(compared.unnamed)),
+            format!("{changed} changed, {missing} missing, {extra} extra, {} more not listed", count(compared.unnamed)),
         ),
-        ("settled", format!("{} differed at first: events were on their way", count(compared.settled))),
+        ("settled", format!("{} differed at first and were equal after the pause", count(compared.settled))),
         ("verdict", verdict.to_owned()),
     ]);
     Ok(())

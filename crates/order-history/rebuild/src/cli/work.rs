@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use archive::{Location, Store};
 use aws_config::SdkConfig;
+use lambda_boot::with_causes;
 use order_events::Timestamp;
 use order_store::OrderStore;
 use order_store::table::create_if_missing;
@@ -135,7 +136,11 @@ async fn import_files(
         found.add(bucket.summary.clone());
         stored.too_large.extend(bucket.too_large.iter().cloned());
     }
-    files::spill(&archive, run, plan)?.remove().await?;
+    let spill = files::spill(&archive, run, plan)?;
+    if let Err(error) = spill.remove().await {
+        let why = with_causes(&error);
+        progress.say("WARN", &format!("what was put aside under {} is not removed: {why}", spill.prefix));
+    }
     let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
     progress

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use archive::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
+use lambda_boot::with_causes;
 use order_view::{RULES, VIEW};
-use projection::Found;
 use projection::dynamodb::{Item, read_item};
 use serde::{Deserialize, Serialize};
 
@@ -198,7 +198,13 @@ impl Making<'_> {
             let by = Latest::read(archive).await?.map(|(latest, _)| latest.id);
             return Err(Error::Overtaken { run: id.to_owned(), by });
         }
-        self.spill.remove().await?;
+        if let Err(error) = self.spill.remove().await {
+            told(Step::Note(format!(
+                "what was put aside under {} is not removed: {}",
+                self.spill.prefix,
+                with_causes(&error)
+            )));
+        }
         let report = self.run.report().await?;
         let SegmentResult { ignored, unreadable, .. } = scanned;
         Ok(Taken::Done(Box::new(Done { manifest, report, ignored, unreadable })))
@@ -244,7 +250,7 @@ impl Making<'_> {
         let memory = self.options.memory / self.recipe.segments as usize;
         // Another half is being compressed and put.
         let mut fold = Some(Fold::new(Arc::new(Filter::default()), memory / 2));
-        let (mut result, mut part) = (SegmentResult::default(), 0);
+        let mut result = SegmentResult::default();
         let page = async |items: Vec<Item>| {
             let Some(mut taking) = fold.take() else { return Ok(()) };
             let mut found = std::mem::take(&mut result);
@@ -258,15 +264,14 @@ impl Making<'_> {
             result = found;
             let taking = fold.insert(taking);
             if taking.is_full() {
-                self.spill.store(&batch, part, taking.take()).await?;
-                part += 1;
+                self.spill.store(&batch, taking.take()).await?;
             }
             Ok(())
         };
         // A consistent read: an event that was stored just before may be in no file.
         table.scan(segment, self.recipe.segments, true, page).await?;
         if let Some(mut fold) = fold {
-            self.spill.store(&batch, part, fold.take()).await?;
+            self.spill.store(&batch, fold.take()).await?;
         }
         let json = serde_json::to_vec(&result).map_err(Error::Write)?;
         self.options.archive.put_if_absent(&key, json).await?;
@@ -390,12 +395,13 @@ impl SegmentResult {
         for name in item.keys().filter(|name| !is_known(name)) {
             *self.ignored.entry(name.clone()).or_default() += 1;
         }
-        let Found { state, unreadable } = read_item(&VIEW, item);
-        if !unreadable.is_empty() {
-            let names = unreadable.into_iter().map(|unreadable| unreadable.attribute).collect();
+        let found = read_item(&VIEW, item);
+        if !found.unreadable.is_empty() {
+            let names = found.unreadable.iter().map(|unreadable| unreadable.attribute.clone()).collect();
             self.unreadable.insert(order_id.clone(), names);
         }
         self.items += 1;
+        let state = found.whole(&VIEW);
         let size = state.size();
         fold.view(&order_id, state, size);
     }

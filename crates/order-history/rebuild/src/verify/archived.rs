@@ -113,6 +113,10 @@ impl Archived {
     /// Folds the files that turned up since the archive was listed, as far as they speak of these orders.
     pub(super) async fn take_in_new_files(&mut self, order_ids: impl Iterator<Item = &String>) -> Result<(), Error> {
         let orders: BTreeSet<_> = order_ids.filter_map(|order_id| OrderId::parse(order_id.as_str()).ok()).collect();
+        // A filter without orders takes all of them.
+        if orders.is_empty() {
+            return Ok(());
+        }
         let filter = Arc::new(Filter { orders, ..Filter::default() });
         for file in Listing::read(&self.archive, &filter, None).await?.files {
             if !self.folded.insert(file.key.clone()) {

@@ -91,7 +91,7 @@ fn every_order_is_written_exactly_once_whatever_the_buckets_and_the_memory() {
         let mut passes = 0;
         for (batch, some) in lines.chunks(200).enumerate() {
             let views: Views = folded(some).into_iter().collect();
-            runtime().block_on(merge.spill.store(&batch.to_string(), 0, views)).unwrap();
+            runtime().block_on(merge.spill.store(&batch.to_string(), views)).unwrap();
             passes += 1;
         }
         assert!(passes > 3);
@@ -108,18 +108,30 @@ fn every_order_is_written_exactly_once_whatever_the_buckets_and_the_memory() {
     }
 }
 
+/// Its memory decides where a part ends, so the parts of two processes are not the same.
+#[test]
+fn a_second_process_with_the_same_batch_takes_nothing_from_the_first() {
+    let folder = Folder::new();
+    let merge = merge_of(&folder, 1, usize::MAX);
+    let views = |orders| folded(&lives(orders)).into_iter().collect();
+    runtime().block_on(merge.spill.store("00000", views(0..5))).unwrap();
+    // The second one is killed after its first part.
+    runtime().block_on(merge.spill.store("00000", views(0..1))).unwrap();
+    assert_eq!(runtime().block_on(merge.run(|_| ())).unwrap().orders(), 5);
+}
+
 #[test]
 fn a_file_that_was_put_aside_and_is_damaged_stops_the_merge() {
     let folder = Folder::new();
     let merge = merge_of(&folder, 1, usize::MAX);
-    runtime().block_on(merge.spill.store("00000", 0, folded(&lives(0..5)).into_iter().collect())).unwrap();
-    let key = "spill/bucket=000/00000-000.ndjson.gz";
-    let mut bytes = folder.files()[&folder.path().join(key)].clone();
+    runtime().block_on(merge.spill.store("00000", folded(&lives(0..5)).into_iter().collect())).unwrap();
+    let [key] = runtime().block_on(merge.spill.files(0)).unwrap().try_into().unwrap();
+    let mut bytes = folder.files()[&folder.path().join(&key)].clone();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    folder.put_bytes(key, &bytes);
+    folder.put_bytes(&key, &bytes);
     let error = runtime().block_on(merge.run(|_| ())).unwrap_err();
-    assert!(error.to_string().starts_with(key), "{error}");
+    assert!(error.to_string().starts_with(&key), "{error}");
     assert_eq!(runtime().block_on(folder.archive().list("out/")).unwrap(), []);
 }
 
@@ -127,11 +139,11 @@ fn a_file_that_was_put_aside_and_is_damaged_stops_the_merge() {
 fn contradictions_between_batches_are_reported_once_however_many_passes_it_takes() {
     let (folder, mut lines) = (Folder::new(), lives(0..20));
     let merge = merge_of(&folder, 1, 60_000);
-    runtime().block_on(merge.spill.store("00000", 0, folded(&lines).into_iter().collect())).unwrap();
+    runtime().block_on(merge.spill.store("00000", folded(&lines).into_iter().collect())).unwrap();
     let place =
         lines.iter().position(|line| line.contains("\"OrderCreated\"") || line.contains("OrderCreated")).unwrap();
     lines[place] = lines[place].replace("Ajanta", "Other");
-    runtime().block_on(merge.spill.store("00001", 0, folded(&lines[place..=place]).into_iter().collect())).unwrap();
+    runtime().block_on(merge.spill.store("00001", folded(&lines[place..=place]).into_iter().collect())).unwrap();
     let Merged { buckets } = runtime().block_on(merge.run(|_| ())).unwrap();
     assert_eq!(buckets[0].summary.contradictions, 1, "{:?}", buckets[0].summary);
 }
