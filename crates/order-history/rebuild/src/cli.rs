@@ -50,10 +50,10 @@ pub async fn main() -> ExitCode {
     let Arguments { command, json } = Arguments::parse();
     let ended = match command {
         Command::Plan(what) => work::plan(what, json).await,
-        Command::Run(run) => work::run(*run, json).await,
+        Command::Run(run) => Box::pin(work::run(*run, json)).await,
         Command::Status(which) => work::status(which, json).await,
         Command::Verify(verify) => verify::verify(verify, json).await,
-        Command::Snapshot(snapshot) => snapshot::snapshot(snapshot, json).await,
+        Command::Snapshot(snapshot) => Box::pin(snapshot::snapshot(snapshot, json)).await,
         Command::Fold(fold) => fold::fold(&fold).await,
     };
     let code = ended.unwrap_or_else(|failure| {

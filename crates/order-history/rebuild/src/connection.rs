@@ -19,7 +19,7 @@ pub(crate) async fn settings() -> Result<SdkConfig, ConnectError> {
 /// The archive at a location. An object of it can have many megabytes.
 #[must_use]
 pub(crate) fn open(location: &Location, settings: &SdkConfig) -> Store {
-    Store::open(location, || archive::client(settings, Duration::from_secs(120)))
+    Store::open(location, || archive::client(settings, Duration::from_mins(2)))
 }
 
 /// A client of DynamoDB that sends each request once: who merges views tries again by itself, and slows down.

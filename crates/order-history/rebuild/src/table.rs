@@ -24,7 +24,7 @@ pub struct TableSink {
 /// How many writes are under way at once. One takes some milliseconds, so this is some 10,000 a second.
 const TURNS: usize = 64;
 /// How long one order is tried again when the table throttles or does not answer. After that the run stops, and can be resumed.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// The longest pause before a write is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 

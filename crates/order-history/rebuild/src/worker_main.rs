@@ -46,7 +46,7 @@ async fn main() -> Result<(), Error> {
 fn connect(environment: &Environment<'_>) -> Result<(Role, Worker), Error> {
     let config = Config::read(environment)?;
     let dynamodb = rebuild::dynamodb(&lambda_boot::sdk_config(environment, "DYNAMODB")?);
-    let s3 = archive::client(&lambda_boot::sdk_config(environment, "S3")?, Duration::from_secs(120));
+    let s3 = archive::client(&lambda_boot::sdk_config(environment, "S3")?, Duration::from_mins(2));
     let archive = archive::Store::s3(s3, &config.archive_bucket, "");
     Ok((config.role, Worker::new(config, archive, dynamodb, Clock::system())))
 }

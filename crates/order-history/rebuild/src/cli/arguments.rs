@@ -1,4 +1,5 @@
-//! What can be asked for.
+//! What can be asked for. The comments are shown as the commands' help.
+#![allow(clippy::doc_markdown)]
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;

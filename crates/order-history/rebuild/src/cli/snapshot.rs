@@ -43,7 +43,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             progress.say("INFO", &format!("run {}: {files} files, {size}", plan.run));
         }
         Step::Merged(done, of) if done == of => {
-            progress.say("INFO", &format!("{} buckets are merged", count(of.into())))
+            progress.say("INFO", &format!("{} buckets are merged", count(of.into())));
         }
         Step::Merged(..) => {}
     };
@@ -58,7 +58,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         }
         None => format!("rebuild snapshot --from {}", shell_word(&arguments.from.to_string())),
     };
-    match watched(take(options, told), interrupt, &meter, &progress, &resume).await? {
+    match Box::pin(watched(take(options, told), interrupt, &meter, &progress, &resume)).await? {
         None => Ok(INTERRUPTED),
         Some(Taken::NothingNew { latest }) => {
             if as_json {

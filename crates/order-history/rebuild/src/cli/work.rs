@@ -95,7 +95,7 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
             Into::Table(_) | Into::Snapshot(_) => Ok(run.report().await?),
         }
     };
-    match watched(working, interrupt, &processor.meter, &progress, &resume).await? {
+    match Box::pin(watched(working, interrupt, &processor.meter, &progress, &resume)).await? {
         Some(report) => {
             output::report(&report, &place, as_json)?;
             Ok(code(&report))

@@ -75,7 +75,7 @@ async fn two_runs_at_once_into_one_table_give_the_same_table() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
-        folder.put(&key(day, "a"), &lives(day..day + 4));
+        folder.put(&key(day, "a"), lives(day..day + 4));
     }
     let rebuild = Rebuild::new(folder.archive(), client.clone(), &table);
     let (one, other) = tokio::join!(rebuild.run(), rebuild.run());
@@ -115,17 +115,17 @@ async fn a_poison_line_is_quarantined_and_the_rest_applied() {
 async fn a_damaged_file_is_reported_and_all_others_are_used() {
     let (_engine, client) = engine();
     let good = [life(1), life(2)].concat();
-    let mut flipped = encoded("x.gz", &life(3));
+    let mut flipped = encoded("x.gz", life(3));
     let middle = flipped.len() / 2;
     flipped[middle] ^= 4;
-    let whole = encoded("x.gz", &life(4));
+    let whole = encoded("x.gz", life(4));
     let cut = &whole[..whole.len() - 9];
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), &life(1));
+    folder.put(&key(1, "a"), life(1));
     folder.put_bytes(&key(1, "b"), &flipped);
     folder.put_bytes(&key(1, "c"), cut);
     folder.put_bytes(&key(1, "d"), b"");
-    folder.put(&key(1, "e"), &life(2));
+    folder.put(&key(1, "e"), life(2));
     let (report, quarantined) = Rebuild::new(folder.archive(), client.clone(), &table).run().await.unwrap();
     assert_eq!(orders(&client, &table).await, folded(&good));
     let damaged: Vec<_> = report.summary.damaged.iter().map(|DamagedFile { file, .. }| file.clone()).collect();

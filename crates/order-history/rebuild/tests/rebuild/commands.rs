@@ -60,7 +60,7 @@ async fn a_run_fills_the_table_and_reports() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
-        folder.put(&key(day, "a"), &lives(day * 10..day * 10 + 5));
+        folder.put(&key(day, "a"), lives(day * 10..day * 10 + 5));
     }
     let from = text(folder.path());
     let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--json"]).await;
@@ -86,12 +86,12 @@ async fn a_run_fills_the_table_and_reports() {
 async fn exit_codes_say_what_is_left_out() {
     let (engine, client) = engine();
     let poison = "Ajanta, or a line that nobody can read".to_owned();
-    let mut cut = encoded("x.gz", &life(1));
+    let mut cut = encoded("x.gz", life(1));
     cut.truncate(100);
     let (quarantined, damaged) = (Folder::new(), Folder::new());
-    quarantined.put(&key(1, "a"), &[life(1), vec![poison]].concat());
+    quarantined.put(&key(1, "a"), [life(1), vec![poison]].concat());
     damaged.put_bytes(&key(1, "a"), &cut);
-    damaged.put(&key(1, "b"), &life(2));
+    damaged.put(&key(1, "b"), life(2));
     for (folder, expected, order) in [(&quarantined, 3, 1), (&damaged, 4, 2)] {
         let table = new_table(&client).await;
         let ran = rebuild(&engine, &["run", "--from", text(folder.path()), "--into", &table]).await;
@@ -108,7 +108,7 @@ async fn exit_codes_say_what_is_left_out() {
 async fn what_cannot_be_done_is_said_with_what_to_do() {
     let (engine, client) = engine();
     let (folder, empty, table) = (Folder::new(), Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), &life(1));
+    folder.put(&key(1, "a"), life(1));
     let from = text(folder.path());
     let cases: [(&[&str], i32, &str); 9] = [
         (&[], 2, "Usage"),

@@ -45,7 +45,7 @@ async fn peak_of(days: Range<usize>) -> u64 {
 /// The first events of many orders, each with ten kilobytes that a view keeps.
 fn created(orders: Range<usize>) -> Vec<String> {
     let message = story_messages().remove(0);
-    let name: String = (0..1_000).map(|word| format!("name{word:05} ")).collect();
+    let name: String = (0..1_000).flat_map(|word| [format!("name{word:05}"), " ".to_owned()]).collect();
     let line = |order: usize| {
         let id: EventId = format!("0000019ca945{:04x}-{order:016x}", order % 65_536).parse().unwrap();
         let message = message_of_order(&message, id, &order.to_string(), Some("consumer"));

@@ -90,8 +90,12 @@ impl Drop for Folder {
 }
 
 pub(crate) fn encoded(key: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<u8> {
-    let text: String = lines.into_iter().map(|line| format!("{}\n", line.as_ref())).collect();
-    if !key.ends_with(".gz") {
+    let mut text = String::new();
+    for line in lines {
+        text += line.as_ref();
+        text.push('\n');
+    }
+    if Path::new(key).extension().is_none_or(|extension| extension != "gz") {
         return text.into_bytes();
     }
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
