@@ -175,7 +175,7 @@ mod tests {
         let lines = archived.first_lines().unwrap();
         assert_eq!(lines.len(), 20_000);
         let events: Vec<_> = lines.iter().map(|line| Message::parse(line).unwrap().event).collect();
-        let orders: BTreeSet<_> = events.iter().map(|event| event.order_id_text()).collect();
+        let orders: BTreeSet<_> = events.iter().map(order_events::Event::order_id_text).collect();
         let ids: BTreeSet<_> = events.iter().map(|event| event.id).collect();
         assert_eq!((orders.len(), ids.len()), (2_000, 20_000));
         let root = archived.root.clone();

@@ -76,7 +76,9 @@ async fn build_again() -> Result<bool> {
     let results = Results { rebuild, ..Results::default() };
     println!("{}", report::rebuild(&results));
     let limits = rebuild_limits(&results);
-    limits.iter().for_each(|limit| println!("{limit}"));
+    for limit in &limits {
+        println!("{limit}");
+    }
     Ok(limits.iter().all(Limit::is_kept))
 }
 

@@ -137,7 +137,9 @@ pub(crate) fn write_set(texts: &str, out: &mut String) {
 /// Writes a JSON text in parts.
 pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
     write("\"");
-    // Nearly every text is plain. This looks at all of it at once, where the loop below goes byte by byte.
+    // Nearly every text is plain. This looks at all of it at once, where the loop below goes byte by byte: without branches, the compiler
+    // makes it one of vectors.
+    #[allow(clippy::needless_bitwise_bool)]
     let is_escaped = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
     if !text.bytes().fold(false, |any, byte| any | is_escaped(byte)) {
         write(text);

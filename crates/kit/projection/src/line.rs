@@ -40,7 +40,7 @@ pub fn write_line(view: &View, key: &str, state: &State, out: &mut Vec<u8>) {
         if elements.peek().is_some() {
             line.write(",");
             line.name(name);
-            line.list("{\"SS\":[", elements, "]}", |line, element| line.escaped(element));
+            line.list("{\"SS\":[", elements, "]}", Line::escaped);
         }
     }
     for (name, by) in state.marks() {

@@ -64,7 +64,7 @@ fn facets_and_revision(event: &Event, by: &Stamp, pieces: &mut Vec<Piece>) -> Re
             let total = Total(payload.order_details.order_total.clone());
             // Also without an address: that of an earlier OrderCreated may be another consumer's.
             let address = Address { delivery_address: payload.delivery_address.clone(), delivery_time: None };
-            writes![details(event, payload), OrderStatus::ApprovalPending, total, address]
+            writes![details(event, payload), OrderStatus::ApprovalPending, total, address];
         }
         Payload::OrderAuthorized(_) => writes![OrderStatus::Approved],
         Payload::OrderRejected(_) => writes![OrderStatus::Rejected],
@@ -98,15 +98,15 @@ fn facets_and_revision(event: &Event, by: &Stamp, pieces: &mut Vec<Piece>) -> Re
         ],
         Payload::DeliveryPickedUp(_) => writes![DeliveryStatus::PickedUp],
         Payload::DeliveryLocationUpdated(payload) => {
-            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at() }]
+            writes![Location { latitude: payload.latitude, longitude: payload.longitude, at: event.at() }];
         }
         Payload::DeliveryDelivered(_) => writes![DeliveryStatus::Delivered],
         Payload::PaymentIntentChargeRequested(PaymentIntentChargeRequested { amount, currency, .. }) => {
-            writes![payment(event, PaymentStatus::ChargeRequested, *amount, currency)]
+            writes![payment(event, PaymentStatus::ChargeRequested, *amount, currency)];
         }
         Payload::PaymentIntentCharged(PaymentIntentCharged { amount, currency, charge_id, .. }) => {
             let charged = payment(event, PaymentStatus::Charged, *amount, currency);
-            writes![Payment { charge_id: Some(charge_id.clone()), ..charged }]
+            writes![Payment { charge_id: Some(charge_id.clone()), ..charged }];
         }
         Payload::PaymentIntentChargeFailed(payload) => writes![Payment {
             charge_id: payload.charge_id.clone(),

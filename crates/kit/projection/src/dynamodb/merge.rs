@@ -98,14 +98,15 @@ impl Table {
             Err(error) => error,
         };
         let old = match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(refused)) => match &refused.item {
-                Some(item) => item.clone(),
-                // Not every server returns it.
-                None => {
+            Some(PutItemError::ConditionalCheckFailedException(refused)) => {
+                if let Some(item) = &refused.item {
+                    item.clone()
+                } else {
+                    // Not every server returns it.
                     merged.requests += 1;
                     self.get(key).await?.ok_or(Error::Inconsistent)?
                 }
-            },
+            }
             _ => return Err(Error::from_sdk(error, &self.name)),
         };
         merged.count(None, size.max(item_size(&old)));
