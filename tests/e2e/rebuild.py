@@ -245,22 +245,8 @@ def import_files(bucket):
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    [folder] = {key.rpartition("/")[0] for key in keys(bucket, "runs/") if "/import/" in key and key.endswith(".gz")}
-    described = dynamodb.describe_table(TableName=LIVE)["Table"]
-    members = ["AttributeDefinitions", "KeySchema"]
-    started = dynamodb.import_table(
-        S3BucketSource={"S3Bucket": bucket, "S3KeyPrefix": f"{folder}/"},
-        InputFormat="DYNAMODB_JSON",
-        InputCompressionType="GZIP",
-        TableCreationParameters={"TableName": table, "BillingMode": "PAY_PER_REQUEST"}
-        | {member: described[member] for member in members}
-        | {
-            "GlobalSecondaryIndexes": [
-                {member: index[member] for member in ["IndexName", "KeySchema", "Projection"]}
-                for index in described["GlobalSecondaryIndexes"]
-            ]
-        },
-    )["ImportTableDescription"]
+    [request] = [key for key in keys(bucket, "runs/") if key.endswith("/import/import-table.json")]
+    started = dynamodb.import_table(**json.loads(body(bucket, request)))["ImportTableDescription"]
 
     def imported():
         found = dynamodb.describe_import(ImportArn=started["ImportArn"])["ImportTableDescription"]

@@ -82,8 +82,11 @@ impl Spill {
 
     /// Removes everything that was put aside.
     pub async fn remove(&self) -> Result<(), Error> {
-        for object in self.store.list(&self.prefix).await? {
-            self.store.delete(&object.key).await?;
+        // A listing of all buckets may be larger than memory.
+        for bucket in self.buckets.all() {
+            for key in self.files(bucket).await? {
+                self.store.delete(&key).await?;
+            }
         }
         Ok(())
     }

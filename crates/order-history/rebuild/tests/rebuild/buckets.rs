@@ -41,10 +41,10 @@ fn the_number_of_buckets_follows_the_expected_size() {
     assert_eq!(count(100, 100), 1);
     assert_eq!(count(101, 100), 2);
     assert_eq!(count(1_000, 100), 16);
-    assert_eq!(count(u64::MAX / 2, 1), 4_096, "there is a limit");
+    assert_eq!(count(u64::MAX / 2, 1), 512, "there is a limit");
     assert_eq!(Buckets::try_from(3).unwrap_err().to_string().split(':').next(), Some("3 is not a number of buckets"));
     Buckets::try_from(0).unwrap_err();
-    Buckets::try_from(8_192).unwrap_err();
+    Buckets::try_from(1_024).unwrap_err();
 }
 
 fn merge_of(folder: &Folder, buckets: u32, memory: usize) -> Merge {
