@@ -83,7 +83,7 @@ async fn verify_tells_what_of_the_archive_could_not_be_compared() {
     let quarantined = verify().await;
     assert_eq!(quarantined.code, Some(3), "{quarantined:?}");
     assert!(quarantined.output.contains("1 lines of the archive cannot be read"), "{quarantined:?}");
-    let whole = encoded("b.gz", &life(1));
+    let whole = encoded("b.gz", life(1));
     folder.put_bytes(&key(2, "b"), &whole[..whole.len() / 2]);
     let damaged = verify().await;
     assert_eq!(damaged.code, Some(4), "{damaged:?}");
@@ -170,8 +170,9 @@ async fn ten_times_the_archive_takes_the_same_memory_for_files_and_snapshots() {
     ] {
         let peak_of = async |folder: &Folder| peak(&engine, &[command, &[text(folder.path())]].concat()).await;
         let (one, ten) = (peak_of(&small).await, peak_of(&large).await);
-        // The views alone would take 60 MB more.
-        assert!(ten < one + 8_000, "{command:?}: {one} KB for 2,000 orders, {ten} KB for 20,000");
+        // The small archive does not fill the buffers of all threads. From then on it stays the same: 45 MB for 20,000 orders were
+        // 46 MB for 80,000. The views alone would take 60 MB more.
+        assert!(ten < one + 20_000, "{command:?}: {one} KB for 2,000 orders, {ten} KB for 20,000");
     }
     let written = orders_of_the_only_run(&large).await;
     assert_eq!(written, 20_000);
