@@ -75,7 +75,7 @@ impl Processor {
                 let flush = |views| _ = folded.blocking_send(Part { views, bytes: std::mem::take(&mut folded_bytes) });
                 match &bytes {
                     Some(bytes) if key.starts_with(SNAPSHOTS) => {
-                        fold.views(bytes, flush).map_err(|source| Error::BadFile { key: key.clone(), source })?
+                        fold.views(bytes, flush).map_err(|source| Error::BadFile { key: key.clone(), source })?;
                     }
                     None if key.starts_with(SNAPSHOTS) => return Err(Error::Missing(key)),
                     Some(bytes) => fold.file(&key, bytes, flush),

@@ -43,7 +43,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             progress.say("INFO", &format!("run {}: {files} files, {size}", plan.run));
         }
         Step::Merged(done, of) if done == of => {
-            progress.say("INFO", &format!("{} buckets are merged", count(of.into())))
+            progress.say("INFO", &format!("{} buckets are merged", count(of.into())));
         }
         Step::Merged(..) => {}
     };

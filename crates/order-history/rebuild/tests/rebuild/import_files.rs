@@ -234,7 +234,7 @@ fn the_request_describes_the_table_that_the_store_makes() {
 #[test]
 fn the_command_and_the_request_stand_beside_the_files_and_not_among_them() {
     let folder = Folder::new();
-    folder.put(&key(1, "a"), &lives(0..3));
+    folder.put(&key(1, "a"), lives(0..3));
     let written = runtime().block_on(import(&folder.archive(), "files", Filter::default(), 64 << 20)).unwrap();
     let keys: Vec<_> =
         runtime().block_on(folder.archive().list("runs/files/import/")).unwrap().into_iter().map(|it| it.key).collect();

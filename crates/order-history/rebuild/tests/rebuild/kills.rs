@@ -69,7 +69,9 @@ impl S3 {
             }
         }
         std::fs::create_dir(&archive).unwrap();
-        objects.iter().for_each(|(key, bytes)| self.folder.put_bytes(&format!("archive/{key}"), bytes));
+        for (key, bytes) in objects {
+            self.folder.put_bytes(&format!("archive/{key}"), bytes);
+        }
     }
 
     fn objects(&self) -> Vec<(String, Vec<u8>)> {
@@ -92,9 +94,8 @@ fn killed(last: usize, answered: bool) -> Wire {
 /// The run that was begun and not finished, if it can be resumed.
 fn unfinished(store: &Store) -> Option<String> {
     let plans = runtime().block_on(store.list("runs/")).unwrap();
-    let mut ids = plans.iter().filter_map(|object| {
-        Path::new(&object.key).ends_with("plan.json").then(|| object.key.split('/').nth(1).unwrap())
-    });
+    let plans = plans.iter().filter(|object| Path::new(&object.key).ends_with("plan.json"));
+    let mut ids = plans.map(|object| object.key.split('/').nth(1).unwrap());
     ids.find_map(|id| {
         let run = Run::new(store, id).unwrap();
         let plan = runtime().block_on(run.plan()).unwrap();

@@ -146,7 +146,7 @@ fn a_file_that_turns_up_under_an_hour_of_the_snapshot_is_found() {
 #[test]
 fn without_new_files_the_latest_snapshot_stays() {
     let folder = Folder::new();
-    folder.put(&key(1, "a"), &life(1));
+    folder.put(&key(1, "a"), life(1));
     let manifest = snapshot(&folder.archive());
     let files = folder.files();
     let again = runtime().block_on(take(options(&folder.archive()), |_| ())).unwrap();
@@ -230,7 +230,7 @@ fn for_some_orders_only_their_buckets_are_read() {
 fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named() {
     let folder = Folder::new();
     let archive = folder.archive();
-    folder.put(&key(1, "a"), &lives(0..5));
+    folder.put(&key(1, "a"), lives(0..5));
     let manifest = snapshot(&archive);
     let bucket = format!("snapshots/{}/bucket=000.ndjson.gz", manifest.id);
     let good = std::fs::read(folder.path().join(&bucket)).unwrap();

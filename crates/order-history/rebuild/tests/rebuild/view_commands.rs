@@ -83,7 +83,7 @@ async fn verify_tells_what_of_the_archive_could_not_be_compared() {
     let quarantined = verify().await;
     assert_eq!(quarantined.code, Some(3), "{quarantined:?}");
     assert!(quarantined.output.contains("1 lines of the archive cannot be read"), "{quarantined:?}");
-    let whole = encoded("b.gz", &life(1));
+    let whole = encoded("b.gz", life(1));
     folder.put_bytes(&key(2, "b"), &whole[..whole.len() / 2]);
     let damaged = verify().await;
     assert_eq!(damaged.code, Some(4), "{damaged:?}");
