@@ -51,7 +51,9 @@ def rebuild(where):
     if not into and not run:
         stop("INTO is missing: the table to write, such as INTO=ftgo-order-history-v2")
     if into and run:
-        stop("INTO and RUN exclude each other: a run has its table in its plan. RUN alone continues it, INTO alone begins a new one")
+        stop(
+            "INTO and RUN exclude each other: a run has its table in its plan. RUN alone continues it, INTO alone begins a new one"
+        )
     if os.environ.get("DRY_RUN"):
         if not into:
             stop("INTO is missing: DRY_RUN=1 plans a rebuild into a table")

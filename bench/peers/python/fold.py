@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
 EVENT_ID = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")
 WORD = re.compile(r"\w+")
@@ -27,8 +28,7 @@ def created(event_id, millis, own_id, payload):
                 "restaurantId": details["restaurantId"],
                 "restaurantName": payload["restaurantName"],
                 "lineItems": [
-                    {key: item[key] for key in ("menuItemId", "name", "price", "quantity")}
-                    for item in details["lineItems"]
+                    {key: item[key] for key in ("menuItemId", "name", "price", "quantity")} for item in details["lineItems"]
                 ],
                 "keywords": sorted({word.casefold() for name in names for word in WORD.findall(name)}),
             },
@@ -109,8 +109,7 @@ def main():
     for task in sys.stdin:
         name = json.loads(task)["file"]
         if name not in files:
-            with open(name, "rb") as file:
-                files[name] = file.read()
+            files[name] = Path(name).read_bytes()
         views = {}
         for line in gzip.decompress(files[name]).splitlines():
             fold(views, line)
