@@ -58,7 +58,8 @@ pub async fn main() -> ExitCode {
     };
     let code = ended.unwrap_or_else(|failure| {
         let _ = writeln!(stderr(), "error: {}", with_causes(&failure));
-        if matches!(failure, Failure::Usage(_)) { USAGE } else { FAILED }
+        let is_usage = matches!(failure, Failure::Usage(_) | Failure::Stopped(Error::RunId));
+        if is_usage { USAGE } else { FAILED }
     });
     ExitCode::from(code)
 }
