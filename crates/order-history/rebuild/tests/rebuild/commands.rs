@@ -116,7 +116,7 @@ async fn what_cannot_be_done_is_said_with_what_to_do() {
         (&["run", "--from", from, "--into", "nowhere"], 1, "there is no table `nowhere`"),
         (&["run", "--from", text(empty.path()), "--into", &table], 1, "check --from"),
         (&["run", "--from", from, "--resume", "gone"], 1, "there is no run `gone`"),
-        (&["run", "--from", from, "--resume", "../x"], 1, "a run's id has"),
+        (&["run", "--from", from, "--resume", "../x"], 2, "a run's id has"),
         (&["run", "--from", from, "--into", &table, "--types", "OrderPainted"], 2, "OrderCreated"),
         (&["run", "--from", from, "--into", &table, "--orders", "@/nowhere"], 2, "the file cannot be read"),
         (&["run", "--from", from, "--resume", "x", "--into", &table], 2, "cannot be used with"),
