@@ -316,14 +316,14 @@ mod tests {
         assert_eq!(kept, [false, true, false], "{limits:?}");
     }
 
-    /// What missed its limit, if the fold of an event took so many microseconds, where the floor takes one and Python takes 100.
+    /// What missed its limit, if the fold of an event took so many microseconds, where the floor takes one and Python takes 24.
     fn missed_by_rebuild(fold: f64, change: impl FnOnce(&mut Rebuild)) -> Vec<String> {
         let pace = |cpu_micros| Pace { cpu_micros: Rounds(vec![cpu_micros]), ..Pace::default() };
         let requests = [("PutItem".to_owned(), 1.1)].into();
         let mut measured = Rebuild {
             lean: pace(1.0),
             stages: vec![Stage { name: FOLD.to_owned(), pace: pace(fold) }],
-            python: Some(Peer { pace: pace(100.0), ..Peer::default() }),
+            python: Some(Peer { pace: pace(24.0), ..Peer::default() }),
             view_bytes: 4_096.0,
             growth: vec![Grown { peak_memory: 512 << 20, ..Grown::default() }],
             into_engine: IntoEngine {
