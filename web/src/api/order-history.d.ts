@@ -1,0 +1,1606 @@
+// Made by `make generated` from crates/order-history/query-api/openapi.json. Changes here are lost.
+
+export interface paths {
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the API works */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        /** The methods there are */
+        options: operations["healthOptions"];
+        /** The headers of GET */
+        head: operations["healthHead"];
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        /** The methods there are */
+        options: operations["openapiOptions"];
+        /** The headers of GET */
+        head: operations["openapiHead"];
+        patch?: never;
+        trace?: never;
+    };
+    "/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A consumer's orders, newest first
+         * @description Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `orders:read-any` sees everybody's.
+         */
+        get: operations["findOrderHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        /** The methods there are */
+        options: operations["findOrderHistoryOptions"];
+        /**
+         * The headers of GET
+         * @description Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `orders:read-any` sees everybody's.
+         */
+        head: operations["findOrderHistoryHead"];
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{orderId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that is known of one order
+         * @description An order that another consumer made is the same as one that does not exist.
+         */
+        get: operations["findOrder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        /** The methods there are */
+        options: operations["findOrderOptions"];
+        /**
+         * The headers of GET
+         * @description An order that another consumer made is the same as one that does not exist.
+         */
+        head: operations["findOrderHead"];
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description A postal address. */
+        Address: {
+            /** @description City. */
+            city?: string;
+            /** @description State or region. */
+            state?: string;
+            /** @description Street and number. */
+            street1?: string;
+            /** @description Flat, floor, company. */
+            street2?: string;
+            /** @description Postal code. */
+            zip?: string;
+        };
+        /** @description Where the delivery stands. */
+        Delivery: {
+            /** @description The courier's id. */
+            courierId?: string;
+            /**
+             * Format: date-time
+             * @description When the courier should be at the consumer's, in UTC.
+             */
+            estimatedDeliveryTime?: string;
+            /**
+             * Format: date-time
+             * @description When the courier should be at the restaurant, in UTC.
+             */
+            estimatedPickupTime?: string;
+            /** @description Where the courier was seen last; never in a list. */
+            location?: components["schemas"]["Location"];
+            /** @description Where the delivery stands. */
+            status?: ("SCHEDULED" | "PICKED_UP" | "DELIVERED") | string;
+        };
+        /** @description What API Gateway itself answers, before or instead of the function. */
+        GatewayError: {
+            message: string;
+        };
+        /** @description One line of an order. */
+        LineItem: {
+            /** @description The menu item's id. */
+            menuItemId: string;
+            /** @description Its name when the order was made. */
+            name: string;
+            /** @description The price of one: a decimal text. */
+            price: string;
+            /**
+             * Format: uint32
+             * @description How many.
+             */
+            quantity: number;
+        };
+        /** @description Where the courier was seen last. */
+        Location: {
+            /**
+             * Format: date-time
+             * @description When, in UTC.
+             */
+            at: string;
+            /** @description Degrees north. */
+            latitude: number;
+            /** @description Degrees east. */
+            longitude: number;
+        };
+        /** @description One mistake in a request. */
+        Mistake: {
+            /** @description What to change. */
+            detail: string;
+            /**
+             * @description Where the parameter stands: `query`, `path` or `header`.
+             * @enum {string}
+             */
+            in: "query" | "path" | "header";
+            /** @description The parameter's name. */
+            parameter: string;
+        };
+        /** @description All that is known of an order. What is not known yet is left out. */
+        Order: {
+            /** @description Whose order it is. */
+            consumerId: string;
+            /** @description Where the delivery stands. */
+            delivery?: components["schemas"]["Delivery"];
+            /** @description Where it should be delivered. */
+            deliveryAddress?: components["schemas"]["Address"];
+            /**
+             * Format: date-time
+             * @description When it should be delivered, in UTC.
+             */
+            deliveryTime?: string;
+            /** @description What was ordered, with the quantities as revised. */
+            lineItems?: components["schemas"]["LineItem"][];
+            /**
+             * Format: date-time
+             * @description When the order was made, in UTC.
+             */
+            orderCreationTime: string;
+            /** @description The order's id. */
+            orderId: string;
+            /** @description What the order costs now: a decimal text. */
+            orderTotal?: string;
+            /** @description Where the payment stands. */
+            payment?: components["schemas"]["Payment"];
+            /**
+             * Format: uint64
+             * @description The restaurant's id.
+             */
+            restaurantId?: number;
+            /** @description The restaurant's name when the order was made. */
+            restaurantName?: string;
+            /** @description Where the order stands. */
+            status?: ("APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING") | string;
+            /** @description Where the kitchen stands. */
+            ticket?: components["schemas"]["Ticket"];
+            /** @description What happened, in the order of the events' ids. */
+            timeline: components["schemas"]["TimelineEntry"][];
+        };
+        /** @description What a list shows of an order. What is not known yet is left out. */
+        OrderEntry: {
+            /** @description Whose order it is. */
+            consumerId: string;
+            /** @description Where the delivery stands. */
+            delivery?: components["schemas"]["Delivery"];
+            /** @description What was ordered, with the quantities as revised. */
+            lineItems?: components["schemas"]["LineItem"][];
+            /**
+             * Format: date-time
+             * @description When the order was made, in UTC.
+             */
+            orderCreationTime: string;
+            /** @description The order's id. */
+            orderId: string;
+            /** @description What the order costs now: a decimal text. */
+            orderTotal?: string;
+            /** @description Where the payment stands. */
+            payment?: components["schemas"]["Payment"];
+            /**
+             * Format: uint64
+             * @description The restaurant's id.
+             */
+            restaurantId?: number;
+            /** @description The restaurant's name when the order was made. */
+            restaurantName?: string;
+            /** @description Where the order stands. */
+            status?: ("APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING") | string;
+            /** @description Where the kitchen stands. */
+            ticket?: components["schemas"]["Ticket"];
+        };
+        /** @description A page of a consumer's orders. */
+        OrderHistory: {
+            /** @description Newest first. There may be fewer than `pageSize`, even none, and still more to come. */
+            orders: components["schemas"]["OrderEntry"][];
+            /** @description Where the list goes on; left out at its end, and only there. */
+            startKey?: string;
+        };
+        /** @description Where the payment stands. */
+        Payment: {
+            /**
+             * Format: int64
+             * @description In minor units: cents.
+             */
+            amount: number;
+            /** @description The payment provider's name for the charge. */
+            chargeId?: string;
+            /** @description Such as `USD`. */
+            currency: string;
+            /** @description Why it failed, for programs. */
+            errorCode?: string;
+            /** @description Why it failed, for people. */
+            errorMessage?: string;
+            /** @description The payment intent that says so. */
+            paymentIntentId: string;
+            /** @description Where the payment stands. */
+            status: ("CHARGE_REQUESTED" | "CHARGED" | "CHARGE_FAILED") | string;
+        };
+        /** @description A problem document (RFC 9457). */
+        Problem: {
+            /** @description What to do about it. */
+            detail: string;
+            /** @description Every mistake in the request's parameters; left out if that is not the problem. */
+            errors?: components["schemas"]["Mistake"][];
+            /** @description Names this request in our logs. */
+            requestId: string;
+            /**
+             * Format: uint16
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The kind of problem in words. */
+            title: string;
+            /**
+             * @description Names the kind of problem; it does not change.
+             * @enum {string}
+             */
+            type: "urn:ftgo:order-history:problem:invalid-parameters" | "urn:ftgo:order-history:problem:unauthenticated" | "urn:ftgo:order-history:problem:forbidden" | "urn:ftgo:order-history:problem:order-not-found" | "urn:ftgo:order-history:problem:route-not-found" | "urn:ftgo:order-history:problem:method-not-allowed" | "urn:ftgo:order-history:problem:not-yet-seen" | "urn:ftgo:order-history:problem:internal-error" | "urn:ftgo:order-history:problem:unavailable";
+        };
+        /** @description Where the kitchen stands. */
+        Ticket: {
+            /**
+             * Format: date-time
+             * @description By when the kitchen promised to be done, in UTC.
+             */
+            readyBy?: string;
+            /** @description Where the kitchen stands. */
+            status?: ("AWAITING_ACCEPTANCE" | "ACCEPTED" | "PREPARING" | "READY_FOR_PICKUP" | "PICKED_UP" | "CANCELLED") | string;
+        };
+        /** @description Something that happened to the order. Entries sort by event id. */
+        TimelineEntry: {
+            /**
+             * Format: date-time
+             * @description When, in UTC.
+             */
+            at: string;
+            /** @description The event's id. */
+            eventId: string;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "OrderCreated" | "OrderAuthorized" | "OrderRejected" | "OrderCancelled" | "OrderRevisionProposed" | "OrderRevised" | "TicketCreated" | "TicketAccepted" | "TicketPreparationStarted" | "TicketPreparationCompleted" | "TicketPickedUp" | "TicketCancelled" | "DeliveryScheduled" | "DeliveryPickedUp" | "DeliveryLocationUpdated" | "DeliveryDelivered" | "PaymentIntentChargeRequested" | "PaymentIntentCharged" | "PaymentIntentChargeFailed";
+        };
+    };
+    responses: never;
+    parameters: {
+        /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+        ConsistencyToken: string;
+        /**
+         * @description The ETag of what you have: 304 if it still holds.
+         * @example W/"9b2cf535f27731c974343645a3985328"
+         */
+        IfNoneMatch: string;
+        /**
+         * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+         * @example wait=5
+         */
+        Prefer: string;
+    };
+    requestBodies: never;
+    headers: {
+        /**
+         * @description The methods there are.
+         * @example GET, HEAD, OPTIONS
+         */
+        Allow: string;
+        /**
+         * @description Who may keep the answer, and how.
+         * @example private, no-cache
+         */
+        "Cache-Control": string;
+        /**
+         * @description Names this representation, for If-None-Match.
+         * @example W/"9b2cf535f27731c974343645a3985328"
+         */
+        ETag: string;
+        /**
+         * @description The next page, relative to this one; only while there is one.
+         * @example <?consumerId=7&startKey=Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5>; rel="next"
+         */
+        Link: string;
+        /**
+         * @description Ask again after so many seconds.
+         * @example 1
+         */
+        "Retry-After": string;
+        /**
+         * @description The answer depends on who asks.
+         * @example Authorization
+         */
+        Vary: string;
+        /**
+         * @description How to authenticate.
+         * @example Bearer
+         */
+        "WWW-Authenticate": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    health: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 1: also reads from the table.
+                 * @example 1
+                 */
+                deep?: "0" | "1";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It works */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "status": "ok"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        status: "ok";
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "errors": [
+                     *         {
+                     *           "detail": "must be a whole number from 1 to 100",
+                     *           "in": "query",
+                     *           "parameter": "pageSize"
+                     *         }
+                     *       ],
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 400,
+                     *       "title": "Invalid parameters",
+                     *       "type": "urn:ftgo:order-history:problem:invalid-parameters"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 405,
+                     *       "title": "Method not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:method-not-allowed"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Internal Server Error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Internal error. If it persists, contact us with the request id.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 500,
+                     *       "title": "Internal error",
+                     *       "type": "urn:ftgo:order-history:problem:internal-error"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Service Unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 503,
+                     *       "title": "Temporarily unavailable",
+                     *       "type": "urn:ftgo:order-history:problem:unavailable"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    healthOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content */
+            204: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    healthHead: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 1: also reads from the table.
+                 * @example 1
+                 */
+                deep?: "0" | "1";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It works */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description This document */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0"
+                     *     }
+                     */
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 405,
+                     *       "title": "Method not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:method-not-allowed"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Internal Server Error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Internal error. If it persists, contact us with the request id.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 500,
+                     *       "title": "Internal error",
+                     *       "type": "urn:ftgo:order-history:problem:internal-error"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openapiOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content */
+            204: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    openapiHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description This document */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    findOrderHistory: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose orders. A consumer may leave it out: their own.
+                 * @example 1511300065921
+                 */
+                consumerId?: string;
+                /**
+                 * @description Only orders with at least one of these words in the restaurant's name or a menu item's; case does not matter. May be given several times; at most 10 words in all.
+                 * @example [
+                 *       "vindaloo"
+                 *     ]
+                 */
+                keywords?: string[];
+                /**
+                 * @description At most how many orders.
+                 * @example 20
+                 */
+                pageSize?: number;
+                /**
+                 * @description Only orders made after this moment: RFC 3339, or milliseconds since 1970. Without it, 30 days back, fixed by the first page.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /** @description The `startKey` of the page before. All other parameters but `pageSize` must be as they were then. */
+                startKey?: string;
+                /**
+                 * @description Only orders in this state.
+                 * @example APPROVED
+                 */
+                status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
+            };
+            header?: {
+                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
+                /**
+                 * @description The ETag of what you have: 304 if it still holds.
+                 * @example W/"9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
+                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @example wait=5
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of orders */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "orders": [
+                     *         {
+                     *           "consumerId": "1511300065921",
+                     *           "delivery": {
+                     *             "courierId": "7",
+                     *             "estimatedDeliveryTime": "2026-03-01T12:55:00.000Z",
+                     *             "estimatedPickupTime": "2026-03-01T12:32:00.000Z",
+                     *             "status": "SCHEDULED"
+                     *           },
+                     *           "lineItems": [
+                     *             {
+                     *               "menuItemId": "1",
+                     *               "name": "Chicken Vindaloo",
+                     *               "price": "12.34",
+                     *               "quantity": 1
+                     *             }
+                     *           ],
+                     *           "orderCreationTime": "2026-03-01T12:00:00.007Z",
+                     *           "orderId": "99",
+                     *           "orderTotal": "35.29",
+                     *           "payment": {
+                     *             "amount": 3529,
+                     *             "chargeId": "ch_3Q7y",
+                     *             "currency": "USD",
+                     *             "paymentIntentId": "pi_3Q7y",
+                     *             "status": "CHARGED"
+                     *           },
+                     *           "restaurantId": 1,
+                     *           "restaurantName": "Ajanta",
+                     *           "status": "APPROVED",
+                     *           "ticket": {
+                     *             "readyBy": "2026-03-01T12:30:00.000Z",
+                     *             "status": "ACCEPTED"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "startKey": "Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrderHistory"];
+                };
+            };
+            /** @description It has not changed since the representation that If-None-Match names */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "errors": [
+                     *         {
+                     *           "detail": "must be a whole number from 1 to 100",
+                     *           "in": "query",
+                     *           "parameter": "pageSize"
+                     *         }
+                     *       ],
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 400,
+                     *       "title": "Invalid parameters",
+                     *       "type": "urn:ftgo:order-history:problem:invalid-parameters"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Send a valid token: `Authorization: Bearer …`.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 401,
+                     *       "title": "Not authenticated",
+                     *       "type": "urn:ftgo:order-history:problem:unauthenticated"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Ask for your own orders, or with a token that has the scope orders:read-any.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 403,
+                     *       "title": "Not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:forbidden"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 405,
+                     *       "title": "Method not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:method-not-allowed"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not yet seen */
+            412: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 412,
+                     *       "title": "Not yet seen",
+                     *       "type": "urn:ftgo:order-history:problem:not-yet-seen"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Internal Server Error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Internal error. If it persists, contact us with the request id.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 500,
+                     *       "title": "Internal error",
+                     *       "type": "urn:ftgo:order-history:problem:internal-error"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Service Unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 503,
+                     *       "title": "Temporarily unavailable",
+                     *       "type": "urn:ftgo:order-history:problem:unavailable"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findOrderHistoryOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content */
+            204: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    findOrderHistoryHead: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose orders. A consumer may leave it out: their own.
+                 * @example 1511300065921
+                 */
+                consumerId?: string;
+                /**
+                 * @description Only orders with at least one of these words in the restaurant's name or a menu item's; case does not matter. May be given several times; at most 10 words in all.
+                 * @example [
+                 *       "vindaloo"
+                 *     ]
+                 */
+                keywords?: string[];
+                /**
+                 * @description At most how many orders.
+                 * @example 20
+                 */
+                pageSize?: number;
+                /**
+                 * @description Only orders made after this moment: RFC 3339, or milliseconds since 1970. Without it, 30 days back, fixed by the first page.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /** @description The `startKey` of the page before. All other parameters but `pageSize` must be as they were then. */
+                startKey?: string;
+                /**
+                 * @description Only orders in this state.
+                 * @example APPROVED
+                 */
+                status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
+            };
+            header?: {
+                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
+                /**
+                 * @description The ETag of what you have: 304 if it still holds.
+                 * @example W/"9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
+                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @example wait=5
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of orders */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has not changed since the representation that If-None-Match names */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not yet seen */
+            412: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    findOrder: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
+                /**
+                 * @description The ETag of what you have: 304 if it still holds.
+                 * @example W/"9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
+                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @example wait=5
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                /**
+                 * @description The order's id. A slash in it is written as %2F.
+                 * @example 99
+                 */
+                orderId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "consumerId": "1511300065921",
+                     *       "delivery": {
+                     *         "courierId": "7",
+                     *         "estimatedDeliveryTime": "2026-03-01T12:55:00.000Z",
+                     *         "estimatedPickupTime": "2026-03-01T12:32:00.000Z",
+                     *         "location": {
+                     *           "at": "2026-03-01T12:31:00.133Z",
+                     *           "latitude": 37.8044,
+                     *           "longitude": -122.2712
+                     *         },
+                     *         "status": "SCHEDULED"
+                     *       },
+                     *       "deliveryAddress": {
+                     *         "city": "Oakland",
+                     *         "state": "CA",
+                     *         "street1": "9 Amazing View",
+                     *         "zip": "94612"
+                     *       },
+                     *       "deliveryTime": "2026-03-01T13:15:00.000Z",
+                     *       "lineItems": [
+                     *         {
+                     *           "menuItemId": "1",
+                     *           "name": "Chicken Vindaloo",
+                     *           "price": "12.34",
+                     *           "quantity": 1
+                     *         }
+                     *       ],
+                     *       "orderCreationTime": "2026-03-01T12:00:00.007Z",
+                     *       "orderId": "99",
+                     *       "orderTotal": "35.29",
+                     *       "payment": {
+                     *         "amount": 3529,
+                     *         "chargeId": "ch_3Q7y",
+                     *         "currency": "USD",
+                     *         "paymentIntentId": "pi_3Q7y",
+                     *         "status": "CHARGED"
+                     *       },
+                     *       "restaurantId": 1,
+                     *       "restaurantName": "Ajanta",
+                     *       "status": "APPROVED",
+                     *       "ticket": {
+                     *         "readyBy": "2026-03-01T12:30:00.000Z",
+                     *         "status": "ACCEPTED"
+                     *       },
+                     *       "timeline": [
+                     *         {
+                     *           "at": "2026-03-01T12:00:00.007Z",
+                     *           "eventId": "0000019ca9450a07-0242ac1200080001",
+                     *           "type": "OrderCreated"
+                     *         },
+                     *         {
+                     *           "at": "2026-03-01T12:02:00.056Z",
+                     *           "eventId": "0000019ca946dee8-0242ac1200080008",
+                     *           "type": "OrderAuthorized"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            /** @description It has not changed since the representation that If-None-Match names */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "errors": [
+                     *         {
+                     *           "detail": "must be a whole number from 1 to 100",
+                     *           "in": "query",
+                     *           "parameter": "pageSize"
+                     *         }
+                     *       ],
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 400,
+                     *       "title": "Invalid parameters",
+                     *       "type": "urn:ftgo:order-history:problem:invalid-parameters"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Send a valid token: `Authorization: Bearer …`.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 401,
+                     *       "title": "Not authenticated",
+                     *       "type": "urn:ftgo:order-history:problem:unauthenticated"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Ask for your own orders, or with a token that has the scope orders:read-any.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 403,
+                     *       "title": "Not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:forbidden"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such order */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "There is no order with this id that you may see. A new order may take a moment to appear: send its Consistency-Token to wait for it.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 404,
+                     *       "title": "No such order",
+                     *       "type": "urn:ftgo:order-history:problem:order-not-found"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 405,
+                     *       "title": "Method not allowed",
+                     *       "type": "urn:ftgo:order-history:problem:method-not-allowed"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not yet seen */
+            412: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 412,
+                     *       "title": "Not yet seen",
+                     *       "type": "urn:ftgo:order-history:problem:not-yet-seen"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Internal Server Error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Internal error. If it persists, contact us with the request id.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 500,
+                     *       "title": "Internal error",
+                     *       "type": "urn:ftgo:order-history:problem:internal-error"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Service Unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GatewayError"];
+                    /**
+                     * @example {
+                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 503,
+                     *       "title": "Temporarily unavailable",
+                     *       "type": "urn:ftgo:order-history:problem:unavailable"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findOrderOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The order's id. A slash in it is written as %2F.
+                 * @example 99
+                 */
+                orderId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content */
+            204: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "errors": [
+                     *         {
+                     *           "detail": "must be a whole number from 1 to 100",
+                     *           "in": "query",
+                     *           "parameter": "pageSize"
+                     *         }
+                     *       ],
+                     *       "requestId": "Zr1hOh5PoAMEJ9g=",
+                     *       "status": 400,
+                     *       "title": "Invalid parameters",
+                     *       "type": "urn:ftgo:order-history:problem:invalid-parameters"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    findOrderHead: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
+                /**
+                 * @description The ETag of what you have: 304 if it still holds.
+                 * @example W/"9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
+                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @example wait=5
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                /**
+                 * @description The order's id. A slash in it is written as %2F.
+                 * @example 99
+                 */
+                orderId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has not changed since the representation that If-None-Match names */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such order */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Method not allowed */
+            405: {
+                headers: {
+                    Allow: components["headers"]["Allow"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not yet seen */
+            412: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}
