@@ -1,4 +1,4 @@
-# `make` alone lists what there is. Everything sets itself up; only a Rust toolchain is taken for granted.
+# `make` alone lists what there is. Everything sets itself up; only a Rust toolchain is taken for granted, and Node.js where it says so.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -24,7 +24,7 @@ storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments 
 	STORM_ORDERS=1500 STORM_INTENTS=2000 STORM_LOCKED_INTENTS=300 cargo test --workspace --test local storm -- --nocapture
 
 .PHONY: check
-check: lint deny template ops contract test e2e sam-local ## All that CI checks
+check: lint deny web template ops contract browser test e2e sam-local ## All that CI checks
 
 # With the examples, so that cargo doc gives the dependencies the features that clippy gives them: they are checked once.
 .PHONY: lint
@@ -47,6 +47,15 @@ contract: ## schemathesis, all checks, against the running system
 	cargo build $(SYSTEM)
 	tests/contract/run
 
+.PHONY: web
+web: ## Lint, types and unit tests of the page and the console; whether what is committed of them is stale (needs Node.js)
+	tests/web/run
+
+.PHONY: browser
+browser: ## The page and the console of the running system in a real browser; screenshots in target/browser (needs Node.js and Chromium)
+	cargo build $(SYSTEM)
+	BROWSER_PATH="$$(ops/browser)" ops/web node tests/browser/run.mjs
+
 .PHONY: template
 template: ## sam validate, cfn-lint and our own checks of template.yaml and payments.yaml
 	tests/template/run
@@ -57,10 +66,12 @@ ops: ## The tests of the commands below, on the local system and on an emulator 
 	tests/ops/run
 
 .PHONY: generated
-generated: ## Make anew what is made from code and templates: expressions' snapshots, openapi.json, template.json, payments.json
+generated: ## Make anew what is made from code and templates: expressions' snapshots, openapi.json, template.json, payments.json, web/dist
 	tests/template/run --render
 	INSTA_UPDATE=always cargo test --workspace --test store expressions
 	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
+	ops/web npm run --silent generate
+	ops/web npm run --silent build
 	git status --short
 
 .PHONY: run

@@ -1,0 +1,10 @@
+/** Asks until there is an answer, for half a minute at most. */
+export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, seconds = 30): Promise<T> {
+  const end = Date.now() + seconds * 1000;
+  while (Date.now() < end) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+  throw new Error(`waited ${seconds} seconds for ${what}`);
+}
