@@ -1,0 +1,225 @@
+// The page as it is deployed, by tests/e2e/run: real tokens of its issuer, and the rules of who sees what.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { before } from "node:test";
+import { inBrowser, type Tab } from "./browser";
+import { type Message, newConsumer, Order } from "./events";
+import { eventually } from "./eventually";
+
+const variable = (name: string) => process.env[name] ?? assert.fail(`${name} is not set: tests/e2e/run sets it`);
+const PAGE = `${variable("E2E_API_URL")}/`;
+const ISSUER = variable("E2E_ISSUER");
+const GATEWAY = variable("E2E_GATEWAY_URL");
+
+// As the issuer calls them.
+const ADA = { name: "Ada, a consumer", id: "consumer-ada" };
+const BOB = { name: "Bob, another consumer", id: "consumer-bob" };
+const SAM = { name: "Sam, of the support desk" };
+
+const orders = {
+  ada: new Order({ consumerId: ADA.id, restaurant: "Ajanta" }),
+  bob: new Order({ consumerId: BOB.id, restaurant: "Zur Goldenen Krone" }),
+  other: new Order({ consumerId: newConsumer(), restaurant: "Chez Panisse" }),
+};
+
+function publish(messages: readonly Message[]): void {
+  const publisher = spawnSync(variable("E2E_PYTHON"), ["../tests/e2e/publish.py"], { input: JSON.stringify(messages) });
+  assert.equal(publisher.status, 0, String(publisher.stderr));
+}
+
+const test = inBrowser();
+const EXPECTED = { origins: [ISSUER], failures: [401, 404] };
+
+before(() => publish(Object.values(orders).map(order => order.created())));
+
+interface SignIn {
+  /** Of the token, in seconds. */
+  lifetime?: number;
+  refresh?: boolean;
+}
+
+/** Signs in at the issuer, from the page's own button. */
+async function signIn(
+  tab: Tab,
+  user: { name: string },
+  { lifetime = 600, refresh = false }: SignIn = {},
+): Promise<void> {
+  await tab.button("Sign in").click();
+  await tab.sees("Who are you?");
+  await tab.field(/good for/).fill(String(lifetime));
+  await tab.field(/refreshed/).setChecked(refresh);
+  await tab.button(user.name).click();
+  await tab.page.waitForURL(url => url.href.startsWith(PAGE));
+  await tab.button("Sign out").waitFor();
+}
+
+/** An order is in the view a moment after it was published. */
+const ordersShown = (tab: Tab) => tab.page.getByRole("heading", { name: "Orders" });
+
+test(
+  "a consumer signs in and sees their own orders, and those of nobody else",
+  async tab => {
+    await tab.goto(PAGE);
+    await tab.button("Sign in").waitFor();
+    await tab.mainState("signed-out");
+    await signIn(tab, ADA);
+    await ordersShown(tab).waitFor();
+    await tab.sees(orders.ada.id);
+    assert.ok(!(await tab.page.content()).includes(orders.bob.id));
+    assert.equal(await tab.field("Consumer").count(), 0, "a consumer cannot choose whose orders they see");
+    const address = new URL(tab.page.url());
+    assert.equal(address.search, "", "code and state are gone from the address");
+    await tab.mainState("signed-in");
+
+    await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
+    await tab.sees(/not found|no such order|does not exist/i);
+    await tab.state("order-of-another-consumer");
+  },
+  EXPECTED,
+);
+
+test(
+  "a reload stays signed in, another tab does not",
+  async tab => {
+    await tab.goto(PAGE);
+    await signIn(tab, ADA);
+    await tab.page.reload();
+    await tab.button("Sign out").waitFor();
+    await tab.sees(orders.ada.id);
+    const another = await tab.another();
+    await another.goto(PAGE);
+    await another.button("Sign in").waitFor();
+    await another.close();
+  },
+  EXPECTED,
+);
+
+test(
+  "the support desk sees the orders of any consumer",
+  async tab => {
+    await tab.goto(PAGE);
+    await signIn(tab, SAM);
+    for (const order of [orders.other, orders.ada]) {
+      await tab.field("Consumer").fill(order.consumerId);
+      await tab.page.keyboard.press("Enter");
+      await tab.sees(order.id);
+    }
+    await tab.mainState("support");
+    await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
+    await tab.sees("Zur Goldenen Krone");
+  },
+  EXPECTED,
+);
+
+test(
+  "a session that has ended is told, and signing in again returns to the same place",
+  async tab => {
+    await tab.goto(PAGE);
+    await signIn(tab, ADA, { lifetime: 8 });
+    await tab.goto(`${PAGE}#/orders/${orders.ada.id}`);
+    await tab.sees("Ajanta");
+    await tab.page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+    await tab.sees("Ajanta");
+    await tab.mainState("session-ended");
+    await signIn(tab, ADA);
+    await tab.sees("Ajanta");
+    assert.equal(new URL(tab.page.url()).hash, `#/orders/${orders.ada.id}`);
+  },
+  EXPECTED,
+);
+
+test(
+  "a token that can be refreshed is, unseen",
+  async tab => {
+    await tab.goto(PAGE);
+    let refreshed = 0;
+    tab.page.on("request", request => {
+      if (request.postData()?.includes("grant_type=refresh_token")) refreshed += 1;
+    });
+    await signIn(tab, ADA, { lifetime: 8, refresh: true });
+    await eventually("the refreshed token", async () => (refreshed > 0 ? true : undefined));
+    await tab.page.reload();
+    await tab.sees(orders.ada.id);
+    await tab.seesNot("Your session has ended");
+  },
+  EXPECTED,
+);
+
+test(
+  "a sign-in that is denied is told",
+  async tab => {
+    await tab.goto(PAGE);
+    await tab.button("Sign in").click();
+    await tab.button("Deny").click();
+    await tab.sees(/denied|cancelled|refused/i);
+    await tab.button("Sign in").waitFor();
+    await tab.state("sign-in-denied");
+  },
+  EXPECTED,
+);
+
+test(
+  "after a sign-out there is no token, and the API answers nobody",
+  async tab => {
+    await tab.goto(PAGE);
+    let token: string | undefined;
+    tab.page.on("request", request => {
+      token ??= request.headers().authorization;
+    });
+    await signIn(tab, ADA, { refresh: true });
+    await tab.sees(orders.ada.id);
+    assert.match(token ?? "", /^Bearer ey/);
+    await tab.button("Sign out").click();
+    await tab.button("Sign in").waitFor();
+    const stored = await tab.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+    assert.ok(!/ey[\w-]+\.ey/.test(stored), `nothing of a token is left in ${stored}`);
+    assert.ok(!stored.includes("refresh"), stored);
+    assert.ok(!(await tab.page.content()).includes(orders.ada.id), "the orders are gone from the page");
+    const answer = await tab.page.request.get(`${PAGE}orders`);
+    assert.equal(answer.status(), 401);
+    await tab.state("after-sign-out");
+  },
+  EXPECTED,
+);
+
+test(
+  "a forged or replayed answer of the issuer is refused",
+  async tab => {
+    await tab.goto(`${PAGE}?code=forged&state=forged&iss=${encodeURIComponent(ISSUER)}`);
+    await tab.sees(/sign-in did not work|could not sign|sign-in failed|try again/i);
+    await tab.button("Sign in").waitFor();
+    await tab.state("sign-in-forged");
+
+    let answer = "";
+    tab.page.on("request", request => {
+      if (request.isNavigationRequest() && request.url().includes("code=")) answer = request.url();
+    });
+    await signIn(tab, ADA);
+    await tab.sees(orders.ada.id);
+    assert.match(answer, /code=/);
+    await tab.button("Sign out").click();
+    await tab.button("Sign in").waitFor();
+    await tab.goto(answer);
+    await tab.sees(/sign-in did not work|could not sign|sign-in failed|try again/i);
+    assert.equal(await tab.button("Sign out").count(), 0);
+  },
+  { ...EXPECTED, failures: [400, 401] },
+);
+
+test(
+  "a consumer pays on the deployed form",
+  async tab => {
+    await tab.goto(PAGE);
+    await signIn(tab, ADA);
+    await tab.goto(`${PAGE}#/orders/${orders.ada.id}`);
+    const payment = tab.region("Payment");
+    await payment.getByRole("button", { name: "Create payment" }).click();
+    await payment.getByRole("button", { name: /^Pay/ }).click();
+    await tab.sees(/^Paid/, payment);
+    const answer = await fetch(`${GATEWAY}/charges`);
+    const { charges } = (await answer.json()) as { charges: { orderId: string }[] };
+    assert.equal(charges.filter(charge => charge.orderId === orders.ada.id).length, 1);
+    await tab.state("deployed-paid");
+  },
+  EXPECTED,
+);
