@@ -1,6 +1,6 @@
 //! Cold starts: from the start of the process to the first `next`, and to the first answer, over TLS.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::contender::{Connection, Contender, succeeded};
 use crate::dynamodb::DynamoDb;
 use crate::messages::{FIRST_FIVE, Messages};
+use crate::query::Asked;
 use crate::statistics::Rounds;
 use crate::{Result, payments, peers, process, query};
 
@@ -79,6 +80,30 @@ pub async fn start_all(
                 cold_start.add(lambda, &started)?;
             }
         }
+    }
+    Ok(cold_starts)
+}
+
+/// Starts the query functions of several directories in turn, so that builds can be compared. They are named by their directories.
+pub async fn compare(directories: &[PathBuf], dynamodb: &DynamoDb, rounds: usize) -> Result<Vec<ColdStart>> {
+    let (endpoints, page) = (&dynamodb.endpoints, query::page("1", ""));
+    let lambdas: Vec<_> = directories.iter().map(|directory| query::query_api(directory)).collect();
+    // From here on the stub answers with a page.
+    let first = lambdas.first().ok_or("name one directory or more")?;
+    Asked::start(first, &endpoints.meter).await?.ask(&page, 1).await?;
+    let connection =
+        Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()), more: Vec::new() };
+    let mut cold_starts = vec![ColdStart::default(); lambdas.len()];
+    for round in 0..=rounds * STARTS {
+        for (lambda, cold_start) in lambdas.iter().zip(&mut cold_starts) {
+            let started = start(lambda, page.clone(), &connection).await?;
+            if round > 0 {
+                cold_start.add(lambda, &started)?;
+            }
+        }
+    }
+    for (cold_start, directory) in cold_starts.iter_mut().zip(directories) {
+        cold_start.name = directory.display().to_string();
     }
     Ok(cold_starts)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use bench::cold_start::{self, ColdStart};
 use bench::contender::Contender;
 use bench::costs::Prices;
 use bench::dynamodb::{self, DynamoDb};
@@ -12,7 +13,7 @@ use bench::limits::{Limit, limits, rebuild as rebuild_limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, cold_start, locks, payments, query, rebuild, report, sight};
+use bench::{Result, locks, payments, query, rebuild, report, sight};
 use order_events::{EventType, Timestamp};
 
 /// Spreads are worth reading from five on.
@@ -26,6 +27,7 @@ async fn main() -> ExitCode {
         Some("sight") => look().await,
         Some("commands") => command().await,
         Some("rebuild") => build_again().await,
+        Some("starts") => compare_starts().await,
         _ => run().await,
     };
     match done {
@@ -80,6 +82,26 @@ async fn build_again() -> Result<bool> {
         println!("{limit}");
     }
     Ok(limits.iter().all(Limit::is_kept))
+}
+
+/// Only measures cold starts of the query functions of the directories that are named, in turn; writes nothing.
+async fn compare_starts() -> Result<bool> {
+    let directories: Vec<_> = std::env::args_os().skip(2).map(PathBuf::from).collect();
+    let cold_starts = cold_start::compare(&directories, &DynamoDb::start().await?, rounds()?).await?;
+    for cold_start in &cold_starts {
+        let ColdStart { name, to_next, to_answer, peak_memory, binary_bytes } = cold_start;
+        let moments = [
+            ("first next", &to_next.wall, &cold_starts[0].to_next.wall),
+            ("CPU", &to_next.cpu, &cold_starts[0].to_next.cpu),
+            ("first answer", &to_answer.wall, &cold_starts[0].to_answer.wall),
+            ("CPU", &to_answer.cpu, &cold_starts[0].to_answer.cpu),
+        ];
+        let moments = moments.map(|(what, rounds, first)| {
+            format!("{what} {:.2} ms ({:.3} ×)", rounds.median(), rounds.median() / first.median())
+        });
+        println!("{name}: {}, {peak_memory} bytes at most, binary {binary_bytes:?} bytes", moments.join(", "));
+    }
+    Ok(true)
 }
 
 /// The directory that the command line names, or that of the release build.
