@@ -1,0 +1,182 @@
+// A consumer's orders: filters, pages, the keyboard, news while one looks.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { inBrowser, type Tab } from "./browser";
+import { newConsumer, Order } from "./events";
+import { System } from "./system";
+
+let system: System;
+before(async () => {
+  system = await System.start({ demo: true });
+});
+after(() => system.end());
+const test = inBrowser();
+
+const page = (consumerId: string, filter = "") => `${system.url}/#/?consumer=${consumerId}${filter}`;
+const orderCards = (tab: Tab) => tab.page.getByRole("article", { name: /^Order / });
+const orderCard = (tab: Tab, order: Order) => tab.page.getByRole("article", { name: `Order ${order.id}` });
+
+async function shows(tab: Tab, count: number): Promise<void> {
+  await orderCards(tab)
+    .nth(count - 1)
+    .waitFor();
+  assert.equal(await orderCards(tab).count(), count);
+}
+
+test("a newcomer sees the demo's orders, and that nobody has to sign in", async tab => {
+  await tab.goto(system.url);
+  await tab.page.getByRole("heading", { name: "Orders" }).waitFor();
+  await tab.page.getByRole("article", { name: "Order 99" }).waitFor();
+  await tab.page.getByRole("article", { name: "Order 100" }).waitFor();
+  await tab.sees(/no sign-in|without sign-in|sign-in is off/i);
+  assert.equal(await tab.button("Sign in").count(), 0);
+  await tab.mainState("history");
+});
+
+test("the history has filters for status, words and time", async tab => {
+  const consumerId = newConsumer();
+  const old = new Order({ consumerId, restaurant: "Ajanta", minutesAgo: 10 * 24 * 60 });
+  const rejected = new Order({ consumerId, restaurant: "Zur Goldenen Krone", minutesAgo: 60 });
+  const pending = new Order({
+    consumerId,
+    restaurant: "Ajanta",
+    items: [{ name: "Crème brûlée", price: "6.50", quantity: 4 }],
+  });
+  await system.publish([old.created(), rejected.created(), rejected.event("OrderRejected"), pending.created()]);
+  await system.order(rejected.id, order => order.status === "REJECTED");
+  await system.orders(consumerId, 3);
+  await tab.goto(page(consumerId));
+  await shows(tab, 3);
+
+  await tab.field("Status").selectOption({ label: "Rejected" });
+  await orderCard(tab, pending).waitFor({ state: "detached" });
+  await shows(tab, 1);
+  await orderCard(tab, rejected).waitFor();
+  await tab.state("history-filtered");
+  await tab.page.reload();
+  await shows(tab, 1);
+
+  await tab.field("Status").selectOption("");
+  await shows(tab, 3);
+  await tab.field("Words").fill("BRÛLÉE");
+  await tab.page.keyboard.press("Enter");
+  await orderCard(tab, old).waitFor({ state: "detached" });
+  await shows(tab, 1);
+  await orderCard(tab, pending).waitFor();
+
+  await tab.field("Words").fill("nothing-like-this");
+  await tab.page.keyboard.press("Enter");
+  await orderCard(tab, pending).waitFor({ state: "detached" });
+  await tab.sees(/no orders/i);
+  await tab.state("history-empty");
+
+  await tab.field("Words").fill("");
+  await tab.page.keyboard.press("Enter");
+  await shows(tab, 3);
+  const threeDaysAgo = new Date(Date.now() - 3 * 24 * 3600_000).toISOString().slice(0, 10);
+  await tab.field("Since").fill(threeDaysAgo);
+  await orderCard(tab, old).waitFor({ state: "detached" });
+  await shows(tab, 2);
+  // Back goes to what was shown before.
+  await tab.page.goBack();
+  await shows(tab, 3);
+});
+
+test("a long history comes in pages, each order once", async tab => {
+  const consumerId = newConsumer();
+  const orders = Array.from({ length: 45 }, (_, index) => new Order({ consumerId, minutesAgo: 10 + index }));
+  await system.publish(orders.map(order => order.created()));
+  await system.orders(consumerId, orders.length);
+  await tab.goto(page(consumerId));
+  await shows(tab, 20);
+  await tab.mainState("history-of-many");
+  await tab.button("More orders").click();
+  await shows(tab, 40);
+  await tab.button("More orders").click();
+  await shows(tab, 45);
+  await tab.button("More orders").waitFor({ state: "detached" });
+  const names = await orderCards(tab).evaluateAll(cards => cards.map(card => card.textContent ?? ""));
+  for (const [index, order] of orders.entries()) {
+    assert.ok(names[index]?.includes(order.id), `order ${index} is ${order.id}, newest first`);
+  }
+
+  // A new order comes to the top by itself, and the others stay the same elements: nothing flickers.
+  const last = orderCard(tab, orders[44] as Order);
+  await last.evaluate(card => card.setAttribute("data-marked", "yes"));
+  const fresh = new Order({ consumerId }).now();
+  await system.publish([fresh.created()]);
+  await orderCard(tab, fresh).waitFor();
+  await shows(tab, 46);
+  assert.equal(await last.getAttribute("data-marked"), "yes");
+});
+
+test("one can do all of it without a mouse", async tab => {
+  const consumerId = newConsumer();
+  const [approved, pending] = [new Order({ consumerId }), new Order({ consumerId, minutesAgo: 9 })];
+  await system.publish([approved.created(), approved.event("OrderAuthorized"), pending.created()]);
+  await system.order(approved.id, order => order.status === "APPROVED");
+  await system.orders(consumerId, 2);
+  await tab.goto(page(consumerId));
+  await shows(tab, 2);
+
+  // The first stop of the Tab key leads past the header.
+  await tab.page.keyboard.press("Tab");
+  await tab.sees(/skip to/i);
+
+  await tab.tabTo(tab.field("Status"));
+  await tab.page.keyboard.type("Approved");
+  await orderCard(tab, pending).waitFor({ state: "detached" });
+  await tab.tabTo(orderCard(tab, approved).getByRole("link"));
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByRole("heading", { name: `Order ${approved.id}` }).waitFor();
+  // The focus goes where the news is: a screen reader starts there.
+  const focused = await tab.page.evaluate(() => document.activeElement?.closest("main, h1") !== null);
+  assert.ok(focused, "the focus is in the order");
+  await tab.tabTo(tab.link(/orders/i).first());
+  await tab.page.keyboard.press("Enter");
+  await shows(tab, 1);
+});
+
+test("the texts of others are only texts", async tab => {
+  const consumerId = newConsumer();
+  const hostile = new Order({
+    consumerId,
+    restaurant: `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`,
+    items: [
+      { name: `"><svg onload=document.title='owned'>`, price: "1.00", quantity: 1 },
+      { name: "\u202egnihsif \u2066 javascript:alert(1) {{7*7}}", price: "2.00", quantity: 2 },
+      { name: "W".repeat(200), price: "99999999999.99", quantity: 999 },
+    ],
+  });
+  await system.publish([hostile.created()]);
+  await system.orders(consumerId, 1);
+  for (const address of [page(consumerId), `${system.url}/#/orders/${hostile.id}`]) {
+    await tab.goto(address);
+    await tab.sees("<img src=x");
+    assert.notEqual(await tab.page.title(), "owned");
+    assert.equal(await tab.page.locator("img, main script, svg[onload]").count(), 0);
+    await tab.page.setViewportSize({ width: 390, height: 844 });
+    await tab.state(address.includes("orders/") ? "hostile-order" : "hostile-history");
+    await tab.page.setViewportSize({ width: 1280, height: 900 });
+  }
+});
+
+test(
+  "addresses that lead nowhere say so",
+  async tab => {
+    await tab.goto(`${system.url}/#/orders/no-such-order`);
+    await tab.sees(/no such order/i);
+    await tab.state("order-unknown");
+    await tab.goto(`${system.url}/#/nowhere`);
+    await tab
+      .link(/orders/i)
+      .first()
+      .waitFor();
+    await tab.state("nowhere");
+    await tab.goto(page(newConsumer()));
+    await tab.sees(/no orders/i);
+    await tab.goto(page("with%20spaces"));
+    await tab.sees(/check what you entered|consumer/i);
+  },
+  { failures: [400, 404] },
+);

@@ -1,0 +1,33 @@
+// The system goes away and comes back while somebody looks.
+import { after, before } from "node:test";
+import { inBrowser } from "./browser";
+import { newConsumer, Order } from "./events";
+import { System } from "./system";
+
+let system: System;
+before(async () => {
+  system = await System.start();
+});
+after(() => system.end());
+const test = inBrowser();
+
+test(
+  "a system that does not answer is told, what was shown stays, and the page recovers by itself",
+  async tab => {
+    const order = new Order({ consumerId: newConsumer() });
+    await system.publish([order.created()]);
+    await system.order(order.id);
+    await tab.goto(`${system.url}/#/orders/${order.id}`);
+    await tab.sees("Waiting for approval");
+    await system.stop();
+    await tab.sees(/no answer|cannot be reached|not reach|connection/i);
+    await tab.sees("Chicken Vindaloo");
+    await tab.mainState("system-down");
+
+    system = await system.startAgain();
+    await system.publish([order.now().event("OrderAuthorized")]);
+    await tab.page.getByText("Approved").first().waitFor({ timeout: 60_000 });
+    await tab.seesNot(/no answer|cannot be reached|not reach/i);
+  },
+  { lostAnswers: true },
+);

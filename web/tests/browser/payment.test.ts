@@ -1,0 +1,229 @@
+// Paying: every wish is carried out once, whatever the user, the network or the gateway does.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { inBrowser, type Tab } from "./browser";
+import { newConsumer, Order } from "./events";
+import { eventually } from "./eventually";
+import { System } from "./system";
+
+let system: System;
+before(async () => {
+  system = await System.start();
+});
+after(() => system.end());
+const test = inBrowser();
+
+async function newOrder(): Promise<Order> {
+  const order = new Order({ consumerId: newConsumer() });
+  await system.publish([order.created()]);
+  await system.order(order.id);
+  return order;
+}
+
+const payment = (tab: Tab) => tab.region("Payment");
+const pay = (tab: Tab) => payment(tab).getByRole("button", { name: /^Pay/ });
+
+/** Opens an order and creates a payment, of its total unless an amount is given. */
+async function startPayment(tab: Tab, order: Order, amount?: string): Promise<void> {
+  await tab.goto(`${system.url}/#/orders/${order.id}`);
+  await payment(tab).waitFor();
+  if (amount)
+    await payment(tab)
+      .getByLabel(/^Amount/)
+      .fill(amount);
+  await payment(tab).getByRole("button", { name: "Create payment" }).click();
+  await pay(tab).waitFor();
+}
+
+async function isPaidOnce(tab: Tab, order: Order, amount: number): Promise<void> {
+  await payment(tab).getByText("Paid", { exact: true }).first().waitFor({ timeout: 30_000 });
+  const charges = await system.charges(order.id);
+  assert.deepEqual(
+    charges.map(charge => charge.amount),
+    [amount],
+  );
+}
+
+test("one pays for an order, and sees it at once", async tab => {
+  const order = await newOrder();
+  await tab.goto(`${system.url}/#/orders/${order.id}`);
+  await payment(tab).waitFor();
+  await tab.mainState("payment-none");
+  await startPayment(tab, order);
+  await tab.mainState("payment-created");
+  await pay(tab).click();
+  await isPaidOnce(tab, order, 2468);
+  assert.equal(await pay(tab).count(), 0);
+  await tab.mainState("payment-paid");
+  await tab.page.reload();
+  await isPaidOnce(tab, order, 2468);
+});
+
+test("a declined card is told, and another payment may follow", async tab => {
+  const order = await newOrder();
+  await startPayment(tab, order, "10.02");
+  await pay(tab).click();
+  await tab.sees(/declined/i, payment(tab));
+  await tab.mainState("payment-declined");
+  assert.deepEqual(await system.charges(order.id), []);
+  await startPayment(tab, order, "10.00");
+  await pay(tab).click();
+  await isPaidOnce(tab, order, 1000);
+});
+
+for (const [fault, amount] of [
+  ["lost answer", 703],
+  ["failure", 705],
+  ["answer that is late", 709],
+] as const) {
+  test(`a ${fault} of the gateway ends in one charge`, async tab => {
+    const order = await newOrder();
+    await startPayment(tab, order, (amount / 100).toFixed(2));
+    await pay(tab).click();
+    await isPaidOnce(tab, order, amount);
+  });
+}
+
+test("the amount may change until it is charged", async tab => {
+  const order = await newOrder();
+  await startPayment(tab, order);
+  await changeAmount(tab, "12.50");
+  await tab.sees("$12.50", payment(tab));
+  await pay(tab).click();
+  await isPaidOnce(tab, order, 1250);
+  assert.equal(await payment(tab).getByRole("button", { name: "Change amount" }).count(), 0);
+});
+
+test(
+  "an amount that is none is refused, with what to correct",
+  async tab => {
+    const order = await newOrder();
+    await startPayment(tab, order);
+    await changeAmount(tab, "-3");
+    await tab.sees(/amount/i, payment(tab).getByRole("alert"));
+    await tab.state("payment-wrong-amount");
+    await changeAmount(tab, "3.00");
+    await tab.sees("$3.00", payment(tab));
+  },
+  { failures: [400] },
+);
+
+test(
+  "a change of the amount is refused while the charge is on its way",
+  async tab => {
+    const order = await newOrder();
+    // The gateway takes eight seconds for it.
+    await startPayment(tab, order, "7.09");
+    const another = await tab.another();
+    await another.goto(`${system.url}/#/orders/${order.id}`);
+    await pay(another).waitFor();
+    // The first tab does not hear of what the second one does: its answers about the order stay as they were.
+    await tab.page.route(`**/orders/${order.id}`, route => route.fulfill({ status: 304 }));
+    await tab.page.route("**/payment-intents/*", route =>
+      route.request().method() === "GET" ? route.fulfill({ status: 304 }) : route.continue(),
+    );
+    await pay(another).click();
+    await another.sees(/in progress/i, payment(another));
+    await another.mainState("payment-in-progress");
+    await changeAmount(tab, "8.00");
+    await tab.sees(/can no longer change/i);
+    await tab.state("payment-change-refused");
+    await isPaidOnce(another, order, 709);
+    await another.close();
+  },
+  { failures: [409, 412] },
+);
+
+test("a double click pays once", async tab => {
+  const order = await newOrder();
+  await startPayment(tab, order);
+  const sent: string[] = [];
+  tab.page.on("request", request => {
+    if (request.url().endsWith("/charge")) sent.push(request.headers()["idempotency-key"] ?? "");
+  });
+  await pay(tab).dblclick({ force: true });
+  await isPaidOnce(tab, order, 2468);
+  assert.equal(new Set(sent).size, 1, "one key, however many requests");
+});
+
+test(
+  "two tabs that pay at once pay once",
+  async tab => {
+    const order = await newOrder();
+    await startPayment(tab, order);
+    const another = await tab.another();
+    await another.goto(`${system.url}/#/orders/${order.id}`);
+    await pay(another).waitFor();
+    await Promise.all([pay(tab).click(), pay(another).click()]);
+    await isPaidOnce(tab, order, 2468);
+    await isPaidOnce(another, order, 2468);
+    await another.close();
+  },
+  { failures: [409, 412] },
+);
+
+test(
+  "an answer that is lost, and a reload in the middle of a payment, pay once",
+  async tab => {
+    const order = await newOrder();
+    await startPayment(tab, order);
+    const keys: string[] = [];
+    // The request reaches the server; its answer does not reach the page.
+    await tab.page.route("**/charge", async route => {
+      keys.push(route.request().headers()["idempotency-key"] ?? "");
+      if (keys.length === 1) {
+        await route.fetch();
+        await route.abort("connectionreset");
+      } else await route.continue();
+    });
+    // Nor does the page hear from elsewhere what became of it.
+    await tab.page.route(`**/orders/${order.id}`, async route => {
+      if (keys.length === 1) await route.fulfill({ status: 304 });
+      else await route.continue();
+    });
+    await pay(tab).click();
+    await tab.sees(/no answer/i);
+    await tab.state("payment-answer-lost");
+    await tab.page.unroute(`**/orders/${order.id}`);
+    await tab.page.reload();
+    await payment(tab).waitFor();
+    // By now the page may know that it is paid; whoever still sees the button may press it.
+    await eventually("a payment or the button", async () => {
+      if (await payment(tab).getByText("Paid", { exact: true }).count()) return true;
+      if (!(await pay(tab).count())) return undefined;
+      await pay(tab)
+        .click({ timeout: 1000 })
+        .catch(() => undefined);
+      return true;
+    });
+    await isPaidOnce(tab, order, 2468);
+    assert.equal(new Set(keys).size, 1, `one key: ${keys}`);
+  },
+  { lostAnswers: true, failures: [409] },
+);
+
+test(
+  "paying is not offered where there is no payment service",
+  async tab => {
+    const order = await newOrder();
+    // As API Gateway answers for a route that it does not have.
+    await tab.page.route("**/payment-intents**", route =>
+      route.fulfill({ status: 404, contentType: "application/json", body: '{"message":"Not Found"}' }),
+    );
+    await tab.goto(`${system.url}/#/orders/${order.id}`);
+    await payment(tab).getByRole("button", { name: "Create payment" }).click();
+    await tab.sees(/not available/i, payment(tab));
+    await tab.state("payment-not-available");
+  },
+  { failures: [404] },
+);
+
+async function changeAmount(tab: Tab, amount: string): Promise<void> {
+  const change = payment(tab).getByRole("button", { name: "Change amount" });
+  const field = payment(tab)
+    .getByLabel(/amount/i)
+    .and(tab.page.getByRole("textbox"));
+  if (!(await field.isVisible())) await change.click();
+  await field.fill(amount);
+  await tab.page.keyboard.press("Enter");
+}
