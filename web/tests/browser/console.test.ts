@@ -1,0 +1,124 @@
+// The console of `make run`: what the system does, and what a person can do to it.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { inBrowser, type Tab } from "./browser";
+import { newConsumer, Order } from "./events";
+import { eventually } from "./eventually";
+import { System } from "./system";
+
+let system: System;
+before(async () => {
+  // A message that fails is in the dead-letter queue after five seconds.
+  system = await System.start({ demo: true, visibilityTimeout: 1 });
+});
+after(() => system.end());
+const test = inBrowser();
+
+const row = (tab: Tab, region: string, name: string) =>
+  tab
+    .region(region)
+    .getByRole("row")
+    .filter({ has: tab.page.getByRole("rowheader", { name, exact: true }) });
+
+test("the console shows queues, functions, topic, outbox and archive", async tab => {
+  await tab.goto(`${system.url}/console`);
+  for (const name of ["Queues", "Dead letters", "Functions", "Topic", "Outbox", "Archive", "Shuffle"]) {
+    await tab.region(name).waitFor();
+  }
+  await tab.sees("OrderCreated", tab.region("Queues"));
+  await tab.sees("None.", tab.region("Dead letters"));
+  await tab.mainState("console");
+});
+
+test("a dead letter is shown with its reason, and moves back to its queue", async tab => {
+  await tab.goto(`${system.url}/console/`);
+  const order = new Order({ consumerId: newConsumer() });
+  const letters = tab.region("Dead letters");
+  await system.send("ftgo-order-history-OrderCreated", "<b>not JSON</b>");
+  await letters.getByText("malformed_body").waitFor({ timeout: 30_000 });
+  await letters.getByText("Body", { exact: true }).click();
+  await tab.sees("<b>not JSON</b>", letters);
+  await tab.mainState("console-dead-letter");
+
+  await letters.getByRole("button", { name: /^Redrive/ }).click();
+  await tab.sees(/1 message moved back/);
+  // It is as bad as before, so it comes back; a good one is not held up by it.
+  await system.publish([order.created()]);
+  await system.order(order.id);
+  await letters.getByText("malformed_body").waitFor({ timeout: 30_000 });
+});
+
+test("a function's log can be read, and a killed function starts again", async tab => {
+  await tab.goto(`${system.url}/console/`);
+  const order = new Order({ consumerId: newConsumer() });
+  await system.publish([order.created()]);
+  await system.order(order.id);
+  const functions = tab.region("Functions");
+  const created = row(tab, "Functions", "order-history-OrderCreated");
+  await functions.getByRole("button", { name: "order-history-OrderCreated", exact: true }).click();
+  await tab.page.getByLabel(/^Log of .*OrderCreated/).waitFor();
+  await tab.state("console-log");
+  const processes = async () => Number(await created.getByRole("cell").first().textContent());
+  await eventually("a process of the function", async () => ((await processes()) > 0 ? true : undefined));
+  await created.getByRole("button", { name: /^Kill/ }).click();
+  await tab.sees(/\d+ process(es)? killed/);
+  const next = new Order({ consumerId: newConsumer() });
+  await system.publish([next.created()]);
+  await system.order(next.id);
+  await eventually("another process", async () => ((await processes()) > 0 ? true : undefined));
+});
+
+test(
+  "one publishes the next event of an order, and the page shows it",
+  async tab => {
+    await tab.goto(`${system.url}/console/`);
+    await tab.button("New order").click();
+    const created = tab.page.getByText(/^Order \S+ is created/);
+    await created.waitFor();
+    const orderId = /^Order (\S+)/.exec((await created.textContent()) ?? "")?.[1] ?? assert.fail();
+    const another = await tab.another();
+    await another.goto(`${system.url}/#/orders/${orderId}`);
+    await another.sees("Waiting for approval");
+    await tab.button(/^Publish OrderAuthorized/).click();
+    await tab.sees(`OrderAuthorized of order ${orderId} is published`);
+    await tab.sees("OrderAuthorized", tab.region("Topic"));
+    await another.sees("Approved");
+    await tab.state("console-next-event");
+    // What can happen next follows what happened.
+    await tab.button(/^Publish TicketCreated/).click();
+    await another.sees("Waiting for the kitchen");
+    await another.close();
+    await tab
+      .link(new RegExp(`order ${orderId}`, "i"))
+      .first()
+      .click();
+    await tab.sees("Waiting for the kitchen");
+  },
+  { failures: [404] },
+);
+
+test("another site can neither read the console nor use its buttons", async tab => {
+  const port = new URL(system.url).port;
+  for (const [headers, why] of [
+    [{ host: `evil.example:${port}` }, "a name that somebody points to this machine"],
+    [{ origin: "https://evil.example" }, "a script of another site"],
+    [{ "sec-fetch-site": "cross-site" }, "a form of another site"],
+  ] as const) {
+    const answer = await tab.page.request.post(`${system.url}/console/api/orders`, { headers, data: {} });
+    assert.equal(answer.status(), 403, why);
+  }
+});
+
+test(
+  "a system that has gone is told, and the console recovers",
+  async tab => {
+    await tab.goto(`${system.url}/console/`);
+    await tab.sees("OrderCreated", tab.region("Queues"));
+    await tab.context.setOffline(true);
+    await tab.sees(/does not answer/);
+    await tab.state("console-down");
+    await tab.context.setOffline(false);
+    await tab.seesNot(/does not answer/);
+  },
+  { lostAnswers: true },
+);

@@ -1,0 +1,54 @@
+// The same story in a random order, with duplicates and a killed function: both orders are equal in the end.
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { inBrowser, type Tab } from "./browser";
+import { System } from "./system";
+
+const SHUFFLES = 10;
+/** In milliseconds. */
+const LONGEST = 60_000;
+
+let system: System;
+before(async () => {
+  system = await System.start({ visibilityTimeout: 2 });
+});
+after(() => system.end());
+const test = inBrowser();
+
+async function areEqual(tab: Tab): Promise<void> {
+  const result = tab.page.getByTestId("shuffle-result");
+  await result
+    .filter({ hasText: /equal$|differ|failed|without a result/ })
+    .and(result.filter({ hasNotText: "Not equal yet" }))
+    .waitFor({ timeout: LONGEST });
+  assert.match((await result.textContent()) ?? "", /Both orders are equal/);
+  const digests = await tab.page.getByTestId("lane-digest").allTextContents();
+  assert.equal(digests.length, 2);
+  assert.equal(digests[0], digests[1]);
+}
+
+test("a shuffle shows how both orders become equal", async tab => {
+  await tab.goto(`${system.url}/console/`);
+  await tab.region("Shuffle").getByRole("button", { name: "Shuffle", exact: true }).click();
+  await tab.sees(/in flight/);
+  await tab.state("shuffle-running");
+  await areEqual(tab);
+  await tab.sees("The function was killed");
+  await tab.sees("duplicate");
+  await tab.mainState("shuffle");
+  // The address names it.
+  await tab.page.reload();
+  await areEqual(tab);
+});
+
+test(`${SHUFFLES} random shuffles all end with equal orders`, async tab => {
+  const seeds = new Set<string>();
+  for (let shuffle = 0; shuffle < SHUFFLES; shuffle++) {
+    await tab.goto(`${system.url}/console/`);
+    await tab.region("Shuffle").getByRole("button", { name: "Shuffle", exact: true }).click();
+    await areEqual(tab);
+    seeds.add((await tab.button(/^Repeat seed/).textContent()) ?? "");
+    await tab.page.goto("about:blank");
+  }
+  assert.equal(seeds.size, SHUFFLES, "each has a seed of its own");
+});
