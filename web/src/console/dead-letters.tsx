@@ -1,0 +1,95 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Api, DeadLetter, Queue } from "./api";
+import type { Run } from "./app";
+import { ScrollBox } from "./scroll-box";
+import { age, count, pretty, shortName } from "./text";
+
+export function DeadLetters({ api, queues, now, run }: { api: Api; queues: Queue[]; now: string; run: Run }) {
+  const full = queues.filter(queue => queue.deadLetters > 0);
+  return (
+    <section class="card" aria-labelledby="dead-letters">
+      <h2 id="dead-letters">Dead letters</h2>
+      {full.length === 0 ? (
+        <p class="quiet">None. A message comes here after its function failed to process it several times.</p>
+      ) : (
+        full.map(queue => (
+          <LettersOfQueue key={queue.name} api={api} queue={queue} name={shortName(queue.name)} now={now} run={run} />
+        ))
+      )}
+    </section>
+  );
+}
+
+interface LettersProps {
+  api: Api;
+  queue: Queue;
+  name: string;
+  now: string;
+  run: Run;
+}
+
+function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
+  const [letters, setLetters] = useState<DeadLetter[]>();
+  const [problem, setProblem] = useState<string>();
+
+  // They change only when their number does, so they are read again only then.
+  useEffect(() => {
+    let ended = false;
+    api.deadLetters(queue.name).then(
+      answer => {
+        if (ended) return;
+        setLetters(answer);
+        setProblem(undefined);
+      },
+      error => ended || setProblem((error as Error).message),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, queue.name, queue.deadLetters]);
+
+  const redrive = () =>
+    run(`Redrive of ${name}`, async () => {
+      const { moved } = await api.redrive(queue.name);
+      return `${count(moved, "message")} moved back to the queue ${name}.`;
+    });
+
+  return (
+    <article class="letters">
+      <div class="row">
+        <h3 class="grow" title={queue.deadLetterQueue}>
+          {name} <span class="chip bad">{count(queue.deadLetters, "message")}</span>
+        </h3>
+        <button type="button" class="button small" onClick={redrive}>
+          Redrive<span class="hidden"> {name}</span>
+        </button>
+      </div>
+      {problem !== undefined && <p class="bad tone">{problem}</p>}
+      <ul>
+        {letters?.map(letter => (
+          <Letter key={letter.messageId} letter={letter} now={now} />
+        ))}
+      </ul>
+    </article>
+  );
+}
+
+function Letter({ letter, now }: { letter: DeadLetter; now: string }) {
+  return (
+    <li class="letter">
+      <p>
+        <strong class="bad tone">{letter.reason ?? "No reason was logged"}</strong>
+        {letter.detail !== undefined && <span>: {letter.detail}</span>}
+      </p>
+      <p class="quiet">
+        Sent {age(letter.sentAt, now)} ago, received {count(letter.receiveCount, "time")}, message {letter.messageId}
+      </p>
+      <details>
+        <summary>Body</summary>
+        <ScrollBox class="well" label={`Body of message ${letter.messageId}`}>
+          <pre>{pretty(letter.body)}</pre>
+        </ScrollBox>
+      </details>
+    </li>
+  );
+}

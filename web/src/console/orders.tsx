@@ -1,0 +1,104 @@
+import { useState } from "preact/hooks";
+import { type Api, type NextEvent, type OrderLine, Unreachable } from "./api";
+import type { Run } from "./app";
+import { usePoll } from "./poll";
+import { ScrollBox } from "./scroll-box";
+
+const NEXT_EVERY_MS = 1000;
+
+/** The order on the page. */
+export function hrefOfOrder(orderId: string): string {
+  return `../#/orders/${encodeURIComponent(orderId)}`;
+}
+
+export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; run: Run }) {
+  const [picked, setPicked] = useState<string>();
+  const chosen = picked ?? orders[0]?.orderId;
+  const create = () =>
+    run("New order", async () => {
+      const { orderId } = await api.newOrder();
+      setPicked(orderId);
+      return `Order ${orderId} is created.`;
+    });
+  return (
+    <section class="card" aria-labelledby="orders">
+      <div class="row">
+        <h2 class="grow" id="orders">
+          Orders
+        </h2>
+        <button type="button" class="button small" onClick={create}>
+          New order
+        </button>
+      </div>
+      <div class="orders">
+        {orders.length === 0 ? (
+          <p class="quiet">There is no order yet.</p>
+        ) : (
+          <ScrollBox class="scroll" label="All orders">
+            <ul>
+              {orders.map(order => (
+                <li key={order.orderId}>
+                  <button
+                    type="button"
+                    class="pick"
+                    aria-pressed={order.orderId === chosen}
+                    onClick={() => setPicked(order.orderId)}
+                  >
+                    <span class="cut">Order {order.orderId}</span>
+                    <span class="quiet cut">{order.status ?? "not created yet"}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </ScrollBox>
+        )}
+        {chosen !== undefined && <Next key={chosen} api={api} orderId={chosen} run={run} />}
+      </div>
+    </section>
+  );
+}
+
+function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
+  const [events, setEvents] = useState<NextEvent[]>();
+  const [problem, setProblem] = useState<string>();
+
+  usePoll(orderId, NEXT_EVERY_MS, async ended => {
+    try {
+      const answer = await api.next(orderId);
+      if (ended.aborted) return;
+      setEvents(answer);
+      setProblem(undefined);
+    } catch (error) {
+      if (!ended.aborted && !(error instanceof Unreachable)) setProblem((error as Error).message);
+    }
+  });
+
+  const publish = (eventType: string) =>
+    run(`Publish ${eventType}`, async () => {
+      await api.publish(orderId, eventType);
+      return `${eventType} of order ${orderId} is published.`;
+    });
+
+  return (
+    <div class="next">
+      <p>
+        <a href={hrefOfOrder(orderId)}>See order {orderId} on the page</a>
+      </p>
+      {problem !== undefined && <p class="quiet">{problem}</p>}
+      {problem === undefined && events?.length === 0 && (
+        <p class="quiet">Nothing can happen next: the story is over.</p>
+      )}
+      <ul>
+        {problem === undefined &&
+          events?.map(event => (
+            <li key={event.eventType}>
+              <button type="button" class="button small" onClick={() => publish(event.eventType)}>
+                Publish {event.eventType}
+              </button>
+              <span class="quiet">{event.text}</span>
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,261 @@
+import type { Delivery, Lane, Outcome, Shuffle } from "./api";
+import { Icon } from "./icons";
+import { hrefOfOrder } from "./orders";
+import {
+  type Cell,
+  deliveryKey,
+  done,
+  eventAt,
+  isEmpty,
+  type Row,
+  rows,
+  SERVICES,
+  shortType,
+  type Tally,
+  tally,
+  tallyText,
+  verdict,
+} from "./shuffle";
+
+interface Props {
+  shuffle: Shuffle;
+  /** Keys of the deliveries whose function was killed. */
+  killed: ReadonlySet<string>;
+}
+
+/** The deliveries of both lanes at the sides, the pieces of both items in the middle. */
+export function ShufflePicture({ shuffle, killed }: Props) {
+  const [inOrder, shuffled] = shuffle.lanes;
+  return (
+    <div class="stage">
+      <Deliveries shuffle={shuffle} lane={inOrder} title="In order" killed={killed} />
+      <Items shuffle={shuffle} />
+      <Deliveries shuffle={shuffle} lane={shuffled} title="Shuffled" killed={killed} />
+    </div>
+  );
+}
+
+function Deliveries({ shuffle, lane, title, killed }: Props & { lane: Lane; title: string }) {
+  return (
+    <div class={`lane ${lane.name === "shuffled" ? "shuffled" : "ordered"}`}>
+      <div class="lane-head">
+        <h3>{title}</h3>
+        <span class="quiet">
+          {done(lane)} of {lane.deliveries.length} done, <a href={hrefOfOrder(lane.orderId)}>order {lane.orderId}</a>
+        </span>
+      </div>
+      <ol class="deliveries" aria-label={`Deliveries, ${lane.name}`}>
+        {lane.deliveries.map((delivery, place) => (
+          <DeliveryRow
+            key={deliveryKey(lane, place)}
+            shuffle={shuffle}
+            delivery={delivery}
+            wasKilled={killed.has(deliveryKey(lane, place))}
+          />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function DeliveryRow({ shuffle, delivery, wasKilled }: { shuffle: Shuffle; delivery: Delivery; wasKilled: boolean }) {
+  const event = eventAt(shuffle, delivery.event);
+  return (
+    <li class={`tile-row ${SERVICES[event.aggregate].className} ${delivery.state}`}>
+      <span class="tile">{delivery.event + 1}</span>
+      <span class="type">{shortType(event.eventType)}</span>
+      {delivery.copy === 2 && (
+        <span class="copy">
+          copy<span class="hidden"> (duplicate)</span>
+        </span>
+      )}
+      <span class="state">
+        {delivery.state === "waiting" && <span class="hidden">waiting</span>}
+        {delivery.state === "sent" && <span class="sending dot">in flight</span>}
+        {delivery.state === "done" && <Marks sums={tally([delivery])} />}
+      </span>
+      {(wasKilled || delivery.state === "killed") && (
+        <span class="killed-text">
+          <Icon name="killed" /> The function was killed.{" "}
+          {delivery.state === "done"
+            ? "The queue delivered the message again."
+            : "The queue delivers the message again."}
+        </span>
+      )}
+    </li>
+  );
+}
+
+const MARKS: Outcome[] = ["written", "late", "no news"];
+
+function Marks({ sums }: { sums: Tally }) {
+  return (
+    <span class="marks">
+      <span class="hidden">{tallyText(sums)}</span>
+      {MARKS.filter(outcome => sums[outcome] > 0).map(outcome => (
+        // A new number is a new element, so that it moves.
+        <span key={`${outcome} ${sums[outcome]}`} class={`mark ${className(outcome)}`} aria-hidden="true">
+          <Icon name={outcome} />
+          {sums[outcome]}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function className(outcome: Outcome): string {
+  return outcome === "no news" ? "no-news" : outcome;
+}
+
+function Items({ shuffle }: { shuffle: Shuffle }) {
+  const table = rows(shuffle);
+  const [inOrder, shuffled] = shuffle.lanes;
+  const same = table.filter(row => row.same === true).length;
+  const { mood, text } = verdict(shuffle);
+  return (
+    <div class="items">
+      <table>
+        <caption class="hidden">
+          The pieces of both orders: the number of the event that each piece holds, and its value
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">In order holds</th>
+            <th scope="col" class="middle">
+              Piece
+            </th>
+            <th scope="col">Shuffled holds</th>
+          </tr>
+        </thead>
+        <tbody>
+          {table.map(row => (
+            <PieceRow key={row.piece} shuffle={shuffle} row={row} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td>
+              <code data-testid="lane-digest">{inOrder.digest ?? "–"}</code>
+            </td>
+            <th scope="row" class="middle">
+              <span class="name">
+                digest <Sign same={digestSame(shuffle)} />
+              </span>
+            </th>
+            <td>
+              <code data-testid="lane-digest">{shuffled.digest ?? "–"}</code>
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+      <div class={`verdict ${mood}`}>
+        <strong role="status" data-testid="shuffle-result">
+          {text}
+        </strong>
+        <span>
+          {same} of {table.length} pieces are the same
+        </span>
+      </div>
+      <Legend />
+    </div>
+  );
+}
+
+function digestSame({ lanes: [inOrder, shuffled] }: Shuffle): boolean | undefined {
+  if (inOrder.digest === undefined && shuffled.digest === undefined) return undefined;
+  return inOrder.digest === shuffled.digest;
+}
+
+function PieceRow({ shuffle, row }: { shuffle: Shuffle; row: Row }) {
+  const [left, right] = row.cells;
+  return (
+    <tr>
+      <PieceCell shuffle={shuffle} cell={left} />
+      <th scope="row" class="middle">
+        <span class="name">
+          {row.piece} <Sign same={row.same} />
+        </span>
+      </th>
+      <PieceCell shuffle={shuffle} cell={right} />
+    </tr>
+  );
+}
+
+function Sign({ same }: { same: boolean | undefined }) {
+  if (same === undefined) return null;
+  return (
+    <span key={String(same)} class={same ? "sign same" : "sign"}>
+      <span aria-hidden="true">{same ? "=" : "≠"}</span>
+      <span class="hidden">{same ? "same" : "different"}</span>
+    </span>
+  );
+}
+
+function PieceCell({ shuffle, cell }: { shuffle: Shuffle; cell: Cell }) {
+  if (isEmpty(cell)) {
+    return (
+      <td>
+        <span class="nothing">nothing yet</span>
+      </td>
+    );
+  }
+  const event = cell.event === undefined ? undefined : eventAt(shuffle, cell.event);
+  return (
+    <td class={event && SERVICES[event.aggregate].className}>
+      {MARKS.map(
+        outcome =>
+          cell.tally[outcome] > 0 && (
+            <span key={`${outcome} ${cell.tally[outcome]}`} class={`flash ${className(outcome)}`} aria-hidden="true" />
+          ),
+      )}
+      <span class="held">
+        {event && cell.event !== undefined && (
+          <span class="tile" title={event.eventType}>
+            <span class="hidden">event </span>
+            {cell.event + 1}
+          </span>
+        )}
+        <span class="value" title={cell.value}>
+          {cell.value}
+        </span>
+        <Marks sums={{ ...cell.tally, written: 0 }} />
+      </span>
+    </td>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="Legend">
+      <li>
+        <span class="tile">7</span> the 7th event of the story
+      </li>
+      <li>
+        <span class="mark written">
+          <Icon name="written" />
+        </span>
+        written: the event is newer
+      </li>
+      <li>
+        <span class="mark late">
+          <Icon name="late" />
+        </span>
+        late: the piece holds a newer event and keeps it
+      </li>
+      <li>
+        <span class="mark no-news">
+          <Icon name="no news" />
+        </span>
+        no news: a duplicate, nothing to do
+      </li>
+      <li>
+        <span class="copy">copy</span> the same message a second time
+      </li>
+      {Object.values(SERVICES).map(service => (
+        <li key={service.name} class={`dot ${service.className}`}>
+          {service.name}
+        </li>
+      ))}
+    </ul>
+  );
+}

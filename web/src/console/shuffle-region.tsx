@@ -1,0 +1,81 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Api, Refused, type Shuffle } from "./api";
+import type { Run } from "./app";
+import { usePoll } from "./poll";
+import { hashOfShuffle, killedSoFar, shuffleInHash } from "./shuffle";
+import { ShufflePicture } from "./shuffle-picture";
+
+const SHUFFLE_EVERY_MS = 250;
+
+/** Starts a shuffle and follows it. The address names it, so that a reload shows it again. */
+export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
+  const [id, setId] = useState(() => shuffleInHash(location.hash));
+  const [shuffle, setShuffle] = useState<Shuffle>();
+  const [problem, setProblem] = useState<string>();
+  const [starting, setStarting] = useState(false);
+  const killed = useRef<ReadonlySet<string>>(new Set());
+
+  useEffect(() => {
+    const follow = () => setId(before => shuffleInHash(location.hash) ?? before);
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+
+  const shown = shuffle?.id === id ? shuffle : undefined;
+  const ended = problem !== undefined || shown?.running === false;
+  usePoll(ended ? undefined : id, SHUFFLE_EVERY_MS, async late => {
+    if (id === undefined) return;
+    try {
+      const answer = await api.shuffle(id);
+      if (late.aborted) return;
+      if (answer.id !== shuffle?.id) killed.current = new Set();
+      killed.current = killedSoFar(killed.current, answer);
+      setShuffle(answer);
+    } catch (error) {
+      // A shuffle lives as long as the system that runs it. No answer at all is told by the whole console, and may pass.
+      if (!late.aborted && error instanceof Refused) setProblem(`The shuffle ${id} cannot be shown: ${error.message}`);
+    }
+  });
+
+  const busy = starting || shown?.running === true;
+  const start = async (seed?: number) => {
+    if (busy) return;
+    setStarting(true);
+    await run("Shuffle", async () => {
+      const started = await api.startShuffle(seed);
+      setProblem(undefined);
+      setId(started.id);
+      history.pushState(null, "", hashOfShuffle(started.id));
+      return undefined;
+    });
+    setStarting(false);
+  };
+
+  return (
+    <section class="card shuffle" aria-labelledby="shuffle">
+      <div class="intro">
+        <div class="grow">
+          <h2 id="shuffle">Shuffle</h2>
+          <p>
+            The same events reach two orders. One gets them in order. The other gets them shuffled, some of them twice,
+            and one of its functions is killed.{" "}
+            <strong>Each piece of an order knows which event wrote it, and takes only newer ones</strong>, so both
+            orders become equal.
+          </p>
+        </div>
+        <div class="buttons">
+          <button type="button" class="button primary" aria-disabled={busy} onClick={() => start()}>
+            Shuffle
+          </button>
+          {shown && !shown.running && (
+            <button type="button" class="button small" aria-disabled={busy} onClick={() => start(shown.seed)}>
+              Repeat seed {shown.seed}
+            </button>
+          )}
+        </div>
+      </div>
+      {problem !== undefined && <p class="notice bad">{problem}</p>}
+      {shown && <ShufflePicture key={shown.id} shuffle={shown} killed={killed.current} />}
+    </section>
+  );
+}

@@ -1,0 +1,156 @@
+// What the shuffle's picture shows, worked out from the API's answer. No components here.
+import type { Aggregate, Delivery, Lane, Outcome, Shuffle, StoryEvent } from "./api";
+
+/** In the order of the item's table: what the order service writes, then the kitchen, the delivery and the payment. */
+const PIECES = [
+  "details",
+  "state",
+  "total",
+  "address",
+  "revisions",
+  "ticket",
+  "promise",
+  "delivery",
+  "schedule",
+  "location",
+  "payment",
+  "timeline",
+];
+
+const OUTCOMES: Outcome[] = ["written", "late", "no news"];
+
+export const SERVICES: Record<Aggregate, { name: string; className: string }> = {
+  Order: { name: "Order", className: "order" },
+  Ticket: { name: "Kitchen", className: "kitchen" },
+  Delivery: { name: "Delivery", className: "delivery" },
+  PaymentIntent: { name: "Payment", className: "payment" },
+};
+
+/** The service that publishes an event type, by the type's first word; the order service if it is none of ours. */
+export function serviceOf(eventType: string): { name: string; className: string } {
+  const aggregate = (Object.keys(SERVICES) as Aggregate[]).find(name => eventType.startsWith(name));
+  return SERVICES[aggregate ?? "Order"];
+}
+
+/** "PaymentIntentChargeRequested" is "Payment charge requested". */
+export function shortType(eventType: string): string {
+  const words = eventType.replace(/^PaymentIntent/, "Payment").split(/(?<=[a-z])(?=[A-Z])/);
+  return words.map((word, place) => (place === 0 ? word : word.toLowerCase())).join(" ");
+}
+
+/** A number for each outcome. */
+export type Tally = Record<Outcome, number>;
+
+export function tally(deliveries: Delivery[], piece?: string): Tally {
+  const sums: Tally = { written: 0, late: 0, "no news": 0 };
+  for (const delivery of deliveries) {
+    for (const { piece: touched, outcome } of delivery.outcomes ?? []) {
+      if (piece === undefined || touched === piece) sums[outcome] += 1;
+    }
+  }
+  return sums;
+}
+
+/** The tally as words, for a screen reader: "3 written, 1 late". Empty if there is none. */
+export function tallyText(sums: Tally): string {
+  return OUTCOMES.filter(outcome => sums[outcome] > 0)
+    .map(outcome => `${sums[outcome]} ${outcome}`)
+    .join(", ");
+}
+
+export interface Row {
+  piece: string;
+  cells: [Cell, Cell];
+  /** Whether both lanes hold the same; unknown while both are empty. */
+  same?: boolean;
+}
+
+export interface Cell {
+  /** Index in the story. */
+  event?: number;
+  value: string;
+  tally: Tally;
+}
+
+/** A row for each piece that the story writes or an item has. */
+export function rows(shuffle: Shuffle): Row[] {
+  const [left, right] = shuffle.lanes;
+  const names = new Set([
+    ...shuffle.story.flatMap(event => event.pieces),
+    ...shuffle.lanes.flatMap(lane => lane.pieces.map(({ piece }) => piece)),
+  ]);
+  const known = PIECES.filter(piece => names.has(piece));
+  const others = [...names].filter(piece => !PIECES.includes(piece));
+  return [...known, ...others].map(piece => {
+    const cells: [Cell, Cell] = [cell(left, piece), cell(right, piece)];
+    const [a, b] = cells;
+    if (isEmpty(a) && isEmpty(b)) return { piece, cells };
+    return { piece, cells, same: a.event === b.event && a.value === b.value };
+  });
+}
+
+export function isEmpty(cell: Cell): boolean {
+  return cell.event === undefined && cell.value === "";
+}
+
+function cell(lane: Lane, piece: string): Cell {
+  const held = lane.pieces.find(candidate => candidate.piece === piece);
+  const counts = tally(lane.deliveries, piece);
+  if (held === undefined) return { value: "", tally: counts };
+  const { event, value } = held;
+  return event === undefined ? { value, tally: counts } : { event, value, tally: counts };
+}
+
+/** The event at an index; a story that lacks it is no reason to break the picture. */
+export function eventAt(shuffle: Shuffle, index: number): StoryEvent {
+  return shuffle.story[index] ?? { eventType: "Unknown", aggregate: "Order", pieces: [] };
+}
+
+/** How many of the lane's deliveries are done. */
+export function done(lane: Lane): number {
+  return lane.deliveries.filter(delivery => delivery.state === "done").length;
+}
+
+/** Names a delivery for as long as the shuffle lasts. */
+export function deliveryKey(lane: Lane, place: number): string {
+  return `${lane.name} ${place}`;
+}
+
+/** The deliveries that were seen killed, now or before: a message that was processed in the end keeps its mark. */
+export function killedSoFar(before: ReadonlySet<string>, shuffle: Shuffle): ReadonlySet<string> {
+  const killed = shuffle.lanes.flatMap(lane =>
+    lane.deliveries.flatMap((delivery, place) => (delivery.state === "killed" ? [deliveryKey(lane, place)] : [])),
+  );
+  return killed.every(key => before.has(key)) ? before : new Set([...before, ...killed]);
+}
+
+export interface Verdict {
+  mood: "busy" | "good" | "bad";
+  text: string;
+}
+
+export function verdict(shuffle: Shuffle): Verdict {
+  if (shuffle.error !== undefined) return { mood: "bad", text: `The shuffle failed: ${shuffle.error}` };
+  if (shuffle.running) return { mood: "busy", text: "Not equal yet" };
+  if (shuffle.equal === true) return { mood: "good", text: "Both orders are equal" };
+  if (shuffle.equal === false)
+    return { mood: "bad", text: "The orders differ. This is a bug: please report the seed." };
+  return { mood: "bad", text: "The shuffle ended without a result." };
+}
+
+const ROUTE = /^#\/shuffles\/([^/]+)$/;
+
+/** The shuffle that the address names, so that a reload shows it again. */
+export function shuffleInHash(hash: string): string | undefined {
+  const encoded = ROUTE.exec(hash)?.[1];
+  if (encoded === undefined) return undefined;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}
+
+export function hashOfShuffle(id: string): string {
+  return `#/shuffles/${encodeURIComponent(id)}`;
+}

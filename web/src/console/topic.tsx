@@ -1,0 +1,39 @@
+import type { Topic as TopicState } from "./api";
+import { hrefOfOrder } from "./orders";
+import { ScrollBox } from "./scroll-box";
+import { serviceOf } from "./shuffle";
+import { count, time } from "./text";
+
+export function Topic({ topic }: { topic: TopicState }) {
+  return (
+    <section class="card" aria-labelledby="topic">
+      <h2 id="topic">Topic</h2>
+      <p class="quiet" title={topic.arn}>
+        {count(topic.published, "event")} published to {count(topic.subscriptions, "subscription")}
+      </p>
+      {topic.recent.length === 0 ? (
+        <p class="quiet">Nothing was published yet.</p>
+      ) : (
+        <ScrollBox class="scroll" label="Recent events">
+          <ol class="events">
+            {topic.recent.map(event => (
+              <li key={event.eventId ?? `${event.at} ${event.eventType}`}>
+                <time class="quiet" dateTime={event.at}>
+                  {time(event.at)}
+                </time>
+                <span class={`dot ${serviceOf(event.eventType).className}`} title={event.eventId}>
+                  {event.eventType}
+                </span>
+                {event.orderId !== undefined && (
+                  <a class="cut" href={hrefOfOrder(event.orderId)}>
+                    order {event.orderId}
+                  </a>
+                )}
+              </li>
+            ))}
+          </ol>
+        </ScrollBox>
+      )}
+    </section>
+  );
+}
