@@ -32,6 +32,7 @@ use uuid::Uuid;
 
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
+use crate::processes::Processes;
 use crate::route::{Matched, Route};
 use crate::{ACCOUNT, body};
 
@@ -74,18 +75,54 @@ pub async fn serve_all(
     integrations: Vec<Integration>,
     authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
 ) -> io::Result<()> {
-    let (mut routes, mut backends) = (Vec::new(), Vec::new());
-    for Integration { function, concurrency, routes: its_routes } in integrations {
-        let function = Pool::new(function);
-        function.warm_up().await?;
-        let backend = Arc::new(Backend { function, places: Semaphore::new(concurrency.max(1)) });
-        backends.extend(its_routes.iter().map(|_| Arc::clone(&backend)));
-        routes.extend(its_routes);
+    HttpApi::start(integrations, authorizer).await?.serve_behind(listener, Router::new()).await
+}
+
+/// An HTTP API whose functions run, to be served. They end with this value.
+pub struct HttpApi {
+    processes: Vec<Processes>,
+    gateway: Gateway,
+}
+
+impl HttpApi {
+    /// Starts the functions, as [`serve_all`] does.
+    pub async fn start(
+        integrations: Vec<Integration>,
+        authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let (mut routes, mut backends, mut processes) = (Vec::new(), Vec::new(), Vec::new());
+        for Integration { function, concurrency, routes: its_routes } in integrations {
+            let function = Pool::new(function);
+            function.warm_up().await?;
+            processes.push(Processes::new(&function));
+            let backend = Arc::new(Backend { function, places: Semaphore::new(concurrency.max(1)) });
+            backends.extend(its_routes.iter().map(|_| Arc::clone(&backend)));
+            routes.extend(its_routes);
+        }
+        let gateway = Gateway { routes, backends, authorizer: Box::new(authorizer), port: 0 };
+        Ok(Self { processes, gateway })
     }
-    let port = listener.local_addr()?.port();
-    let gateway = Gateway { routes, backends, authorizer: Box::new(authorizer), port };
-    let service = Router::new().fallback(handle).with_state(Arc::new(gateway));
-    axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await
+
+    /// The processes of the functions, in the order of their integrations.
+    #[must_use]
+    pub fn processes(&self) -> &[Processes] {
+        &self.processes
+    }
+
+    /// Serves what `routes` do not answer, until this future is dropped.
+    pub async fn serve_behind(self, listener: TcpListener, routes: Router) -> io::Result<()> {
+        let port = listener.local_addr()?.port();
+        let gateway = Gateway { port, ..self.gateway };
+        let api = Router::new().fallback(handle).with_state(Arc::new(gateway));
+        let service = routes.fallback_service(api).into_make_service_with_connect_info::<SocketAddr>();
+        axum::serve(listener, service).await
+    }
+}
+
+impl std::fmt::Debug for HttpApi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpApi").field("processes", &self.processes).finish_non_exhaustive()
+    }
 }
 
 /// An authorizer that takes the claims of a bearer token for true: what API Gateway's JWT authorizer would hand over, but
@@ -122,7 +159,7 @@ struct Gateway {
 }
 
 struct Backend {
-    function: Pool,
+    function: Arc<Pool>,
     places: Semaphore,
 }
 

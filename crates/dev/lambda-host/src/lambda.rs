@@ -1,8 +1,10 @@
 //! A Lambda function: its binary as a process, behind the Runtime API.
 
-use std::collections::{HashMap, VecDeque};
-use std::fs::File;
-use std::io::{self, Write};
+mod log;
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,13 +18,13 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::routing::{get, post};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use self::log::{Log, keep_lines};
 use crate::{ACCOUNT, REGION, body};
 
 /// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
@@ -84,19 +86,6 @@ struct Process {
     readers: JoinSet<()>,
 }
 
-/// What a process printed: its last lines, and all of them if there is a file.
-#[derive(Debug)]
-struct Log {
-    lines: VecDeque<String>,
-    file: Option<LogFile>,
-}
-
-#[derive(Debug)]
-struct LogFile {
-    path: PathBuf,
-    file: File,
-}
-
 /// Why an invocation gave no response.
 #[derive(Debug, thiserror::Error)]
 pub enum InvokeError {
@@ -141,7 +130,44 @@ struct Invocation {
     request_id: String,
     payload: Value,
     deadline: SystemTime,
+    /// Told when the process gets it.
+    taken: oneshot::Sender<()>,
     answer: oneshot::Sender<Answer>,
+}
+
+/// When a process is killed before it has answered, if it is.
+#[derive(Debug, Default)]
+pub(crate) struct Kill {
+    /// When this is told.
+    pub(crate) asked: Option<oneshot::Receiver<()>>,
+    /// So long after the process got the event.
+    pub(crate) after: Option<Duration>,
+}
+
+impl Kill {
+    async fn due(self, taken: oneshot::Receiver<()>) {
+        let asked = async {
+            match self.asked {
+                // Without somebody who could ask, nobody does.
+                Some(asked) => {
+                    if asked.await.is_err() {
+                        pending().await
+                    }
+                }
+                None => pending().await,
+            }
+        };
+        let after = async {
+            match self.after {
+                Some(after) if taken.await.is_ok() => tokio::time::sleep(after).await,
+                _ => pending().await,
+            }
+        };
+        tokio::select! {
+            () = asked => {}
+            () = after => {}
+        }
+    }
 }
 
 impl Function {
@@ -158,7 +184,6 @@ impl Function {
             let _ = axum::serve(listener, routes).await;
         });
 
-        let file = settings.log_file.and_then(LogFile::open);
         let mut command = Command::new(&settings.binary);
         // Ctrl-C is for the host: a function that gets it too would fail at what it is doing.
         #[cfg(unix)]
@@ -181,7 +206,7 @@ impl Function {
                 // The system's error does not say what it is about.
                 io::Error::new(error.kind(), format!("cannot start {}: {error}", settings.binary.display()))
             })?;
-        let log = Arc::new(Mutex::new(Log { lines: VecDeque::new(), file }));
+        let log = Arc::new(Mutex::new(Log::new(settings.log_file)));
         let mut readers = JoinSet::new();
         if let Some(stdout) = child.stdout.take() {
             readers.spawn(keep_lines(stdout, Arc::clone(&log)));
@@ -202,21 +227,27 @@ impl Function {
 
     /// Invokes the function with an event, and waits for its answer.
     pub async fn invoke(&self, payload: Value) -> Answer {
-        self.invoke_as(Uuid::new_v4().to_string(), payload).await
+        self.invoke_as(Uuid::new_v4().to_string(), payload, Kill::default()).await
     }
 
-    /// As [`Function::invoke`], for who must know the id of the request.
-    pub(crate) async fn invoke_as(&self, request_id: String, payload: Value) -> Answer {
+    /// As [`Function::invoke`], for who must know the id of the request or may kill the process.
+    pub(crate) async fn invoke_as(&self, request_id: String, payload: Value, kill: Kill) -> Answer {
         let (answer, answered) = oneshot::channel();
+        let (taken, is_taken) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
         // If nobody receives it, the process has ended, which is found below.
-        let _ = self.invocations.send(Invocation { request_id, payload, deadline, answer });
+        let _ = self.invocations.send(Invocation { request_id, payload, deadline, taken, answer });
         let mut process = self.process.lock().await;
         let answer = tokio::select! {
             // An answer counts even if the process ends right after it.
             biased;
             answer = answered => answer.ok(),
             _ = process.child.wait() => None,
+            () = kill.due(is_taken) => {
+                // It may have ended by itself.
+                let _ = process.child.kill().await;
+                None
+            }
             () = tokio::time::sleep(self.timeout) => Some(Err(InvokeError::TimedOut(self.timeout))),
         };
         match answer {
@@ -241,6 +272,11 @@ impl Function {
         matches!(self.process.lock().await.child.try_wait(), Ok(None))
     }
 
+    /// Whether the process has not ended, as far as can be told at once: one that has an event runs.
+    pub(crate) fn seems_running(&self) -> bool {
+        self.process.try_lock().map_or(true, |mut process| matches!(process.child.try_wait(), Ok(None)))
+    }
+
     /// Ends the process, and gives all that it printed.
     pub async fn stop(self) -> io::Result<Vec<String>> {
         let mut process = self.process.into_inner();
@@ -253,54 +289,7 @@ impl Process {
     /// All that a process that has ended printed, line by line.
     async fn last_words(&mut self, log: &Mutex<Log>) -> Vec<String> {
         while self.readers.join_next().await.is_some() {}
-        log.lock().unwrap_or_else(PoisonError::into_inner).lines.drain(..).collect()
-    }
-}
-
-/// A process may run for long; its last lines are the ones that say why it ended.
-const KEPT_LINES: usize = 10_000;
-
-impl LogFile {
-    fn open(path: PathBuf) -> Option<Self> {
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let opened = folder.and_then(|()| File::options().create(true).append(true).open(&path));
-        opened
-            .inspect_err(|error| {
-                let error = error as &dyn std::error::Error;
-                tracing::warn!(path = %path.display(), error, "cannot open the log file");
-            })
-            .ok()
-            .map(|file| Self { path, file })
-    }
-
-    /// The same file, or a new one if somebody has deleted it.
-    fn reopened(self) -> Option<Self> {
-        if self.path.exists() { Some(self) } else { Self::open(self.path) }
-    }
-}
-
-/// Reads to the end whatever comes: a process whose output nobody reads cannot print.
-async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
-    let mut output = BufReader::new(output);
-    let mut line = Vec::new();
-    while output.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-        let text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
-        log.lock().unwrap_or_else(PoisonError::into_inner).keep(text);
-        line.clear();
-    }
-}
-
-impl Log {
-    fn keep(&mut self, line: String) {
-        self.file = self.file.take().and_then(LogFile::reopened);
-        if let Some(LogFile { file, .. }) = &mut self.file {
-            // In one write, for the function's other processes write there too. A full disk must not stop the function.
-            let _ = file.write_all(format!("{line}\n").as_bytes());
-        }
-        if self.lines.len() == KEPT_LINES {
-            self.lines.pop_front();
-        }
-        self.lines.push_back(line);
+        log.lock().unwrap_or_else(PoisonError::into_inner).take_lines()
     }
 }
 
@@ -340,6 +329,8 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(invocation.request_id, invocation.answer);
+    // Who invoked may have given up.
+    let _ = invocation.taken.send(());
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 

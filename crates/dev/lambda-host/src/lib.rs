@@ -7,6 +7,7 @@ pub mod gateway;
 pub mod lambda;
 pub mod mapping;
 mod pool;
+pub mod processes;
 pub mod queues;
 pub mod route;
 pub mod schedule;

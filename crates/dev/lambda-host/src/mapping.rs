@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::REGION;
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
+use crate::processes::Processes;
 use crate::queues::{Message, MessageAttribute, Queue, QueueError};
 
 /// How long a queue that cannot be read is left alone.
@@ -48,6 +49,7 @@ impl From<i32> for Batching {
 #[derive(Debug)]
 pub struct Mapping {
     done: watch::Receiver<u64>,
+    processes: Processes,
     _poller: JoinSet<()>,
 }
 
@@ -59,10 +61,18 @@ impl Mapping {
     #[must_use]
     pub fn start(queue: Queue, function: Settings, batching: impl Into<Batching>, concurrency: usize) -> Self {
         let (counter, done) = watch::channel(0);
-        let source = Source { queue, function: Pool::new(function), batching: batching.into(), done: counter };
+        let function = Pool::new(function);
+        let processes = Processes::new(&function);
+        let source = Source { queue, function, batching: batching.into(), done: counter };
         let mut poller = JoinSet::new();
         poller.spawn(poll(Arc::new(source), concurrency.max(1)));
-        Self { done, _poller: poller }
+        Self { done, processes, _poller: poller }
+    }
+
+    /// The function's processes.
+    #[must_use]
+    pub fn processes(&self) -> &Processes {
+        &self.processes
     }
 
     /// Waits until so many messages have been handled and deleted since the start.
@@ -74,7 +84,7 @@ impl Mapping {
 
 struct Source {
     queue: Queue,
-    function: Pool,
+    function: Arc<Pool>,
     batching: Batching,
     done: watch::Sender<u64>,
 }

@@ -1,31 +1,57 @@
 //! The processes of one function: one is started when none is idle, and is kept for the next event.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::lambda::{Answer, Function, InvokeError, Settings};
+use crate::lambda::{Answer, Function, InvokeError, Kill, Settings};
+use crate::processes::Observer;
 
 /// A function's processes. They end with this value.
-#[derive(Debug)]
 pub(crate) struct Pool {
     function: Settings,
     idle: Mutex<Vec<Function>>,
+    busy: Mutex<HashMap<u64, Busy>>,
+    /// How many processes have got an event: the key of the next one that is busy.
+    begun: AtomicU64,
+    ended: AtomicU64,
+    failed: AtomicU64,
+    observer: Mutex<Option<Arc<dyn Observer>>>,
+}
+
+/// A process that has an event.
+#[derive(Debug)]
+struct Busy {
+    process_id: Option<u32>,
+    kill: oneshot::Sender<()>,
 }
 
 impl Pool {
     /// No process yet.
-    pub(crate) fn new(function: Settings) -> Self {
-        Self { function, idle: Mutex::default() }
+    pub(crate) fn new(function: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            function,
+            idle: Mutex::default(),
+            busy: Mutex::default(),
+            begun: AtomicU64::default(),
+            ended: AtomicU64::default(),
+            failed: AtomicU64::default(),
+            observer: Mutex::default(),
+        })
     }
 
     /// Starts a process before it is needed, so that a binary that is not there is found now.
     pub(crate) async fn warm_up(&self) -> io::Result<()> {
         let function = Function::start(self.function.clone()).await?;
-        self.idle().push(function);
+        lock(&self.idle).push(function);
         Ok(())
     }
 
@@ -37,13 +63,32 @@ impl Pool {
 
     /// As [`Pool::invoke`], for who must know the id of the request.
     pub(crate) async fn invoke_as(&self, request_id: String, event: Value) -> Answer {
+        let observer = lock(&self.observer).clone();
+        let observation = match observer {
+            Some(observer) => observer.begin(&event).await,
+            None => None,
+        };
+        let kill_after = observation.as_ref().and_then(|observation| observation.kill_after());
+        let answer = self.invoke_process(request_id, event, kill_after).await;
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.failed.fetch_add(u64::from(answer.is_err()), Ordering::Relaxed);
+        if let Some(observation) = observation {
+            observation.end(&answer).await;
+        }
+        answer
+    }
+
+    async fn invoke_process(&self, request_id: String, event: Value, kill_after: Option<Duration>) -> Answer {
         let function = match self.take_idle().await {
             Some(function) => function,
             None => Function::start(self.function.clone()).await.map_err(InvokeError::NotStarted)?,
         };
-        let answer = function.invoke_as(request_id, event).await;
+        let (kill, asked) = oneshot::channel();
+        let entry = self.note_busy(Busy { process_id: function.process_id(), kill });
+        let answer = function.invoke_as(request_id, event, Kill { asked: Some(asked), after: kill_after }).await;
+        drop(entry);
         match answer {
-            Ok(_) | Err(InvokeError::Function(_)) => self.idle().push(function),
+            Ok(_) | Err(InvokeError::Function(_)) => lock(&self.idle).push(function),
             Err(
                 InvokeError::NotStarted(_)
                 | InvokeError::Refused(_)
@@ -56,20 +101,74 @@ impl Pool {
 
     /// Ends the processes that do nothing.
     pub(crate) fn let_idle_go(&self) {
-        drop(mem::take(&mut *self.idle()));
+        drop(mem::take(&mut *lock(&self.idle)));
+    }
+
+    /// Kills all processes, and gives how many there were.
+    pub(crate) fn kill(&self) -> usize {
+        let idle = mem::take(&mut *lock(&self.idle)).into_iter().filter(Function::seems_running).count();
+        let busy = mem::take(&mut *lock(&self.busy)).into_values();
+        // One that has just answered is not there to hear it.
+        idle + busy.filter_map(|busy| busy.kill.send(()).ok()).count()
+    }
+
+    pub(crate) fn process_ids(&self) -> Vec<u32> {
+        let idle = lock(&self.idle);
+        let idle = idle.iter().filter(|function| function.seems_running()).map(Function::process_id);
+        idle.chain(lock(&self.busy).values().map(|busy| busy.process_id)).flatten().collect()
+    }
+
+    pub(crate) fn function_name(&self) -> &str {
+        &self.function.name
+    }
+
+    pub(crate) fn invocations(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_observer(&self, observer: Option<Arc<dyn Observer>>) {
+        *lock(&self.observer) = observer;
     }
 
     /// A process that ended while it was idle costs no event an invocation.
     async fn take_idle(&self) -> Option<Function> {
         loop {
-            let function = self.idle().pop()?;
+            let function = lock(&self.idle).pop()?;
             if function.is_running().await {
                 return Some(function);
             }
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Function>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn note_busy(&self, busy: Busy) -> Entry<'_> {
+        let key = self.begun.fetch_add(1, Ordering::Relaxed);
+        lock(&self.busy).insert(key, busy);
+        Entry { pool: self, key }
     }
+}
+
+/// Keeps a process among those that are busy, also if the invocation is given up.
+struct Entry<'a> {
+    pool: &'a Pool,
+    key: u64,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        lock(&self.pool.busy).remove(&self.key);
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("function", &self.function.name).finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

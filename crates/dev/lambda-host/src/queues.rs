@@ -4,6 +4,7 @@
 
 mod api;
 mod large;
+mod look;
 mod move_task;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +28,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use self::api::Api;
+pub use self::look::Size;
+use self::move_task::Tasks;
 use crate::{ACCOUNT, REGION};
 
 /// The most messages that one receive gives, and its longest wait:
@@ -63,6 +66,7 @@ pub struct Redrive {
 #[derive(Debug, Clone)]
 pub struct Queues {
     engine: Arc<RustackSqs>,
+    tasks: Arc<Tasks>,
 }
 
 /// One queue.
@@ -125,7 +129,7 @@ impl Queues {
             host: address.ip().to_string(),
             port: address.port(),
         };
-        Self { engine: Arc::new(RustackSqs::new(config)) }
+        Self { engine: Arc::new(RustackSqs::new(config)), tasks: Arc::default() }
     }
 
     /// Creates a queue. The one for its dead letters must be there.
@@ -173,7 +177,8 @@ impl Queues {
     /// Serves the SQS API, in its JSON protocol and without a look at signatures, until this future is dropped.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let config = SqsHttpConfig { region: REGION.to_owned(), ..SqsHttpConfig::default() };
-        let service = SqsHttpService::new(Arc::new(Api::new(Arc::clone(&self.engine))), config);
+        let service =
+            SqsHttpService::new(Arc::new(Api::new(Arc::clone(&self.engine), Arc::clone(&self.tasks))), config);
         let mut connections = JoinSet::new();
         loop {
             let (stream, _) = listener.accept().await?;
@@ -193,6 +198,12 @@ pub(crate) fn arn(queue: &str) -> String {
 }
 
 impl Queue {
+    /// The queue's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.arn.rsplit(':').next().unwrap_or_default()
+    }
+
     /// The queue's URL, which names it in every request.
     #[must_use]
     pub fn url(&self) -> &str {

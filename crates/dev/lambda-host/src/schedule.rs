@@ -1,6 +1,7 @@
 //! A rule of EventBridge with a rate: it invokes a function again and again.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use uuid::Uuid;
 
 use crate::lambda::Settings;
 use crate::pool::Pool;
+use crate::processes::Processes;
 use crate::{ACCOUNT, REGION};
 
 /// How often a rule invokes its target: `rate(1 minute)`, `rate(5 minutes)`, `rate(2 hours)`, `rate(1 day)`.
@@ -50,6 +52,7 @@ impl FromStr for Rate {
 #[derive(Debug)]
 pub struct Schedule {
     done: watch::Receiver<u64>,
+    processes: Processes,
     _timer: JoinSet<()>,
 }
 
@@ -62,8 +65,16 @@ impl Schedule {
     pub fn start(rule: &str, function: Settings, rate: Rate) -> Self {
         let (counter, done) = watch::channel(0);
         let mut timer = JoinSet::new();
-        timer.spawn(run(rule.to_owned(), Pool::new(function), rate.0, counter));
-        Self { done, _timer: timer }
+        let function = Pool::new(function);
+        let processes = Processes::new(&function);
+        timer.spawn(run(rule.to_owned(), function, rate.0, counter));
+        Self { done, processes, _timer: timer }
+    }
+
+    /// The function's processes.
+    #[must_use]
+    pub fn processes(&self) -> &Processes {
+        &self.processes
     }
 
     /// Waits until so many invocations have succeeded since the start.
@@ -73,7 +84,7 @@ impl Schedule {
     }
 }
 
-async fn run(rule: String, function: Pool, period: Duration, done: watch::Sender<u64>) {
+async fn run(rule: String, function: Arc<Pool>, period: Duration, done: watch::Sender<u64>) {
     let mut timer = tokio::time::interval_at(Instant::now() + period, period);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use embedded_dynamodb::Stream;
@@ -25,6 +26,7 @@ use self::batch::{Batch, Condition, Record, Step};
 use crate::filter::Filter;
 use crate::lambda::{self, Answer, InvokeError, PAYLOAD_LIMIT};
 use crate::pool::Pool;
+use crate::processes::Processes;
 use crate::queues::Queue;
 use crate::{ACCOUNT, REGION};
 
@@ -106,6 +108,7 @@ fn limit<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32
 #[derive(Debug)]
 pub struct StreamMapping {
     done: watch::Receiver<u64>,
+    processes: Processes,
     _poller: JoinSet<()>,
 }
 
@@ -131,11 +134,14 @@ impl StreamMapping {
             (None, StartingPosition::Latest) => stream.latest()?,
         };
         let (counter, done) = watch::channel(0);
+        let function_arn = lambda::arn(&function.name);
+        let function = Pool::new(function);
+        let processes = Processes::new(&function);
         let shard = Shard {
             arn: arn(stream.arn()),
             stream,
-            function_arn: lambda::arn(&function.name),
-            function: Pool::new(function),
+            function_arn,
+            function,
             settings,
             on_failure,
             position,
@@ -146,7 +152,13 @@ impl StreamMapping {
         };
         let mut poller = JoinSet::new();
         poller.spawn(shard.run());
-        Ok(Self { done, _poller: poller })
+        Ok(Self { done, processes, _poller: poller })
+    }
+
+    /// The function's processes.
+    #[must_use]
+    pub fn processes(&self) -> &Processes {
+        &self.processes
     }
 
     /// Waits until so many records have succeeded or been discarded since the start. Records that no filter matches do not
@@ -192,7 +204,7 @@ fn arn(of_engine: &str) -> String {
 struct Shard {
     stream: Stream,
     arn: String,
-    function: Pool,
+    function: Arc<Pool>,
     function_arn: String,
     settings: Settings,
     on_failure: Option<Queue>,

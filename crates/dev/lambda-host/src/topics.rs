@@ -3,6 +3,8 @@
 //! The engine is rustack, which is young: no other module knows it, so that another can take its place. It delivers
 //! only whole notifications, so a queue that wants the message alone gets it from here.
 
+mod journal;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
@@ -23,7 +25,7 @@ use rustack_sns_http::body::SnsResponseBody;
 use rustack_sns_http::dispatch::SnsHandler;
 use rustack_sns_http::service::{SnsHttpConfig, SnsHttpService};
 use rustack_sns_model::error::SnsError;
-use rustack_sns_model::input::{CreateTopicInput, PublishInput, SubscribeInput};
+use rustack_sns_model::input::{CreateTopicInput, GetTopicAttributesInput, PublishInput, SubscribeInput};
 use rustack_sns_model::operations::SnsOperation;
 use rustack_sns_model::types::MessageAttributeValue;
 use serde::Deserialize;
@@ -31,6 +33,8 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use self::journal::Journal;
+pub use self::journal::Published;
 use crate::queues::{self, MessageAttribute, Queues};
 use crate::{ACCOUNT, REGION};
 
@@ -58,6 +62,7 @@ pub struct Subscription {
 pub struct Topics {
     engine: Arc<RustackSns>,
     raw: Arc<Raw>,
+    journal: Arc<Journal>,
 }
 
 /// One topic.
@@ -107,7 +112,7 @@ impl Topics {
         };
         let raw = Arc::<Raw>::default();
         let delivery = Delivery { queues: queues.clone(), raw: Arc::clone(&raw) };
-        Self { engine: Arc::new(RustackSns::new(config, Arc::new(delivery))), raw }
+        Self { engine: Arc::new(RustackSns::new(config, Arc::new(delivery))), raw, journal: Arc::default() }
     }
 
     /// Creates a topic.
@@ -120,7 +125,8 @@ impl Topics {
     /// Serves the SNS API, without a look at signatures, until this future is dropped.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let config = SnsHttpConfig { region: REGION.to_owned(), ..SnsHttpConfig::default() };
-        let api = Api { handler: RustackSnsHandler::new(Arc::clone(&self.engine)) };
+        let journal = Arc::clone(&self.journal);
+        let api = Api { handler: RustackSnsHandler::new(Arc::clone(&self.engine)), journal };
         let service = SnsHttpService::new(Arc::new(api), config);
         let mut connections = JoinSet::new();
         loop {
@@ -164,20 +170,40 @@ impl Topic {
         Ok(())
     }
 
-    /// Publishes a message with these attributes, which are texts. It is in the queues when this returns.
-    pub async fn publish(&self, message: String, attributes: &[(&str, &str)]) -> Result<(), TopicError> {
+    /// How many queues are subscribed.
+    pub fn subscriptions(&self) -> Result<u64, TopicError> {
+        let input = GetTopicAttributesInput { topic_arn: self.arn.clone() };
+        let attributes = self.topics.engine.get_topic_attributes(&input)?.attributes;
+        Ok(attributes.get("SubscriptionsConfirmed").and_then(|number| number.parse().ok()).unwrap_or_default())
+    }
+
+    /// How many messages were published since the start.
+    #[must_use]
+    pub fn published(&self) -> u64 {
+        self.topics.journal.published(&self.arn)
+    }
+
+    /// The last messages that were published, up to twenty, the newest first.
+    #[must_use]
+    pub fn last_published(&self) -> Vec<Published> {
+        self.topics.journal.last(&self.arn)
+    }
+
+    /// Publishes a message with these attributes, which are texts, and gives its id. It is in the queues when this returns.
+    pub async fn publish(&self, message: String, attributes: &[(&str, &str)]) -> Result<String, TopicError> {
         let attribute = |(name, value): &(&str, &str)| {
             let (data_type, string_value) = ("String".to_owned(), Some((*value).to_owned()));
             ((*name).to_owned(), MessageAttributeValue { data_type, string_value, binary_value: None })
         };
         let input = PublishInput {
             topic_arn: Some(self.arn.clone()),
-            message,
+            message: message.clone(),
             message_attributes: attributes.iter().map(attribute).collect(),
             ..PublishInput::default()
         };
-        self.topics.engine.publish(input).await?;
-        Ok(())
+        let published = self.topics.engine.publish(input).await?;
+        self.topics.journal.note(&self.arn, message);
+        Ok(published.message_id.unwrap_or_default())
     }
 }
 
@@ -200,6 +226,7 @@ fn check_policy(policy: &Value) -> Result<(), SnsError> {
 /// The engine's API, with what the engine lacks.
 struct Api {
     handler: RustackSnsHandler,
+    journal: Arc<Journal>,
 }
 
 type Handled = Pin<Box<dyn Future<Output = Result<Response<SnsResponseBody>, SnsError>> + Send>>;
@@ -219,8 +246,21 @@ impl SnsHandler for Api {
             }
             _ => {}
         }
+        let published = match operation {
+            SnsOperation::Publish | SnsOperation::PublishBatch => journal::messages(&parameters),
+            _ => None,
+        };
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-        self.handler.handle_operation(operation, body.into())
+        let handled = self.handler.handle_operation(operation, body.into());
+        let Some((topic, messages)) = published else { return handled };
+        let journal = Arc::clone(&self.journal);
+        Box::pin(async move {
+            let response = handled.await?;
+            for message in messages {
+                journal.note(&topic, message);
+            }
+            Ok(response)
+        })
     }
 }
 

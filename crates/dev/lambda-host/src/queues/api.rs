@@ -26,8 +26,8 @@ pub(super) struct Api {
 }
 
 impl Api {
-    pub(super) fn new(engine: Arc<RustackSqs>) -> Self {
-        Self { handler: RustackSqsHandler::new(Arc::clone(&engine)), engine, tasks: Arc::default() }
+    pub(super) fn new(engine: Arc<RustackSqs>, tasks: Arc<Tasks>) -> Self {
+        Self { handler: RustackSqsHandler::new(Arc::clone(&engine)), engine, tasks }
     }
 }
 

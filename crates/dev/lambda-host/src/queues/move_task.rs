@@ -26,7 +26,7 @@ const RUNNING: &str = "RUNNING";
 const HIGHEST_RATE: i32 = 500;
 
 /// The tasks so far. Those under way end with this value.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The newest first.
     known: Arc<Mutex<Vec<Task>>>,
@@ -71,6 +71,17 @@ impl Tasks {
             let _ = done.await;
         }
         Ok(StartMessageMoveTaskOutput { task_handle })
+    }
+
+    /// How many messages a task has moved, or why it failed.
+    pub(super) fn moved(&self, handle: &str) -> Result<u64, SqsError> {
+        let known = lock(&self.known);
+        let task = known.iter().find(|task| task.task_handle.as_deref() == Some(handle));
+        if let Some(reason) = task.and_then(|task| task.failure_reason.as_ref()) {
+            return Err(SqsError::internal_error(reason.clone()));
+        }
+        let moved = task.and_then(|task| task.approximate_number_of_messages_moved).unwrap_or_default();
+        Ok(u64::try_from(moved).unwrap_or_default())
     }
 
     fn spawn(&self, work: Work) -> oneshot::Receiver<()> {

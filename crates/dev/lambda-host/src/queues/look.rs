@@ -1,0 +1,108 @@
+//! A look at a queue from outside: how much is in it, and what; and dead letters back to where they came from.
+
+use std::collections::BTreeMap;
+
+use rustack_sqs_model::input::{
+    ChangeMessageVisibilityInput, GetQueueAttributesInput, ReceiveMessageInput, StartMessageMoveTaskInput,
+};
+
+use super::{LARGEST_BATCH, Message, Queue, QueueError, Queues, large};
+
+const WAITING: &str = "ApproximateNumberOfMessages";
+const IN_FLIGHT: &str = "ApproximateNumberOfMessagesNotVisible";
+
+/// How long a message that is looked at is hidden, in seconds, if it is not given back before.
+const LOOK: i32 = 30;
+
+/// How many messages a queue has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Those that can be received.
+    pub waiting: u64,
+    /// Those that were received, and are neither deleted nor visible again.
+    pub in_flight: u64,
+}
+
+impl Queue {
+    /// How many messages it has.
+    pub async fn size(&self) -> Result<Size, QueueError> {
+        let attribute_names = vec![WAITING.to_owned(), IN_FLIGHT.to_owned()];
+        let input = GetQueueAttributesInput { queue_url: self.url.clone(), attribute_names };
+        let found = self.engine.get_queue_attributes(input).await?.attributes;
+        let number = |name: &str| found.get(name).and_then(|number| number.parse().ok()).unwrap_or_default();
+        Ok(Size { waiting: number(WAITING), in_flight: number(IN_FLIGHT) })
+    }
+
+    /// Up to `most` of the messages that can be received, the oldest first. They stay in the queue, and are visible again when this
+    /// returns. As on AWS, each look counts as a receive of the message.
+    pub async fn look(&self, most: usize) -> Result<Vec<Message>, QueueError> {
+        let mut seen = BTreeMap::new();
+        let looked = self.look_into(most, &mut seen).await;
+        for (_, message) in &seen {
+            let (queue_url, receipt_handle) = (self.url.clone(), message.receipt_handle.clone());
+            let input = ChangeMessageVisibilityInput { queue_url, receipt_handle, visibility_timeout: 0 };
+            // One that somebody has deleted meanwhile needs no more.
+            let _ = self.engine.change_message_visibility(input).await;
+        }
+        looked?;
+        Ok(seen.into_values().collect())
+    }
+
+    async fn look_into(&self, most: usize, seen: &mut Seen) -> Result<(), QueueError> {
+        while seen.len() < most {
+            let missing = i32::try_from(most - seen.len()).unwrap_or(LARGEST_BATCH);
+            let all = || vec!["All".to_owned()];
+            let input = ReceiveMessageInput {
+                queue_url: self.url.clone(),
+                max_number_of_messages: Some(missing.min(LARGEST_BATCH)),
+                visibility_timeout: Some(LOOK),
+                wait_time_seconds: Some(0),
+                message_system_attribute_names: all(),
+                message_attribute_names: all(),
+                ..ReceiveMessageInput::default()
+            };
+            let received = large::receive(&self.engine, input).await?.messages;
+            if received.is_empty() {
+                break;
+            }
+            for message in received.into_iter().map(Message::from) {
+                seen.insert((message.sent_at(), message.id.clone()), message);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By when they were sent, and their ids.
+type Seen = BTreeMap<(u64, String), Message>;
+
+impl Message {
+    /// When it was sent, in milliseconds since 1970.
+    #[must_use]
+    pub fn sent_at(&self) -> u64 {
+        self.number("SentTimestamp")
+    }
+
+    /// How often it was received, this time included.
+    #[must_use]
+    pub fn receive_count(&self) -> u64 {
+        self.number("ApproximateReceiveCount")
+    }
+
+    fn number(&self, attribute: &str) -> u64 {
+        self.attributes.get(attribute).and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+}
+
+impl Queues {
+    /// Moves what lies in a dead-letter queue back to the queue it came from, and gives how many messages that were.
+    pub async fn redrive(&self, dead_letters: &Queue) -> Result<u64, QueueError> {
+        let input = StartMessageMoveTaskInput {
+            source_arn: dead_letters.arn.clone(),
+            destination_arn: None,
+            max_number_of_messages_per_second: None,
+        };
+        let task = self.tasks.start(&self.engine, input).await?.task_handle.unwrap_or_default();
+        Ok(self.tasks.moved(&task)?)
+    }
+}
