@@ -36,15 +36,18 @@ fn site(name: &str, folder: &Path, out: &Path) -> io::Result<String> {
         let file_name = script.file_name().and_then(|file_name| file_name.to_str()).unwrap_or_default().to_owned();
         files.push((format!("/assets/{file_name}"), "text/javascript; charset=utf-8", script));
     }
-    let mut code = format!("/// See [`Site`].\npub static {name}: Site = Site {{ style_hash: {style_hash:?}, files: &[\n");
+    let mut code =
+        format!("/// See [`Site`].\npub static {name}: Site = Site {{ style_hash: {style_hash:?}, files: &[\n");
     for (number, (path, content_type, file)) in files.iter().enumerate() {
         let plain = fs::read(file)?;
-        let digest = Sha256::digest(&plain).iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let digest =
+            Sha256::digest(&plain).iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         let compressed = out.join(format!("{name}-{number}.gz"));
         let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
         encoder.write_all(&plain)?;
         encoder.finish()?;
-        let plain = fs::canonicalize(file)?;
+        let (plain, compressed) = (fs::canonicalize(file)?, fs::canonicalize(compressed)?);
+        let (plain, compressed) = (text(&plain)?, text(&compressed)?);
         // A text is always written.
         let _ = writeln!(
             code,
@@ -54,6 +57,10 @@ fn site(name: &str, folder: &Path, out: &Path) -> io::Result<String> {
     }
     code.push_str("] };\n");
     Ok(code)
+}
+
+fn text(path: &Path) -> io::Result<&str> {
+    path.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))
 }
 
 fn between<'a>(text: &'a [u8], begin: &[u8], end: &[u8]) -> Option<&'a [u8]> {

@@ -95,6 +95,20 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
+    /// Whether the client takes a body in this coding, such as `gzip` (RFC 9110, 12.5.3). Without `Accept-Encoding` it is not asked to:
+    /// a client that says nothing may not be able to decode anything.
+    #[must_use]
+    pub fn accepts_encoding(&self, coding: &str) -> bool {
+        let accepted = self.header("accept-encoding").unwrap_or_default();
+        let weight = |name: &str| {
+            accepted.split(',').find_map(|element| {
+                let (of, parameters) = element.split_once(';').unwrap_or((element, ""));
+                of.trim().eq_ignore_ascii_case(name).then(|| weight(parameters))
+            })
+        };
+        weight(coding).or_else(|| weight("*")).unwrap_or(0.0) > 0.0
+    }
+
     /// The body as text; none if it is not UTF-8. API Gateway encodes a body in Base64 unless its content type is one of text,
     /// such as `application/json`.
     #[must_use]
@@ -112,6 +126,15 @@ impl Request {
     pub fn jwt(&self) -> Option<&Jwt> {
         self.request_context.authorizer.as_ref()?.jwt.as_ref()
     }
+}
+
+/// The weight among the parameters of an element of a list: `q=0.5`. It is 1 if there is none, and 0 if it is no number.
+fn weight(parameters: &str) -> f32 {
+    let weight = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse().unwrap_or(0.0))
+    });
+    weight.unwrap_or(1.0)
 }
 
 impl Jwt {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 /// A response in payload format 2.0.
@@ -12,7 +14,7 @@ pub struct Response {
     pub status_code: u16,
     /// Names in lower case.
     pub headers: BTreeMap<&'static str, String>,
-    /// The body; none for 204, 304 and HEAD.
+    /// The body, in Base64 if it is not text; none for 204, 304 and HEAD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     is_base64_encoded: bool,
@@ -35,6 +37,20 @@ impl Response {
         response.with("content-type", content_type)
     }
 
+    /// A response with bytes as its body, such as a compressed file. API Gateway decodes them.
+    #[must_use]
+    pub fn bytes(status_code: u16, content_type: &str, body: &[u8]) -> Self {
+        let response = Self { body: Some(STANDARD.encode(body)), is_base64_encoded: true, ..Self::empty(status_code) };
+        response.with("content-type", content_type)
+    }
+
+    /// The bytes of the body as the client gets them.
+    #[must_use]
+    pub fn body_bytes(&self) -> Option<Vec<u8>> {
+        let body = self.body.as_ref()?;
+        if self.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.clone().into_bytes()) }
+    }
+
     /// With a header, whose name is in lower case.
     #[must_use]
     pub fn with(mut self, header: &'static str, value: impl Into<String>) -> Self {
@@ -45,19 +61,33 @@ impl Response {
     /// The answer to `HEAD`: without its body, whose length is given, or the gateway would say that there are 0 bytes to `GET`.
     #[must_use]
     pub fn without_body(mut self) -> Self {
-        match self.body.take() {
-            Some(body) => self.with("content-length", body.len().to_string()),
-            None => self,
-        }
+        let Some(body) = self.body.take() else { return self };
+        let length = if self.is_base64_encoded {
+            // Four characters for three bytes, and padding that stands for none.
+            let padding = body.bytes().rev().take_while(|byte| *byte == b'=').count();
+            body.len() / 4 * 3 - padding
+        } else {
+            body.len()
+        };
+        self.is_base64_encoded = false;
+        self.with("content-length", length.to_string())
     }
 
-    /// For the one who asked, who may keep it but must ask again whether it still holds; 304 if it does. `etag` is a strong tag
-    /// such as `"7"` or a weak one such as `W/"9b2c"`.
+    /// With a tag: a strong one such as `"7"` or a weak one such as `W/"9b2c"`. It is 304 if the client has what is tagged so.
+    #[must_use]
+    pub fn tagged(mut self, etag: &str, if_none_match: Option<&str>) -> Self {
+        if if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), etag))) {
+            self.headers.remove("content-encoding");
+            self = Self { status_code: 304, body: None, is_base64_encoded: false, ..self };
+        }
+        self.with("etag", etag)
+    }
+
+    /// For the one who asked, who may keep it but must ask again whether it still holds; 304 if it does, as [`Self::tagged`] says.
     #[must_use]
     pub fn cached_privately(self, etag: &str, if_none_match: Option<&str>) -> Self {
-        let unchanged = if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), etag)));
-        let response = if unchanged { Self { body: None, status_code: 304, ..self } } else { self };
-        response.with("etag", etag).with("cache-control", "private, no-cache").with("vary", "Authorization")
+        let response = self.tagged(etag, if_none_match);
+        response.with("cache-control", "private, no-cache").with("vary", "Authorization")
     }
 }
 

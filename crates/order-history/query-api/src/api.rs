@@ -10,6 +10,7 @@ use order_view::OrderView;
 use serde::Serialize;
 use serde_json::json;
 use tracing::Level;
+use web::File;
 
 use crate::caller::Caller;
 use crate::config::Config;
@@ -19,6 +20,7 @@ use crate::order::Order;
 use crate::page_token::PageToken;
 use crate::problem::{ALLOW, Problem, ProblemKind};
 use crate::response::tag;
+use crate::web_page::WebPage;
 use crate::{Authorization, openapi};
 
 /// The API over one table.
@@ -27,6 +29,7 @@ pub struct Api {
     authorization: Authorization,
     read_budget: usize,
     max_wait: Duration,
+    web_page: WebPage,
     function: HttpFunction,
 }
 
@@ -39,6 +42,10 @@ enum Resource {
     Order(String),
     OpenApi,
     Health,
+    /// A file of the page.
+    File(&'static File),
+    /// What the page needs to know.
+    Settings,
 }
 
 impl Resource {
@@ -47,6 +54,8 @@ impl Resource {
             "/orders" => Some(Self::Orders),
             "/openapi.json" => Some(Self::OpenApi),
             "/health" => Some(Self::Health),
+            "/config.json" => Some(Self::Settings),
+            path if path == "/" || path.starts_with("/assets/") => web::PAGE.find(path).map(Self::File),
             path => {
                 // API Gateway has decoded the path and its parameter, so an order id may have slashes.
                 let order_id = path.strip_prefix("/orders/").filter(|order_id| !order_id.is_empty())?;
@@ -63,13 +72,16 @@ impl Resource {
         Ok(parameters.finish(order_id).map(drop)?)
     }
 
-    /// As in the `OpenAPI` document.
+    /// As in the `OpenAPI` document, which has no page.
     fn route(&self) -> &'static str {
         match self {
             Self::Orders => "/orders",
             Self::Order(_) => "/orders/{orderId}",
             Self::OpenApi => "/openapi.json",
             Self::Health => "/health",
+            Self::File(file) if file.is_immutable() => "/assets/{file}",
+            Self::File(_) => "/",
+            Self::Settings => "/config.json",
         }
     }
 }
@@ -78,9 +90,9 @@ impl Api {
     /// The API over a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
-        let Config { authorization, read_budget, max_wait, metrics_namespace, function_version, .. } = config;
+        let Config { authorization, read_budget, max_wait, web_page, metrics_namespace, function_version, .. } = config;
         let function = HttpFunction { name: "query-api", metrics_namespace, version: function_version, clock };
-        Self { orders, authorization, read_budget, max_wait, function }
+        Self { orders, authorization, read_budget, max_wait, web_page, function }
     }
 
     /// Answers a request. It never fails: a malformed request is answered too.
@@ -115,6 +127,9 @@ impl Api {
                 Ok(document.with("cache-control", "public, max-age=300"))
             }
             Resource::Health => self.health(request).await,
+            // Whatever their query strings: a sign-in comes back to the page with parameters for its script.
+            Resource::File(file) => Ok(self.web_page.file(request, file)),
+            Resource::Settings => Ok(self.web_page.settings(request, &self.authorization)?),
         }
     }
 

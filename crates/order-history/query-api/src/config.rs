@@ -7,6 +7,7 @@ use order_store::METRICS_NAMESPACE;
 use order_store::table::INDEX;
 
 use crate::consistency::MAX_WAIT;
+use crate::web_page::{SignIn, WebPage};
 
 /// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Config {
     pub read_budget: usize,
     /// The longest that a request may wait for an event, whatever it prefers; at most ten seconds.
     pub max_wait: Duration,
+    /// What the page for people needs to know.
+    pub web_page: WebPage,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
     /// The version of the function that this process runs: a rollout is taken back by what the new version does.
@@ -56,6 +59,27 @@ pub enum ConfigError {
         "environment variable MAX_WAIT_SECONDS must be a whole number from 0 to {MAX_WAIT} ({MAX_WAIT} if it is not set)"
     )]
     MaxWait,
+    /// One of `SIGN_IN_ISSUER` and `SIGN_IN_CLIENT_ID` is set without the other.
+    #[error("environment variables SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID must be set together, or neither")]
+    HalfASignIn,
+    /// `SIGN_IN_ISSUER` is no URL of an issuer.
+    #[error(
+        "environment variable SIGN_IN_ISSUER must be a URL such as https://login.ftgo.example/users, without a query; \
+         http is for this machine only"
+    )]
+    Issuer,
+    /// `SIGN_IN_ORIGINS` has something that is no origin.
+    #[error(
+        "environment variable SIGN_IN_ORIGINS must be origins such as https://login.ftgo.example, with spaces between; \
+         http is for this machine only"
+    )]
+    Origins,
+    /// `SIGN_IN_SCOPE` does not ask for `openid`.
+    #[error("environment variable SIGN_IN_SCOPE must be scopes with spaces between, and openid one of them")]
+    Scope,
+    /// `CURRENCY` is no currency.
+    #[error("environment variable CURRENCY must be a code of ISO 4217 such as EUR (USD if it is not set)")]
+    Currency,
 }
 
 impl Config {
@@ -82,6 +106,7 @@ impl Config {
         let order_history_table =
             environment.needed("ORDER_HISTORY_TABLE", "the name of the view's table, such as ftgo-order-history")?;
         let order_history_index = environment.get("ORDER_HISTORY_INDEX").unwrap_or_else(|| INDEX.to_owned());
+        let web_page = web_page(environment)?;
         let metrics_namespace = environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned());
         environment.check_lambda()?;
         let function_version = environment.get("AWS_LAMBDA_FUNCTION_VERSION").unwrap_or_default();
@@ -91,8 +116,62 @@ impl Config {
             authorization,
             read_budget,
             max_wait,
+            web_page,
             metrics_namespace,
             function_version,
         })
     }
+}
+
+fn web_page(environment: &Environment<'_>) -> Result<WebPage, ConfigError> {
+    let currency = environment.get("CURRENCY").unwrap_or_else(|| "USD".to_owned());
+    if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(ConfigError::Currency);
+    }
+    let consumers = environment.get("SAMPLE_CONSUMERS").unwrap_or_default();
+    let consumers = consumers.split(',').map(str::trim).filter(|consumer| !consumer.is_empty());
+    Ok(WebPage {
+        sign_in: sign_in(environment)?,
+        currency,
+        sample_consumers: consumers.map(str::to_owned).collect(),
+        console: environment.get("CONSOLE"),
+    })
+}
+
+fn sign_in(environment: &Environment<'_>) -> Result<Option<SignIn>, ConfigError> {
+    let (issuer, client_id) = match (environment.get("SIGN_IN_ISSUER"), environment.get("SIGN_IN_CLIENT_ID")) {
+        (Some(issuer), Some(client_id)) => (issuer, client_id),
+        (None, None) => return Ok(None),
+        (Some(_), None) | (None, Some(_)) => return Err(ConfigError::HalfASignIn),
+    };
+    // A discovery document's URL is the issuer with a path after it.
+    let of_issuer = origin(&issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or(ConfigError::Issuer)?;
+    let mut origins = vec![of_issuer.to_owned()];
+    for text in environment.get("SIGN_IN_ORIGINS").unwrap_or_default().split_whitespace() {
+        origin(text).filter(|origin| *origin == text).ok_or(ConfigError::Origins)?;
+        origins.push(text.to_owned());
+    }
+    origins.dedup();
+    let scope = environment.get("SIGN_IN_SCOPE").unwrap_or_else(|| "openid".to_owned());
+    if !scope.split_whitespace().any(|scope| scope == "openid") {
+        return Err(ConfigError::Scope);
+    }
+    Ok(Some(SignIn { issuer, client_id, scope, audience: environment.get("SIGN_IN_AUDIENCE"), origins }))
+}
+
+/// The origin of a URL. It is part of a header, in which a semicolon or a space would begin something else.
+fn origin(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_name = |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let is_host = host == "[::1]" || !host.is_empty() && is_name(host);
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let is_this_machine = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
+    let is_scheme = scheme == "https" || scheme == "http" && is_this_machine;
+    let is_path = !url.contains(|character: char| character.is_whitespace() || character.is_control());
+    (is_host && is_port && is_scheme && is_path).then(|| &url[..scheme.len() + "://".len() + authority.len()])
 }

@@ -15,7 +15,11 @@ pub(crate) fn bytes_in_response(json: &str) -> usize {
 
 /// The tag of what is shown. It is a weak one: two bodies that show the same may differ in how they say it.
 pub(crate) fn tag<'a>(shown: impl IntoIterator<Item = &'a str>) -> String {
-    let digest = shown.into_iter().fold(Sha256::new(), Sha256::chain_update).finalize();
-    let tag = digest.iter().take(16).fold(String::new(), |tag, byte| format!("{tag}{byte:02x}"));
-    format!("W/\"{tag}\"")
+    format!("W/\"{}\"", digest(shown))
+}
+
+/// A digest of texts, one after the other, in hexadecimal.
+pub(crate) fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let digest = texts.into_iter().fold(Sha256::new(), Sha256::chain_update).finalize();
+    digest.iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }

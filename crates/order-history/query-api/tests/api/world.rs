@@ -9,7 +9,7 @@ use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::{Event, Message, Timestamp};
 use order_store::{Applied, OrderStore};
-use query_api::{Api, Authorization, Config, Response};
+use query_api::{Api, Authorization, Config, Response, WebPage};
 use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -83,6 +83,7 @@ fn config() -> Config {
         authorization: Authorization::Off,
         read_budget: 1_000,
         max_wait: Duration::from_secs(10),
+        web_page: WebPage { sign_in: None, currency: "USD".to_owned(), sample_consumers: Vec::new(), console: None },
         metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
         function_version: "1".to_owned(),
     }

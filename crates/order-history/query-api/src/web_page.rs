@@ -1,0 +1,123 @@
+//! The page for people: its files, which the crate `web` embeds, and its settings.
+
+use api_gateway::{JSON, Request, Response};
+use serde::Serialize;
+use web::File;
+
+use crate::config::Authorization;
+use crate::problem::ProblemKind;
+use crate::response::digest;
+
+/// What the page needs to know, and its readers may: none of it is secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebPage {
+    /// How people sign in; none if they cannot on this page.
+    pub sign_in: Option<SignIn>,
+    /// The currency of all amounts, such as `USD`: they have none of their own.
+    pub currency: String,
+    /// Consumers to offer where there is no sign-in.
+    pub sample_consumers: Vec<String>,
+    /// The console's relative URL, where there is one.
+    pub console: Option<String>,
+}
+
+/// How people sign in: `OpenID` Connect, a code with PKCE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignIn {
+    /// Who issues the tokens. Its discovery document is below it.
+    pub issuer: String,
+    /// The page's client id there. A page can keep no secret, so there is none.
+    pub client_id: String,
+    /// The scopes to ask for, with spaces between.
+    pub scope: String,
+    /// The audience to ask for, with issuers that want to be told.
+    pub audience: Option<String>,
+    /// The origins that the page calls to sign in: the issuer's own, and those of its endpoints if they are elsewhere.
+    pub origins: Vec<String>,
+}
+
+/// `/config.json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Settings<'a> {
+    authorization: &'static str,
+    currency: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audience: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    consumers: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    console: Option<&'a str>,
+}
+
+impl WebPage {
+    /// A file of the page. A client that has it already gets 304.
+    pub(crate) fn file(&self, request: &Request, file: &'static File) -> Response {
+        let is_compressed = request.accepts_encoding("gzip");
+        let response = Response::bytes(200, file.content_type, if is_compressed { file.gzip } else { file.plain });
+        // Two codings are two representations, and a strong tag names one of them (RFC 9110, 8.8.3.3).
+        let (response, etag) = if is_compressed {
+            (response.with("content-encoding", "gzip"), format!("\"{}-gzip\"", file.digest))
+        } else {
+            (response, format!("\"{}\"", file.digest))
+        };
+        let response = response
+            .with("vary", "Accept-Encoding")
+            .with("x-content-type-options", "nosniff")
+            .tagged(&etag, request.header("if-none-match"));
+        if file.is_immutable() {
+            return response.with("cache-control", "public, max-age=31536000, immutable");
+        }
+        response
+            .with("cache-control", "no-cache")
+            .with("content-security-policy", self.content_security_policy())
+            .with("cross-origin-opener-policy", "same-origin")
+            .with("referrer-policy", "no-referrer")
+    }
+
+    /// The page's settings. They change with a deployment, so that a client must ask again whether they still hold.
+    pub(crate) fn settings(&self, request: &Request, authorization: &Authorization) -> Result<Response, ProblemKind> {
+        let (name, sign_in) = match (authorization, &self.sign_in) {
+            (Authorization::Off, _) => ("off", None),
+            (Authorization::Jwt { .. }, None) => ("jwt", None),
+            (Authorization::Jwt { .. }, Some(sign_in)) => ("oidc", Some(sign_in)),
+        };
+        let settings = Settings {
+            authorization: name,
+            currency: &self.currency,
+            issuer: sign_in.map(|sign_in| sign_in.issuer.as_str()),
+            client_id: sign_in.map(|sign_in| sign_in.client_id.as_str()),
+            scope: sign_in.map(|sign_in| sign_in.scope.as_str()),
+            audience: sign_in.and_then(|sign_in| sign_in.audience.as_deref()),
+            consumers: &self.sample_consumers,
+            console: self.console.as_deref(),
+        };
+        let settings = serde_json::to_string(&settings).map_err(|_| ProblemKind::Internal)?;
+        let etag = format!("\"{}\"", digest([settings.as_str()]));
+        let response = Response::json(200, JSON, settings).with("x-content-type-options", "nosniff");
+        Ok(response.with("cache-control", "no-cache").tagged(&etag, request.header("if-none-match")))
+    }
+
+    /// What the page may load, and whom it may call: this API and whoever signs its users in.
+    fn content_security_policy(&self) -> String {
+        let mut policy = format!(
+            "default-src 'none'; script-src 'self'; style-src 'sha256-{}'; img-src data:; connect-src 'self'",
+            web::PAGE.style_hash
+        );
+        for origin in self.sign_in.iter().flat_map(|sign_in| &sign_in.origins) {
+            policy.push(' ');
+            policy.push_str(origin);
+        }
+        policy.push_str(
+            "; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+             trusted-types 'none'",
+        );
+        policy
+    }
+}
