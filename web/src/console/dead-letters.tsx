@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Api, DeadLetter, Queue } from "./api";
 import type { Run } from "./app";
 import { ScrollBox } from "./scroll-box";
@@ -75,6 +75,7 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
 }
 
 function Letter({ letter, now }: { letter: DeadLetter; now: string }) {
+  const body = useMemo(() => pretty(letter.body), [letter.body]);
   return (
     <li class="letter">
       <p>
@@ -87,7 +88,7 @@ function Letter({ letter, now }: { letter: DeadLetter; now: string }) {
       <details>
         <summary>Body</summary>
         <ScrollBox class="well" label={`Body of message ${letter.messageId}`}>
-          <pre>{pretty(letter.body)}</pre>
+          <pre>{body}</pre>
         </ScrollBox>
       </details>
     </li>

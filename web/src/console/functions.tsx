@@ -71,8 +71,8 @@ export function Functions({ api, functions, run }: { api: Api; functions: Lambda
             if (!isOpen) return [row];
             return [
               row,
-              <tr key={`${lambda.name} log`} class="log">
-                <td colSpan={6}>
+              <tr key={`${lambda.name} log`}>
+                <td class="log" colSpan={6}>
                   <Log api={api} name={lambda.name} label={`Log of ${name}`} />
                 </td>
               </tr>,

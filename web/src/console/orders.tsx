@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { type Api, type NextEvent, type OrderLine, Unreachable } from "./api";
 import type { Run } from "./app";
 import { usePoll } from "./poll";
@@ -13,7 +13,10 @@ export function hrefOfOrder(orderId: string): string {
 
 export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; run: Run }) {
   const [picked, setPicked] = useState<string>();
-  const chosen = picked ?? orders[0]?.orderId;
+  const newest = orders[0]?.orderId;
+  const chosen = picked ?? newest;
+  // The choice stays when newer orders come: a button must not change below the reader's finger.
+  useEffect(() => setPicked(before => before ?? newest), [newest]);
   const create = () =>
     run("New order", async () => {
       const { orderId } = await api.newOrder();

@@ -63,12 +63,14 @@ function DeliveryRow({ shuffle, delivery, wasKilled }: { shuffle: Shuffle; deliv
   return (
     <li class={`tile-row ${SERVICES[event.aggregate].className} ${delivery.state}`}>
       <span class="tile">{delivery.event + 1}</span>
-      <span class="type">{shortType(event.eventType)}</span>
-      {delivery.copy === 2 && (
-        <span class="copy">
-          copy<span class="hidden"> (duplicate)</span>
-        </span>
-      )}
+      <span class="what">
+        <span class="type">{shortType(event.eventType)}</span>
+        {delivery.copy === 2 && (
+          <span class="copy">
+            copy<span class="hidden"> (duplicate)</span>
+          </span>
+        )}
+      </span>
       <span class="state">
         {delivery.state === "waiting" && <span class="hidden">waiting</span>}
         {delivery.state === "sent" && <span class="sending dot">in flight</span>}
@@ -120,11 +122,15 @@ function Items({ shuffle }: { shuffle: Shuffle }) {
         </caption>
         <thead>
           <tr>
-            <th scope="col">In order holds</th>
-            <th scope="col" class="middle">
+            <th scope="col" class="piece head">
+              In order holds
+            </th>
+            <th scope="col" class="piece head middle">
               Piece
             </th>
-            <th scope="col">Shuffled holds</th>
+            <th scope="col" class="piece head">
+              Shuffled holds
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -134,15 +140,15 @@ function Items({ shuffle }: { shuffle: Shuffle }) {
         </tbody>
         <tfoot>
           <tr>
-            <td>
+            <td class="piece">
               <code data-testid="lane-digest">{inOrder.digest ?? "–"}</code>
             </td>
-            <th scope="row" class="middle">
+            <th scope="row" class="piece middle">
               <span class="name">
                 digest <Sign same={digestSame(shuffle)} />
               </span>
             </th>
-            <td>
+            <td class="piece">
               <code data-testid="lane-digest">{shuffled.digest ?? "–"}</code>
             </td>
           </tr>
@@ -171,7 +177,7 @@ function PieceRow({ shuffle, row }: { shuffle: Shuffle; row: Row }) {
   return (
     <tr>
       <PieceCell shuffle={shuffle} cell={left} />
-      <th scope="row" class="middle">
+      <th scope="row" class="piece middle">
         <span class="name">
           {row.piece} <Sign same={row.same} />
         </span>
@@ -194,14 +200,14 @@ function Sign({ same }: { same: boolean | undefined }) {
 function PieceCell({ shuffle, cell }: { shuffle: Shuffle; cell: Cell }) {
   if (isEmpty(cell)) {
     return (
-      <td>
+      <td class="piece">
         <span class="nothing">nothing yet</span>
       </td>
     );
   }
   const event = cell.event === undefined ? undefined : eventAt(shuffle, cell.event);
   return (
-    <td class={event && SERVICES[event.aggregate].className}>
+    <td class={event ? `piece ${SERVICES[event.aggregate].className}` : "piece"}>
       {MARKS.map(
         outcome =>
           cell.tally[outcome] > 0 && (

@@ -19,17 +19,22 @@ const PIECES = [
 
 const OUTCOMES: Outcome[] = ["written", "late", "no news"];
 
-export const SERVICES: Record<Aggregate, { name: string; className: string }> = {
+export interface Service {
+  name: string;
+  className: string;
+}
+
+export const SERVICES: Record<Aggregate, Service> = {
   Order: { name: "Order", className: "order" },
   Ticket: { name: "Kitchen", className: "kitchen" },
   Delivery: { name: "Delivery", className: "delivery" },
   PaymentIntent: { name: "Payment", className: "payment" },
 };
 
-/** The service that publishes an event type, by the type's first word; the order service if it is none of ours. */
-export function serviceOf(eventType: string): { name: string; className: string } {
+/** The service that publishes an event type, by the type's first word. */
+export function serviceOf(eventType: string): Service | undefined {
   const aggregate = (Object.keys(SERVICES) as Aggregate[]).find(name => eventType.startsWith(name));
-  return SERVICES[aggregate ?? "Order"];
+  return aggregate && SERVICES[aggregate];
 }
 
 /** "PaymentIntentChargeRequested" is "Payment charge requested". */

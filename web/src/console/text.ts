@@ -46,9 +46,17 @@ export function bytes(size: number): string {
  * A body that is not JSON stays as it is.
  */
 export function pretty(body: string): string {
-  const parsed = parse(body);
-  return parsed === undefined ? body : JSON.stringify(unfold(parsed, 0), null, 2);
+  try {
+    const text = JSON.stringify(unfold(JSON.parse(body), 0), null, 2);
+    return text.length <= LONGEST ? text : body;
+  } catch {
+    // Not JSON, or nested so deep that the engine gives up.
+    return body;
+  }
 }
+
+/** A message has 1 MiB at most; what is longer than this is mostly indentation. */
+const LONGEST = 4 * 1024 * 1024;
 
 /** A body may be anything, so the depth is bounded. */
 const DEEPEST = 64;

@@ -21,7 +21,7 @@ export function Topic({ topic }: { topic: TopicState }) {
                 <time class="quiet" dateTime={event.at}>
                   {time(event.at)}
                 </time>
-                <span class={`dot ${serviceOf(event.eventType).className}`} title={event.eventId}>
+                <span class={`dot ${serviceOf(event.eventType)?.className ?? "no-service"}`} title={event.eventId}>
                   {event.eventType}
                 </span>
                 {event.orderId !== undefined && (
