@@ -119,6 +119,8 @@ export interface Delivery {
   copy: 1 | 2;
   /** killed: the function died while it processed the message, and the queue delivers the message again. */
   state: "waiting" | "sent" | "killed" | "done";
+  /** How often a function died while it had the message. */
+  kills?: number;
   outcomes?: { piece: string; outcome: Outcome }[];
 }
 

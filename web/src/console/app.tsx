@@ -2,7 +2,7 @@ import { useCallback, useState } from "preact/hooks";
 import { type Api, type State, Unreachable } from "./api";
 import { DeadLetters } from "./dead-letters";
 import { Functions } from "./functions";
-import { failure, type Notice, withNotice, withoutNotice } from "./notices";
+import { failure, type Notice, sentence, withNotice, withoutNotice } from "./notices";
 import { Orders } from "./orders";
 import { Overview } from "./overview";
 import { usePoll } from "./poll";
@@ -49,7 +49,7 @@ export function App({ api }: { api: Api }) {
       <header class="top">
         <div class="wrap">
           <h1>Console</h1>
-          <p class="quiet grow">The whole system, on this machine</p>
+          <p class="quiet grow motto">The whole system, on this machine</p>
           <a href="../">Order history</a>
         </div>
       </header>
@@ -63,17 +63,17 @@ export function App({ api }: { api: Api }) {
           <>
             <div class="pair wide-left">
               <Orders api={api} orders={state.orders} run={run} />
-              <Topic topic={state.topic} />
-            </div>
-            <DeadLetters api={api} queues={state.queues} now={state.now} run={run} />
-            <div class="pair wide-right">
               <div class="stack">
-                <Queues queues={state.queues} />
                 <Outbox outbox={state.outbox} now={state.now} />
                 <Archive archive={state.archive} />
               </div>
-              <Functions api={api} functions={state.functions} run={run} />
             </div>
+            <DeadLetters api={api} queues={state.queues} now={state.now} run={run} />
+            <div class="pair wide-right">
+              <Queues queues={state.queues} />
+              <Topic topic={state.topic} />
+            </div>
+            <Functions api={api} functions={state.functions} run={run} />
           </>
         )}
       </main>
@@ -90,7 +90,7 @@ function Trouble({ error }: { error: Error }) {
           The system does not answer. Is <code>make run</code> still running?
         </>
       ) : (
-        `The system answers with an error: ${error.message}`
+        sentence(`The system answers with an error: ${error.message}`)
       )}
     </p>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Api, DeadLetter, Queue } from "./api";
 import type { Run } from "./app";
+import { sentence } from "./notices";
 import { ScrollBox } from "./scroll-box";
 import { age, count, pretty, shortName } from "./text";
 
@@ -64,7 +65,7 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
           Redrive<span class="hidden"> {name}</span>
         </button>
       </div>
-      {problem !== undefined && <p class="bad tone">{problem}</p>}
+      {problem !== undefined && <p class="bad tone">{sentence(problem)}</p>}
       <ul>
         {letters?.map(letter => (
           <Letter key={letter.messageId} letter={letter} now={now} />

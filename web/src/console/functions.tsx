@@ -1,9 +1,11 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Api, type LambdaFunction, Unreachable } from "./api";
 import type { Run } from "./app";
+import { sentence } from "./notices";
 import { usePoll } from "./poll";
 import { ScrollBox } from "./scroll-box";
 import { count, logLine, number, shortName, time } from "./text";
+import { Words } from "./words";
 
 const LOG_LINES = 50;
 const LOG_EVERY_MS = 1000;
@@ -17,7 +19,7 @@ export function Functions({ api, functions, run }: { api: Api; functions: Lambda
         <thead>
           <tr>
             <th scope="col">Function</th>
-            <th scope="col" class="number">
+            <th scope="col" class="number processes">
               Processes
             </th>
             <th scope="col" class="number">
@@ -48,16 +50,16 @@ export function Functions({ api, functions, run }: { api: Api; functions: Lambda
                     title={lambda.name}
                     onClick={() => setOpen(isOpen ? undefined : lambda.name)}
                   >
-                    {name}
+                    <Words text={name} />
                   </button>
                 </th>
-                <td class={lambda.processes > 0 ? "number" : "number none"}>{number(lambda.processes)}</td>
+                <td class="number processes">{number(lambda.processes)}</td>
                 <td class="number">
                   <span class="beat" key={lambda.invocations}>
                     {number(lambda.invocations)}
                   </span>
                 </td>
-                <td class={lambda.failures > 0 ? "number some bad" : "number none"}>
+                <td class={lambda.failures > 0 ? "number some bad" : "number"}>
                   <span>{number(lambda.failures)}</span>
                 </td>
                 <td class="line">
@@ -149,7 +151,7 @@ function Log({ api, name, label }: { api: Api; name: string; label: string }) {
 
   return (
     <ScrollBox class="well" label={label} box={box} onScroll={scrolled}>
-      {problem !== undefined && <p class="bad tone">{problem}</p>}
+      {problem !== undefined && <p class="bad tone">{sentence(problem)}</p>}
       {lines === undefined && problem === undefined && <p class="quiet">Reading…</p>}
       {lines?.length === 0 && <p class="quiet">It has written nothing yet.</p>}
       <ol>

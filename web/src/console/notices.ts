@@ -21,6 +21,13 @@ export function withoutNotice(notices: Notice[], id: number): Notice[] {
 
 /** "Redrive failed: …", with one full stop at the end. */
 export function failure(what: string, error: unknown): string {
-  const reason = error instanceof Error && error.message !== "" ? error.message : "unknown reason";
-  return `${what} failed: ${reason}${/[.!?]$/.test(reason) ? "" : "."}`;
+  return sentence(
+    `${what} failed: ${error instanceof Error && error.message !== "" ? error.message : "unknown reason"}`,
+  );
+}
+
+/** With a capital letter and a full stop, as the API's messages do not have them. */
+export function sentence(message: string): string {
+  const begun = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -1,8 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Api, type NextEvent, type OrderLine, Unreachable } from "./api";
+import { type Api, type NextEvent, type OrderLine, Refused, Unreachable } from "./api";
 import type { Run } from "./app";
+import { sentence } from "./notices";
 import { usePoll } from "./poll";
 import { ScrollBox } from "./scroll-box";
+import { Words } from "./words";
 
 const NEXT_EVERY_MS = 1000;
 
@@ -72,7 +74,7 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
       setEvents(answer);
       setProblem(undefined);
     } catch (error) {
-      if (!ended.aborted && !(error instanceof Unreachable)) setProblem((error as Error).message);
+      if (!ended.aborted && !(error instanceof Unreachable)) setProblem(problemText(orderId, error as Error));
     }
   });
 
@@ -95,13 +97,21 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
         {problem === undefined &&
           events?.map(event => (
             <li key={event.eventType}>
-              <button type="button" class="button small" onClick={() => publish(event.eventType)}>
-                Publish {event.eventType}
+              <button type="button" class="button publish" onClick={() => publish(event.eventType)}>
+                <span>
+                  Publish <Words text={event.eventType} />
+                </span>
+                <span class="quiet">{event.text}</span>
               </button>
-              <span class="quiet">{event.text}</span>
             </li>
           ))}
       </ul>
     </div>
   );
+}
+
+/** A new order is there as soon as its event was handled. */
+function problemText(orderId: string, error: Error): string {
+  if (error instanceof Refused && error.status === 404) return `Order ${orderId} is not in the view yet.`;
+  return sentence(error.message);
 }

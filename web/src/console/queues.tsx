@@ -1,5 +1,6 @@
 import type { Queue } from "./api";
 import { number, shortName } from "./text";
+import { Words } from "./words";
 
 export function Queues({ queues }: { queues: Queue[] }) {
   return (
@@ -24,7 +25,7 @@ export function Queues({ queues }: { queues: Queue[] }) {
           {queues.map(queue => (
             <tr key={queue.name} class={queue.waiting + queue.inFlight + queue.deadLetters > 0 ? "lively" : ""}>
               <th scope="row" title={queue.name}>
-                {shortName(queue.name)}
+                <Words text={shortName(queue.name)} />
               </th>
               <Count value={queue.waiting} mood="busy" />
               <Count value={queue.inFlight} mood="good" />

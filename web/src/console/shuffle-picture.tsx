@@ -3,10 +3,10 @@ import { Icon } from "./icons";
 import { hrefOfOrder } from "./orders";
 import {
   type Cell,
-  deliveryKey,
   done,
   eventAt,
   isEmpty,
+  killedText,
   type Row,
   rows,
   SERVICES,
@@ -16,49 +16,43 @@ import {
   tallyText,
   verdict,
 } from "./shuffle";
-
-interface Props {
-  shuffle: Shuffle;
-  /** Keys of the deliveries whose function was killed. */
-  killed: ReadonlySet<string>;
-}
+import { Words } from "./words";
 
 /** The deliveries of both lanes at the sides, the pieces of both items in the middle. */
-export function ShufflePicture({ shuffle, killed }: Props) {
+export function ShufflePicture({ shuffle }: { shuffle: Shuffle }) {
   const [inOrder, shuffled] = shuffle.lanes;
   return (
     <div class="stage">
-      <Deliveries shuffle={shuffle} lane={inOrder} title="In order" killed={killed} />
+      <Deliveries shuffle={shuffle} lane={inOrder} title="In order" />
       <Items shuffle={shuffle} />
-      <Deliveries shuffle={shuffle} lane={shuffled} title="Shuffled" killed={killed} />
+      <Deliveries shuffle={shuffle} lane={shuffled} title="Shuffled" />
     </div>
   );
 }
 
-function Deliveries({ shuffle, lane, title, killed }: Props & { lane: Lane; title: string }) {
+function Deliveries({ shuffle, lane, title }: { shuffle: Shuffle; lane: Lane; title: string }) {
   return (
     <div class={`lane ${lane.name === "shuffled" ? "shuffled" : "ordered"}`}>
       <div class="lane-head">
         <h3>{title}</h3>
         <span class="quiet">
-          {done(lane)} of {lane.deliveries.length} done, <a href={hrefOfOrder(lane.orderId)}>order {lane.orderId}</a>
+          {done(lane)} of {lane.deliveries.length} done,{" "}
+          <a href={hrefOfOrder(lane.orderId)} title={lane.orderId}>
+            see the order<span class="hidden"> that gets them {lane.name}</span>
+          </a>
         </span>
       </div>
       <ol class="deliveries" aria-label={`Deliveries, ${lane.name}`}>
         {lane.deliveries.map((delivery, place) => (
-          <DeliveryRow
-            key={deliveryKey(lane, place)}
-            shuffle={shuffle}
-            delivery={delivery}
-            wasKilled={killed.has(deliveryKey(lane, place))}
-          />
+          <DeliveryRow key={`${delivery.event} ${delivery.copy} ${place}`} shuffle={shuffle} delivery={delivery} />
         ))}
       </ol>
     </div>
   );
 }
 
-function DeliveryRow({ shuffle, delivery, wasKilled }: { shuffle: Shuffle; delivery: Delivery; wasKilled: boolean }) {
+function DeliveryRow({ shuffle, delivery }: { shuffle: Shuffle; delivery: Delivery }) {
+  const killed = killedText(delivery);
   const event = eventAt(shuffle, delivery.event);
   return (
     <li class={`tile-row ${SERVICES[event.aggregate].className} ${delivery.state}`}>
@@ -76,12 +70,9 @@ function DeliveryRow({ shuffle, delivery, wasKilled }: { shuffle: Shuffle; deliv
         {delivery.state === "sent" && <span class="sending dot">in flight</span>}
         {delivery.state === "done" && <Marks sums={tally([delivery])} />}
       </span>
-      {(wasKilled || delivery.state === "killed") && (
+      {killed !== undefined && (
         <span class="killed-text">
-          <Icon name="killed" /> The function was killed.{" "}
-          {delivery.state === "done"
-            ? "The queue delivered the message again."
-            : "The queue delivers the message again."}
+          <Icon name="killed" /> {killed}
         </span>
       )}
     </li>
@@ -222,7 +213,7 @@ function PieceCell({ shuffle, cell }: { shuffle: Shuffle; cell: Cell }) {
           </span>
         )}
         <span class="value" title={cell.value}>
-          {cell.value}
+          <Words text={cell.value} />
         </span>
         <Marks sums={{ ...cell.tally, written: 0 }} />
       </span>

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { type Api, Refused, type Shuffle } from "./api";
 import type { Run } from "./app";
+import { sentence } from "./notices";
 import { usePoll } from "./poll";
-import { hashOfShuffle, killedSoFar, shuffleInHash } from "./shuffle";
+import { hashOfShuffle, shuffleInHash } from "./shuffle";
 import { ShufflePicture } from "./shuffle-picture";
 
 const SHUFFLE_EVERY_MS = 250;
@@ -13,7 +14,6 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
   const [shuffle, setShuffle] = useState<Shuffle>();
   const [problem, setProblem] = useState<string>();
   const [starting, setStarting] = useState(false);
-  const killed = useRef<ReadonlySet<string>>(new Set());
 
   useEffect(() => {
     const follow = () => setId(before => shuffleInHash(location.hash) ?? before);
@@ -27,13 +27,11 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
     if (id === undefined) return;
     try {
       const answer = await api.shuffle(id);
-      if (late.aborted) return;
-      if (answer.id !== shuffle?.id) killed.current = new Set();
-      killed.current = killedSoFar(killed.current, answer);
-      setShuffle(answer);
+      if (!late.aborted) setShuffle(answer);
     } catch (error) {
       // A shuffle lives as long as the system that runs it. No answer at all is told by the whole console, and may pass.
-      if (!late.aborted && error instanceof Refused) setProblem(`The shuffle ${id} cannot be shown: ${error.message}`);
+      if (!late.aborted && error instanceof Refused)
+        setProblem(sentence(`This shuffle cannot be shown: ${error.message}`));
     }
   });
 
@@ -75,7 +73,7 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
         </div>
       </div>
       {problem !== undefined && <p class="notice bad">{problem}</p>}
-      {shown && <ShufflePicture key={shown.id} shuffle={shown} killed={killed.current} />}
+      {shown && <ShufflePicture key={shown.id} shuffle={shown} />}
     </section>
   );
 }

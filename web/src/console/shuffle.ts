@@ -1,5 +1,6 @@
 // What the shuffle's picture shows, worked out from the API's answer. No components here.
 import type { Aggregate, Delivery, Lane, Outcome, Shuffle, StoryEvent } from "./api";
+import { sentence } from "./notices";
 
 /** In the order of the item's table: what the order service writes, then the kitchen, the delivery and the payment. */
 const PIECES = [
@@ -116,17 +117,13 @@ export function done(lane: Lane): number {
   return lane.deliveries.filter(delivery => delivery.state === "done").length;
 }
 
-/** Names a delivery for as long as the shuffle lasts. */
-export function deliveryKey(lane: Lane, place: number): string {
-  return `${lane.name} ${place}`;
-}
-
-/** The deliveries that were seen killed, now or before: a message that was processed in the end keeps its mark. */
-export function killedSoFar(before: ReadonlySet<string>, shuffle: Shuffle): ReadonlySet<string> {
-  const killed = shuffle.lanes.flatMap(lane =>
-    lane.deliveries.flatMap((delivery, place) => (delivery.state === "killed" ? [deliveryKey(lane, place)] : [])),
-  );
-  return killed.every(key => before.has(key)) ? before : new Set([...before, ...killed]);
+/** What a person should know of the functions that died with a message; nothing if none did. */
+export function killedText(delivery: Delivery): string | undefined {
+  const kills = Math.max(delivery.kills ?? 0, delivery.state === "killed" ? 1 : 0);
+  if (kills === 0) return undefined;
+  const times = kills === 1 ? "" : ` ${kills} times`;
+  const again = delivery.state === "done" ? "delivered" : "delivers";
+  return `The function was killed${times}. The queue ${again} the message again.`;
 }
 
 export interface Verdict {
@@ -135,7 +132,7 @@ export interface Verdict {
 }
 
 export function verdict(shuffle: Shuffle): Verdict {
-  if (shuffle.error !== undefined) return { mood: "bad", text: `The shuffle failed: ${shuffle.error}` };
+  if (shuffle.error !== undefined) return { mood: "bad", text: sentence(`The shuffle failed: ${shuffle.error}`) };
   if (shuffle.running) return { mood: "busy", text: "Not equal yet" };
   if (shuffle.equal === true) return { mood: "good", text: "Both orders are equal" };
   if (shuffle.equal === false)

@@ -14,7 +14,7 @@ export function Topic({ topic }: { topic: TopicState }) {
       {topic.recent.length === 0 ? (
         <p class="quiet">Nothing was published yet.</p>
       ) : (
-        <ScrollBox class="scroll" label="Recent events">
+        <ScrollBox class="scroll tall" label="Recent events">
           <ol class="events">
             {topic.recent.map(event => (
               <li key={event.eventId ?? `${event.at} ${event.eventType}`}>

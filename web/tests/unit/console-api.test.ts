@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Api, Refused, Unreachable } from "../../src/console/api";
-import { failure, withNotice, withoutNotice } from "../../src/console/notices";
+import { failure, sentence, withNotice, withoutNotice } from "../../src/console/notices";
 
 interface Sent {
   url: string;
@@ -101,5 +101,6 @@ test("only the newest failures are kept, and ids are never used twice at a time"
 test("a failure is a sentence", () => {
   assert.equal(failure("Redrive", new Error("no such queue")), "Redrive failed: no such queue.");
   assert.equal(failure("Redrive", new Error("Is it there?")), "Redrive failed: Is it there?");
+  assert.equal(sentence("there is no shuffle of this id"), "There is no shuffle of this id.");
   assert.equal(failure("Redrive", "odd"), "Redrive failed: unknown reason.");
 });

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Delivery, Shuffle } from "../../src/console/api";
 import {
-  deliveryKey,
   done,
   eventAt,
   hashOfShuffle,
-  killedSoFar,
+  killedText,
   rows,
   serviceOf,
   shortType,
@@ -105,14 +104,13 @@ test("a cell tells what became of the deliveries that touched the piece", () => 
   assert.equal(done(late.lanes[1]), 3);
 });
 
-test("a delivery that was killed keeps its mark when the message was processed in the end", () => {
-  const before = shuffle();
-  before.lanes[1].deliveries = [delivery(0, { state: "killed" })];
-  const seen = killedSoFar(new Set(), before);
-  assert.deepEqual([...seen], [deliveryKey(before.lanes[1], 0)]);
-  const after = shuffle();
-  after.lanes[1].deliveries = [delivery(0, { state: "done" })];
-  assert.equal(killedSoFar(seen, after), seen);
+test("a delivery tells of the functions that died with it, also when the message was processed in the end", () => {
+  assert.equal(killedText(delivery(0)), undefined);
+  const [now, later] = ["The queue delivers the message again.", "The queue delivered the message again."];
+  assert.equal(killedText(delivery(0, { state: "killed" })), `The function was killed. ${now}`);
+  assert.equal(killedText(delivery(0, { state: "sent", kills: 1 })), `The function was killed. ${now}`);
+  assert.equal(killedText(delivery(0, { state: "done", kills: 1 })), `The function was killed. ${later}`);
+  assert.equal(killedText(delivery(0, { state: "done", kills: 2 })), `The function was killed 2 times. ${later}`);
 });
 
 test("the verdict says equal only when the system has said so", () => {
