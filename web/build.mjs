@@ -1,24 +1,26 @@
 // Builds the two sites into dist/: the page, which the query Lambda serves, and the console of `make run`.
+// `node build.mjs page` builds one of them.
 //
 // A site is an index.html with its style inline, so that the first paint needs one round trip, and scripts whose names carry a
 // digest of their content. All addresses are relative: a site works below any path.
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = new URL(".", import.meta.url);
-const SITES = ["page", "console"];
+export const SITES = ["page", "console"];
 
-for (const site of SITES) {
-  await buildSite(site);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const site of process.argv.length > 2 ? process.argv.slice(2) : SITES) {
+    await write(site, await buildSite(site));
+  }
 }
 
-async function buildSite(site) {
-  const out = new URL(`dist/${site}/`, root);
-  await rm(out, { recursive: true, force: true });
-  await mkdir(out, { recursive: true });
+/** The files of a site by their path: `index.html` first. */
+export async function buildSite(site) {
   const built = await build({
-    absWorkingDir: root.pathname,
+    absWorkingDir: fileURLToPath(root),
     entryPoints: { app: `src/${site}/main.tsx`, style: `src/${site}/style.css` },
     outdir: `dist/${site}/assets`,
     entryNames: "[name]-[hash]",
@@ -29,24 +31,28 @@ async function buildSite(site) {
     target: ["es2022", "chrome123", "firefox121", "safari17.5"],
     minify: true,
     legalComments: "none",
+    charset: "utf8",
     jsx: "automatic",
     jsxImportSource: "preact",
-    metafile: true,
     write: false,
     logLevel: "warning",
   });
-  const files = new Map(built.outputFiles.map(file => [basename(file.path), file]));
-  const [script] = [...files.keys()].filter(name => /^app-.*\.js$/.test(name));
-  const [style] = [...files.keys()].filter(name => /^style-.*\.css$/.test(name));
+  const outputs = built.outputFiles.map(file => ({ ...file, name: basename(file.path), text: file.text }));
+  const script = outputs.find(file => /^app-.*\.js$/.test(file.name));
+  const style = outputs.find(file => /^style-.*\.css$/.test(file.name));
   const template = await readFile(new URL(`src/${site}/index.html`, root), "utf8");
   const html = template
-    .replace("/* style */", () => files.get(style).text.trim())
-    .replaceAll("app.js", () => `assets/${script}`)
     .replace(/>\s+</g, "><")
+    .replaceAll("app.js", () => `assets/${script.name}`)
+    .replace("/* style */", () => style.text.trim())
     .trim();
-  await writeFile(new URL("index.html", out), `${html}\n`);
+  const scripts = outputs.filter(file => file.name.endsWith(".js")).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return new Map([["index.html", `${html}\n`], ...scripts.map(file => [`assets/${file.name}`, file.text])]);
+}
+
+async function write(site, files) {
+  const out = new URL(`dist/${site}/`, root);
+  await rm(out, { recursive: true, force: true });
   await mkdir(new URL("assets/", out), { recursive: true });
-  for (const [name, file] of files) {
-    if (name.endsWith(".js")) await writeFile(new URL(`assets/${name}`, out), file.contents);
-  }
+  for (const [path, text] of files) await writeFile(new URL(path, out), text);
 }

@@ -1,0 +1,100 @@
+// A list of orders as the chain of pages that it was read in. A page names the next one by its `startKey`.
+import type { Answer, Problem } from "../api/answer";
+import type { OrderEntry, OrderHistory } from "../api/schema";
+
+export interface Page {
+  /** Where this page begins; the first has none. */
+  key?: string;
+  etag?: string;
+  orders: OrderEntry[];
+  /** Where the next page begins; only a missing one ends the list. */
+  next?: string;
+}
+
+export type ReadPage = (startKey: string | undefined, etag: string | undefined) => Promise<Answer<OrderHistory>>;
+
+export type Read = { pages: Page[]; changed: boolean; problem?: Problem };
+
+/** So many orders are enough to stop reading on through short pages, and so many requests. */
+const ENOUGH_ORDERS = 10;
+const MOST_REQUESTS = 5;
+/** Pages behind these are refreshed only if those before them moved. */
+const LIVE_PAGES = 5;
+
+/** Reads on at the end of the chain. A page may be short or empty while there are more: a person wants orders, not pages. */
+export async function readOn(pages: readonly Page[], read: ReadPage): Promise<Read> {
+  const all = [...pages];
+  let found = 0;
+  for (let requests = 0; requests < MOST_REQUESTS && found < ENOUGH_ORDERS; requests += 1) {
+    const last = all.at(-1);
+    if (last && last.next === undefined) break;
+    const answer = await read(last?.next, undefined);
+    if (answer.kind === "problem") return { pages: all, changed: all.length > pages.length, problem: answer.problem };
+    if (answer.kind === "unchanged") break;
+    const page = toPage(last?.next, answer);
+    all.push(page);
+    found += page.orders.length;
+  }
+  return { pages: all, changed: all.length > pages.length };
+}
+
+/**
+ * Asks for every page again, by its ETag. If a page ends elsewhere than before, the next one begins elsewhere, and is read anew:
+ * no order falls between two pages.
+ */
+export async function refresh(pages: readonly Page[], read: ReadPage): Promise<Read> {
+  const fresh: Page[] = [];
+  let key: string | undefined;
+  let changed = false;
+  for (const [index, page] of pages.entries()) {
+    const same = page.key === key;
+    if (same && index >= LIVE_PAGES) {
+      fresh.push(...pages.slice(index));
+      break;
+    }
+    const answer = await read(key, same ? page.etag : undefined);
+    if (answer.kind === "problem") return { pages: [...pages], changed: false, problem: answer.problem };
+    const current = answer.kind === "unchanged" ? page : toPage(key, answer);
+    changed ||= current !== page;
+    fresh.push(current);
+    key = current.next;
+    if (key === undefined) {
+      changed ||= index < pages.length - 1;
+      break;
+    }
+  }
+  return { pages: fresh, changed };
+}
+
+/** All orders of the chain, each once. */
+export function ordersOf(pages: readonly Page[]): OrderEntry[] {
+  const seen = new Set<string>();
+  return pages.flatMap(page => page.orders).filter(({ orderId }) => !seen.has(orderId) && seen.add(orderId));
+}
+
+export function hasMore(pages: readonly Page[]): boolean {
+  return pages.at(-1)?.next !== undefined;
+}
+
+export interface Difference {
+  added: string[];
+  changed: string[];
+}
+
+/** What a refresh brought, to tell and to highlight it. */
+export function difference(before: readonly OrderEntry[], after: readonly OrderEntry[]): Difference {
+  const known = new Map(before.map(order => [order.orderId, JSON.stringify(order)]));
+  const added = after.filter(({ orderId }) => !known.has(orderId));
+  const changed = after.filter(order => known.has(order.orderId) && known.get(order.orderId) !== JSON.stringify(order));
+  return { added: added.map(({ orderId }) => orderId), changed: changed.map(({ orderId }) => orderId) };
+}
+
+function toPage(key: string | undefined, answer: { value: OrderHistory; etag?: string }): Page {
+  const { orders, startKey } = answer.value;
+  return {
+    orders,
+    ...(key === undefined ? {} : { key }),
+    ...(answer.etag === undefined ? {} : { etag: answer.etag }),
+    ...(startKey === undefined ? {} : { next: startKey }),
+  };
+}

@@ -1,0 +1,129 @@
+// OpenID Connect: the code flow with PKCE. A chunk of its own, which is loaded only when somebody signs in, renews or signs out.
+import * as oauth from "oauth4webapi";
+import type { SignInSettings } from "./config";
+import type { Grant } from "./session";
+
+/** What must be known when the issuer sends the user back. */
+interface Attempt {
+  verifier: string;
+  state: string;
+  nonce: string;
+}
+
+const ATTEMPT = "ftgo.sign-in";
+
+/** Where to send the user. */
+export async function begin(settings: SignInSettings, redirectUri: string, askAgain: boolean): Promise<URL> {
+  const { server } = await discover(settings);
+  if (!server.authorization_endpoint) throw new Error("the issuer has no authorization_endpoint");
+  const attempt: Attempt = {
+    verifier: oauth.generateRandomCodeVerifier(),
+    state: oauth.generateRandomState(),
+    nonce: oauth.generateRandomNonce(),
+  };
+  sessionStorage.setItem(ATTEMPT, JSON.stringify(attempt));
+  const url = new URL(server.authorization_endpoint);
+  const parameters: Record<string, string> = {
+    client_id: settings.clientId,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: settings.scope,
+    state: attempt.state,
+    nonce: attempt.nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(attempt.verifier),
+    code_challenge_method: "S256",
+  };
+  if (settings.audience) parameters.audience = settings.audience;
+  if (askAgain) parameters.prompt = "login";
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** What the issuer grants for the code that the user came back with. An attempt is good for one answer. */
+export async function finish(settings: SignInSettings, redirectUri: string, callback: URL): Promise<Grant> {
+  const stored = sessionStorage.getItem(ATTEMPT);
+  sessionStorage.removeItem(ATTEMPT);
+  if (!stored) throw new Error("nobody began to sign in here");
+  const { verifier, state, nonce } = JSON.parse(stored) as Attempt;
+  const { server, client, options } = await discover(settings);
+  const parameters = oauth.validateAuthResponse(server, client, callback, state);
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    parameters,
+    redirectUri,
+    verifier,
+    options,
+  );
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: nonce,
+    requireIdToken: true,
+  });
+  return toGrant(tokens, { scope: settings.scope });
+}
+
+/** A new token for the refresh token. */
+export async function renew(settings: SignInSettings, grant: Grant & { refreshToken: string }): Promise<Grant> {
+  const { server, client, options } = await discover(settings);
+  const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), grant.refreshToken, options);
+  return toGrant(await oauth.processRefreshTokenResponse(server, client, response), grant);
+}
+
+/** Revokes the tokens where the issuer can, and says where the user must go to end the session there. */
+export async function leave(settings: SignInSettings, grant: Grant, redirectUri: string): Promise<URL | undefined> {
+  const { server, client, options } = await discover(settings);
+  if (server.revocation_endpoint) {
+    const token = grant.refreshToken ?? grant.accessToken;
+    // The token is forgotten here in any case: a revocation that fails must not keep anybody signed in.
+    await oauth.revocationRequest(server, client, oauth.None(), token, options).catch(() => undefined);
+  }
+  if (!server.end_session_endpoint) return undefined;
+  const url = new URL(server.end_session_endpoint);
+  if (grant.idToken) url.searchParams.set("id_token_hint", grant.idToken);
+  url.searchParams.set("client_id", settings.clientId);
+  url.searchParams.set("post_logout_redirect_uri", redirectUri);
+  return url;
+}
+
+/** Whether the user, or the issuer, said no. */
+export function isDenied(error: unknown): boolean {
+  return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
+}
+
+/** Whether the issuer gave a definite answer, so that another attempt with the same token is useless. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof oauth.ResponseBodyError;
+}
+
+async function discover(settings: SignInSettings) {
+  const issuer = new URL(settings.issuer);
+  const options = isLoopback(issuer) ? { [oauth.allowInsecureRequests]: true } : {};
+  const response = await oauth.discoveryRequest(issuer, { algorithm: "oidc", ...options });
+  const server = await oauth.processDiscoveryResponse(issuer, response);
+  return { server, client: { client_id: settings.clientId } satisfies oauth.Client, options };
+}
+
+/** http is for an issuer on the developer's own machine, and for nobody else. */
+function isLoopback({ protocol, hostname }: URL): boolean {
+  return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+}
+
+/** What an answer leaves out stays as it was. */
+function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & { scope: string }): Grant {
+  const claims = oauth.getValidatedIdTokenClaims(tokens);
+  const name = [claims?.name, claims?.preferred_username, claims?.email, claims?.sub, before.name].find(
+    text => typeof text === "string" && text !== "",
+  );
+  const refreshToken = tokens.refresh_token ?? before.refreshToken;
+  const idToken = tokens.id_token ?? before.idToken;
+  const lifetime = tokens.expires_in;
+  return {
+    accessToken: tokens.access_token,
+    scope: tokens.scope ?? before.scope,
+    ...(lifetime === undefined ? {} : { lifetime, expiresAt: Date.now() + lifetime * 1000 }),
+    ...(refreshToken ? { refreshToken } : {}),
+    ...(idToken ? { idToken } : {}),
+    ...(name ? { name: name as string } : {}),
+  };
+}

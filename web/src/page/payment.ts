@@ -1,0 +1,98 @@
+// Paying for an order: where it stands, and commands that are carried out once.
+import type { Answer, Problem } from "../api/answer";
+import type { Payment, PaymentIntent } from "../api/schema";
+import { isDefinite, type Keys } from "./idempotency";
+import { isOfType } from "./problems";
+
+export type Stage =
+  | { name: "none" }
+  /** Created and not charged: the amount may change. */
+  | { name: "open"; intent: PaymentIntent }
+  | { name: "requested" | "paid" | "failed" | "other"; payment: Payment };
+
+/**
+ * Where the payment stands, from what the order says and what Payments last answered. The order learns of it later, by events, and
+ * knows nothing of an intent that is not charged yet.
+ */
+export function stageOf(seen: Payment | undefined, intent: PaymentIntent | undefined): Stage {
+  if (!intent) return seen ? stageOfPayment(seen) : { name: "none" };
+  const own = stageOfIntent(intent);
+  if (!seen) return own;
+  if (seen.paymentIntentId === intent.paymentIntentId)
+    return rank(seen.status) >= rank(intent.state) ? stageOfPayment(seen) : own;
+  // An order has one open intent, and is paid once: one that failed is over, and one that is paid or on its way rules out all others.
+  return seen.status === "CHARGE_FAILED" ? own : stageOfPayment(seen);
+}
+
+/** Whether Payments will still change it by itself. */
+export function isUnderway(stage: Stage): boolean {
+  return stage.name === "requested";
+}
+
+/** The texts of wishes, for keys: the same wish has the same text. */
+export const wishes = {
+  create: (orderId: string, amount: number, currency: string) => `create ${amount} ${currency} ${orderId}`,
+  change: (intent: PaymentIntent, amount: number) => `change ${intent.paymentIntentId} ${intent.version} ${amount}`,
+  charge: (intent: PaymentIntent) => `charge ${intent.paymentIntentId} ${intent.version}`,
+};
+
+const ATTEMPTS = 4;
+const LONGEST_WAIT = 5;
+
+/**
+ * Sends a command under the key of its wish. While another request is at work on it, it is sent again by itself, after as long as
+ * the service says; every other unclear end is left to the user, whose next click sends the same key.
+ */
+export async function carryOut<T>(
+  keys: Keys,
+  wish: string,
+  send: (key: string) => Promise<Answer<T>>,
+  wait: (seconds: number) => Promise<void> = sleep,
+): Promise<Answer<T>> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await send(keys.keyFor(wish));
+    if (isDefinite(answer)) {
+      keys.settle(wish);
+      return answer;
+    }
+    if (answer.kind !== "problem" || !isBusy(answer.problem) || attempt === ATTEMPTS) return answer;
+    await wait(Math.min(LONGEST_WAIT, Math.max(1, answer.problem.retryAfter ?? 1)));
+  }
+}
+
+function isBusy(problem: Problem): boolean {
+  return isOfType(problem, "idempotency-key-in-progress") || isOfType(problem, "conflict") || problem.status === 503;
+}
+
+function stageOfIntent(intent: PaymentIntent): Stage {
+  if (intent.state === "CREATED") return { name: "open", intent };
+  const { paymentIntentId, amount, currency, state, chargeId, errorCode, errorMessage } = intent;
+  return stageOfPayment({
+    paymentIntentId,
+    amount,
+    currency,
+    status: state,
+    ...(chargeId === undefined ? {} : { chargeId }),
+    ...(errorCode === undefined ? {} : { errorCode }),
+    ...(errorMessage === undefined ? {} : { errorMessage }),
+  });
+}
+
+function stageOfPayment(payment: Payment): Stage {
+  const names: Record<string, "requested" | "paid" | "failed"> = {
+    CHARGE_REQUESTED: "requested",
+    CHARGED: "paid",
+    CHARGE_FAILED: "failed",
+  };
+  return { name: (Object.hasOwn(names, payment.status) && names[payment.status]) || "other", payment };
+}
+
+function rank(state: string): number {
+  const order = ["CREATED", "CHARGE_REQUESTED"];
+  const index = order.indexOf(state);
+  return index < 0 ? order.length : index;
+}
+
+function sleep(seconds: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, seconds * 1000));
+}

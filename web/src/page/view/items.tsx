@@ -1,0 +1,59 @@
+// What was ordered, as on a receipt.
+import type { Order } from "../../api/schema";
+import { formatDecimal, times } from "../money";
+
+const FEW = 12;
+
+export function Items({ order, currency }: { order: Order; currency: string }) {
+  const { lineItems, orderTotal, timeline } = order;
+  if (!lineItems && orderTotal === undefined) return null;
+  const isRevised = timeline.some(({ type }) => type === "OrderRevised");
+  return (
+    <section class="card receipt" aria-labelledby="items">
+      <h2 id="items">Items</h2>
+      {isRevised && <p class="quiet">Quantities and total are those after the last change of the order.</p>}
+      {lineItems && (
+        <div class={lineItems.length > FEW ? "scroll" : undefined} {...(lineItems.length > FEW ? SCROLLABLE : {})}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col" class="number">
+                  <span class="hidden">Quantity</span>
+                </th>
+                <th scope="col">
+                  <span class="hidden">Dish</span>
+                </th>
+                <th scope="col" class="number">
+                  <span class="hidden">Price</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {lineItems.map(({ menuItemId, name, price, quantity }, index) => {
+                const sum = times(price, quantity);
+                return (
+                  <tr key={`${menuItemId} ${index}`} class={quantity === 0 ? "none" : undefined}>
+                    <td class="number">{quantity} ×</td>
+                    <td>
+                      <bdi>{name}</bdi>
+                      {quantity > 1 && <span class="quiet each"> {formatDecimal(price, currency)} each</span>}
+                    </td>
+                    <td class="number">{formatDecimal(sum ?? price, currency)}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {orderTotal !== undefined && (
+        <p class="sum">
+          <span>Total</span> <strong class="number">{formatDecimal(orderTotal, currency)}</strong>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** A long list scrolls by itself, also with the keyboard. */
+const SCROLLABLE = { tabIndex: 0, role: "group", "aria-label": "Items of the order" } as const;

@@ -1,0 +1,185 @@
+// One order, as it stands now.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Problem } from "../../api/answer";
+import type { Client } from "../../api/client";
+import type { Address, Order } from "../../api/schema";
+import type { Config } from "../config";
+import { ONE_ORDER, Poll } from "../polling";
+import { isOfType } from "../problems";
+import type { Session } from "../session";
+import { orderStanding } from "../status";
+import { textOf } from "../timeline";
+import { announce } from "./announcements";
+import { CourierCard } from "./courier";
+import { Items } from "./items";
+import { Lanes } from "./lanes";
+import { Ago, Chip, Clock, ProblemNotice, useNow } from "./parts";
+import { PaymentCard } from "./payment";
+import { Standings } from "./standings";
+
+interface OrderProps {
+  config: Config;
+  session: Session;
+  client: Client;
+  orderId: string;
+  /** The address of the list that the user came from. */
+  back: string;
+}
+
+export function OrderPage({ config, session, client, orderId, back }: OrderProps) {
+  const { order, problem, fresh, look } = useOrder(client, orderId);
+  const now = useNow();
+  const isMissing = problem !== undefined && isOfType(problem, "order-not-found");
+  return (
+    <>
+      <nav aria-label="Back">
+        <a class="back" href={back}>
+          <span aria-hidden="true">←</span> All orders
+        </a>
+      </nav>
+      <div class="heading">
+        <h1 tabIndex={-1}>
+          Order <bdi>{orderId}</bdi>
+        </h1>
+        {order?.status && <Chip standing={orderStanding(order.status)} />}
+      </div>
+      {problem && (
+        <ProblemNotice problem={problem}>
+          {order && problem.status !== 401 && <p>What you see here may be out of date. We keep trying.</p>}
+          {isMissing && <p>If it was placed a moment ago, it will appear here by itself.</p>}
+        </ProblemNotice>
+      )}
+      {!order && !problem && <div class="card skeleton" aria-hidden="true" />}
+      {order && (
+        <>
+          <p class="lead">
+            {order.restaurantName && <bdi class="restaurant">{order.restaurantName}</bdi>}{" "}
+            <span class="quiet">
+              placed <Ago at={order.orderCreationTime} now={now} />, <Clock at={order.orderCreationTime} now={now} /> ·
+              consumer <bdi class="mono">{order.consumerId}</bdi>
+            </span>
+          </p>
+          <Standings order={order} now={now} />
+          <div class="columns">
+            <div class="column">
+              <Items order={order} currency={config.currency} />
+              {order.delivery && <CourierCard delivery={order.delivery} now={now} />}
+            </div>
+            <div class="column">
+              <PaymentCard config={config} session={session} client={client} order={order} look={look} />
+              <AddressCard order={order} now={now} />
+            </div>
+          </div>
+          <Lanes timeline={order.timeline} fresh={fresh} now={now} />
+        </>
+      )}
+    </>
+  );
+}
+
+function AddressCard({ order, now }: { order: Order; now: number }) {
+  const { deliveryAddress, deliveryTime } = order;
+  const lines = deliveryAddress ? addressLines(deliveryAddress) : [];
+  if (lines.length === 0 && !deliveryTime) return null;
+  return (
+    <section class="card" aria-labelledby="address">
+      <h2 id="address">Deliver to</h2>
+      <address>
+        {lines.map((line, index) => (
+          <bdi key={`${index} ${line}`}>{line}</bdi>
+        ))}
+      </address>
+      {deliveryTime && (
+        <p class="quiet">
+          Wanted at <Clock at={deliveryTime} now={now} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+function addressLines({ street1, street2, city, state, zip }: Address): string[] {
+  const place = [city, [state, zip].filter(part => part).join(" ")].filter(part => part).join(", ");
+  return [street1, street2, place].filter((line): line is string => !!line);
+}
+
+interface Shown {
+  order?: Order;
+  problem?: Problem;
+  /** Ids of the events that came while the page was open, a moment ago. */
+  fresh: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const FRESH_FOR = 4_000;
+
+function useOrder(client: Client, orderId: string) {
+  const [shown, setShown] = useState<Shown>({ fresh: NONE });
+  const look = useRef<(consistencyToken?: string) => void>(() => undefined);
+
+  useEffect(() => {
+    const abort = new AbortController();
+    let current: { order: Order; etag: string | undefined } | undefined;
+    let token: string | undefined;
+    let hasProblem = false;
+    const poll = new Poll(ONE_ORDER, async () => {
+      const consistencyToken = token;
+      token = undefined;
+      const answer = await client.order(orderId, {
+        // With a token the answer must be of a view that has seen its event, whatever its ETag.
+        ifNoneMatch: consistencyToken ? undefined : current?.etag,
+        consistencyToken,
+        signal: abort.signal,
+      });
+      if (abort.signal.aborted) return "over";
+      if (answer.kind === "found") {
+        const fresh = current ? newEvents(current.order, answer.value) : NONE;
+        tellNews(current?.order, answer.value);
+        current = { order: answer.value, etag: answer.etag };
+        hasProblem = false;
+        setShown(before => ({ order: answer.value, fresh: fresh.size > 0 ? fresh : before.fresh }));
+        return "changed";
+      }
+      if (answer.kind === "unchanged") {
+        if (hasProblem) setShown(({ problem: _, ...rest }) => rest);
+        hasProblem = false;
+        return "unchanged";
+      }
+      // The view has not seen the event within the time. It will: the next requests show it.
+      if (isOfType(answer.problem, "not-yet-seen")) return "changed";
+      hasProblem = true;
+      setShown(before => ({ ...before, problem: answer.problem }));
+      if (answer.problem.status === 401) return "over";
+      return isOfType(answer.problem, "order-not-found") ? "unchanged" : "failed";
+    });
+    look.current = consistencyToken => {
+      token = consistencyToken;
+      poll.hurry();
+    };
+    return () => {
+      abort.abort();
+      poll.stop();
+    };
+  }, [client, orderId]);
+
+  useEffect(() => {
+    if (shown.fresh.size === 0) return;
+    const timer = setTimeout(() => setShown(before => ({ ...before, fresh: NONE })), FRESH_FOR);
+    return () => clearTimeout(timer);
+  }, [shown.fresh]);
+
+  const stable = useRef((consistencyToken?: string) => look.current(consistencyToken));
+  return { ...shown, look: stable.current };
+}
+
+function newEvents(before: Order, after: Order): Set<string> {
+  const known = new Set(before.timeline.map(({ eventId }) => eventId));
+  return new Set(after.timeline.map(({ eventId }) => eventId).filter(id => !known.has(id)));
+}
+
+function tellNews(before: Order | undefined, after: Order): void {
+  if (!before) return;
+  const fresh = newEvents(before, after);
+  const texts = after.timeline.filter(({ eventId }) => fresh.has(eventId)).map(({ type }) => textOf(type));
+  if (texts.length > 0) announce(texts.join(". "));
+}

@@ -1,0 +1,220 @@
+// A consumer's orders.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Problem } from "../../api/answer";
+import type { Client } from "../../api/client";
+import type { Config } from "../config";
+import { difference, hasMore, ordersOf, type Page, type Read, type ReadPage, readOn, refresh } from "../history";
+import { A_LIST, Poll } from "../polling";
+import { type Filter, hasConditions, sinceParameter } from "../route";
+import type { Session } from "../session";
+import { orderStanding } from "../status";
+import { announce } from "./announcements";
+import { OrderCard } from "./card";
+import { Filters } from "./filters";
+import { ProblemNotice, useNow } from "./parts";
+import { Whose } from "./whose";
+
+interface OrdersProps {
+  config: Config;
+  session: Session;
+  client: Client;
+  filter: Filter;
+}
+
+const CONSUMER = "ftgo.consumer";
+
+export function OrdersPage({ config, session, client, filter }: OrdersProps) {
+  const { state } = session;
+  const chooses = state.name === "open" || ((state.name === "signed-in" || state.name === "ended") && state.readsAny);
+  const offered = config.authorization === "off" ? (config.consumers ?? []) : [];
+  const consumer = chooses ? filter.consumer || sessionStorage.getItem(CONSUMER) || offered[0] || "" : "";
+  if (chooses && filter.consumer) sessionStorage.setItem(CONSUMER, filter.consumer);
+  return (
+    <>
+      <div class="heading">
+        <h1 tabIndex={-1}>Orders</h1>
+        {chooses && consumer && (
+          <p class="quiet">
+            of consumer <bdi class="mono">{consumer}</bdi>
+          </p>
+        )}
+      </div>
+      {state.name === "open" && (
+        <p class="notice no-sign-in">
+          There is no sign-in on this machine: everybody sees everything. Choose whose orders to look at.
+        </p>
+      )}
+      <div class="controls">
+        {chooses && <Whose filter={filter} consumer={consumer} offered={offered} />}
+        {(!chooses || consumer) && <Filters filter={{ ...filter, consumer: chooses ? consumer : "" }} />}
+      </div>
+      {chooses && !consumer ? (
+        <p class="nothing">Whose orders do you want to see? Enter the id of a consumer.</p>
+      ) : (
+        <OrderList key={consumer} config={config} client={client} consumer={consumer} filter={filter} />
+      )}
+    </>
+  );
+}
+
+interface ListProps {
+  config: Config;
+  client: Client;
+  /** Empty: the one whom the token names. */
+  consumer: string;
+  filter: Filter;
+}
+
+function OrderList({ config, client, consumer, filter }: ListProps) {
+  const { pages, problem, isStale, isReading, fresh, more } = useOrders(client, consumer, filter);
+  const now = useNow();
+  const orders = useMemo(() => (pages ? ordersOf(pages) : []), [pages]);
+  return (
+    <section aria-label="Order list" aria-busy={!pages || isStale}>
+      {problem && <ProblemNotice problem={problem} />}
+      {!pages && !problem && <Skeleton />}
+      {pages && (
+        <ul class={isStale ? "cards stale" : "cards"}>
+          {orders.map(order => (
+            <li key={order.orderId}>
+              <OrderCard order={order} currency={config.currency} now={now} isFresh={fresh.has(order.orderId)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {pages && orders.length === 0 && !problem && !isStale && (
+        <p class="nothing">
+          {hasMore(pages)
+            ? "No orders found yet. There are older ones to look through."
+            : hasConditions(filter)
+              ? "No orders match. Try fewer filters, or an earlier day."
+              : "There are no orders in the last 30 days. Choose an earlier day to see older ones."}
+        </p>
+      )}
+      {pages && hasMore(pages) && (
+        <p class="more">
+          <button type="button" class="button" aria-disabled={isReading} onClick={more}>
+            {isReading ? "Reading…" : "More orders"}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div class="cards" aria-hidden="true">
+      <div class="card skeleton" />
+      <div class="card skeleton" />
+      <div class="card skeleton" />
+    </div>
+  );
+}
+
+interface Shown {
+  pages?: Page[];
+  problem?: Problem;
+  /** The pages are of the filter before: they stay until there are others. */
+  isStale: boolean;
+  isReading: boolean;
+  /** What came or changed a moment ago. */
+  fresh: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const FRESH_FOR = 4_000;
+
+function useOrders(client: Client, consumer: string, filter: Filter) {
+  const [shown, setShown] = useState<Shown>({ isStale: false, isReading: false, fresh: NONE });
+  const more = useRef(() => {});
+  const { status, words, since } = filter;
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const from = sinceParameter(filter, Date.now());
+    const read: ReadPage = (startKey, ifNoneMatch) =>
+      client.orders(
+        {
+          ...(consumer ? { consumerId: consumer } : {}),
+          ...(status ? { status } : {}),
+          ...(words ? { keywords: words } : {}),
+          ...(startKey ? { startKey } : {}),
+          since: from,
+        },
+        { ifNoneMatch, signal: abort.signal },
+      );
+    let pages: Page[] | undefined;
+    let last: Promise<unknown> = Promise.resolve();
+    /** One after the other: a refresh and "More orders" both work on the chain of pages. */
+    const inTurn = (work: () => Promise<Read>) => {
+      const done = last.then(work);
+      last = done.catch(() => undefined);
+      return done;
+    };
+    const accept = ({ pages: next, changed, problem }: Read, fresh: ReadonlySet<string>) => {
+      if (abort.signal.aborted) return;
+      const isFirst = pages === undefined;
+      if (next.length > 0) pages = next;
+      setShown(before => {
+        const isSame = !isFirst && !changed && !problem && !before.problem && !before.isReading;
+        if (isSame) return before;
+        return {
+          isStale: false,
+          isReading: false,
+          fresh: fresh.size > 0 ? fresh : before.fresh,
+          ...(pages ? { pages } : {}),
+          ...(problem ? { problem } : {}),
+        };
+      });
+    };
+
+    setShown(before => ({ ...before, isStale: before.pages !== undefined, fresh: NONE }));
+    const poll = new Poll(A_LIST, async () => {
+      const known = pages;
+      const result = await inTurn(() => (pages ? refresh(pages, read) : readOn([], read)));
+      if (abort.signal.aborted) return "over";
+      const news = known && result.changed ? difference(ordersOf(known), ordersOf(result.pages)) : undefined;
+      accept(result, new Set([...(news?.added ?? []), ...(news?.changed ?? [])]));
+      if (news) tellNews(news, result.pages);
+      if (result.problem) return result.problem.status === 401 ? "over" : "failed";
+      return result.changed ? "changed" : "unchanged";
+    });
+    more.current = () => {
+      setShown(before => ({ ...before, isReading: true }));
+      void inTurn(async () => {
+        const count = ordersOf(pages ?? []).length;
+        const result = await readOn(pages ?? [], read);
+        accept(result, NONE);
+        const found = ordersOf(result.pages).length - count;
+        if (!abort.signal.aborted && !result.problem) announce(found === 1 ? "1 more order" : `${found} more orders`);
+        return result;
+      });
+    };
+    return () => {
+      abort.abort();
+      poll.stop();
+    };
+  }, [client, consumer, status, words, since]);
+
+  useEffect(() => {
+    if (shown.fresh.size === 0) return;
+    const timer = setTimeout(() => setShown(before => ({ ...before, fresh: NONE })), FRESH_FOR);
+    return () => clearTimeout(timer);
+  }, [shown.fresh]);
+
+  return { ...shown, more: () => !shown.isReading && more.current() };
+}
+
+function tellNews({ added, changed }: { added: string[]; changed: string[] }, pages: Page[]): void {
+  const orders = new Map(ordersOf(pages).map(order => [order.orderId, order]));
+  const texts = added.length === 1 ? [`New order ${added[0]}`] : added.length > 1 ? [`${added.length} new orders`] : [];
+  if (changed.length > 3) texts.push(`${changed.length} orders changed`);
+  else {
+    for (const id of changed) {
+      const status = orders.get(id)?.status;
+      texts.push(`Order ${id} changed${status ? `: ${orderStanding(status).text}` : ""}`);
+    }
+  }
+  if (texts.length > 0) announce(texts.join(". "));
+}

@@ -1,0 +1,68 @@
+// Small parts that several views use.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Problem } from "../../api/answer";
+import { sentenceOf } from "../problems";
+import type { Standing } from "../status";
+import { formatMoment, formatNear, formatRelative } from "../time";
+
+/** Where something stands. */
+export function Chip({ standing }: { standing: Standing }) {
+  return (
+    <span class={`chip ${standing.tone}`}>
+      <bdi>{standing.text}</bdi>
+    </span>
+  );
+}
+
+/** What went wrong, as a person would say it; the request's id for those who must look for it. */
+export function ProblemNotice({ problem, children }: { problem: Problem; children?: ComponentChildren }) {
+  const { text, mistakes, requestId } = sentenceOf(problem);
+  return (
+    <div class="notice bad" role="alert">
+      <p>{text}</p>
+      {mistakes.length > 0 && (
+        <ul class="mistakes">
+          {mistakes.map(mistake => (
+            <li key={mistake}>{mistake}</li>
+          ))}
+        </ul>
+      )}
+      {children}
+      {requestId && (
+        <details class="quiet">
+          <summary>For support</summary>
+          Request <span class="mono">{requestId}</span>
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** The time now, every few seconds: relative times stay true. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 10_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** `5 minutes ago`, with the moment itself for those who want it. */
+export function Ago({ at, now }: { at: string; now: number }) {
+  return (
+    <time dateTime={at} title={formatMoment(at)}>
+      {formatRelative(at, now)}
+    </time>
+  );
+}
+
+/** The time of day, with the date on another day. */
+export function Clock({ at, now }: { at: string; now: number }) {
+  return (
+    <time dateTime={at} title={formatMoment(at)}>
+      {formatNear(at, now)}
+    </time>
+  );
+}

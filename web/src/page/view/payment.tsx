@@ -1,0 +1,330 @@
+// Paying: start a payment, change its amount, charge it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Answer, Problem } from "../../api/answer";
+import type { Client } from "../../api/client";
+import type { Order, PaymentIntent } from "../../api/schema";
+import type { Config } from "../config";
+import { Keys } from "../idempotency";
+import { decimalToMinor, formatDecimal, formatMinor, readTyped, typed } from "../money";
+import { carryOut, type Stage, stageOf, wishes } from "../payment";
+import { isNotDeployed, isOfType } from "../problems";
+import type { Session } from "../session";
+import { paymentStanding } from "../status";
+import { announce } from "./announcements";
+import { Chip, ProblemNotice } from "./parts";
+
+interface PaymentProps {
+  config: Config;
+  session: Session;
+  client: Client;
+  order: Order;
+  /** Reads the order now; with a token, as a view that has seen the command. */
+  look: (consistencyToken?: string) => void;
+}
+
+export function PaymentCard(props: PaymentProps) {
+  const { config, order } = props;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { stage, busy, problem, isAvailable, create, change, charge } = usePayment(props, heading);
+  const isOver = order.status === "REJECTED" || order.status === "CANCELLED";
+  return (
+    <section class="card pay" aria-labelledby="payment">
+      <h2 id="payment" ref={heading} tabIndex={-1}>
+        Payment
+      </h2>
+      <Summary stage={stage} order={order} config={config} />
+      {problem && <ProblemNotice problem={problem} />}
+      {!isAvailable && stage.name !== "paid" && (
+        <p class="quiet">Paying is not available here: the payment service is not part of this deployment.</p>
+      )}
+      {isAvailable && isOver && (stage.name === "none" || stage.name === "failed") && (
+        <p class="quiet">This order will not be delivered, so there is nothing to pay.</p>
+      )}
+      {isAvailable && !isOver && (stage.name === "none" || stage.name === "failed") && (
+        <AmountForm
+          key="create"
+          label="Amount"
+          button="Create payment"
+          isPrimary
+          isBusy={busy !== undefined}
+          currency={config.currency}
+          proposed={order.orderTotal === undefined ? undefined : decimalToMinor(order.orderTotal, config.currency)}
+          submit={create}
+        />
+      )}
+      {isAvailable && stage.name === "open" && (
+        <>
+          <button type="button" class="button primary wide" aria-disabled={busy !== undefined} onClick={once(charge)}>
+            {busy === "charge" ? "Paying…" : `Pay ${formatMinor(stage.intent.amount, stage.intent.currency)}`}
+          </button>
+          <AmountForm
+            key={`change ${stage.intent.version}`}
+            label="New amount"
+            button="Change amount"
+            isPrimary={false}
+            isBusy={busy !== undefined}
+            currency={stage.intent.currency}
+            proposed={stage.intent.amount}
+            submit={change}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The second click of a double click is none: where the first one changed what stands here, it would press something else. */
+function once(act: () => void): (event: MouseEvent) => void {
+  return event => {
+    if (event.detail < 2) act();
+  };
+}
+
+function Summary({ stage, order, config }: { stage: Stage; order: Order; config: Config }) {
+  if (stage.name === "none") return <p>This order is not paid yet.</p>;
+  if (stage.name === "open") {
+    const { amount, currency } = stage.intent;
+    return (
+      <p class="amount">
+        <strong>{formatMinor(amount, currency)}</strong>{" "}
+        <span class="quiet">to pay. You can still change the amount.</span>
+      </p>
+    );
+  }
+  const { amount, currency, status, errorMessage, errorCode, chargeId, paymentIntentId } = stage.payment;
+  const total = order.orderTotal;
+  const differs = total !== undefined && currency === config.currency && decimalToMinor(total, currency) !== amount;
+  return (
+    <div class="summary">
+      <p class="amount">
+        <strong>{formatMinor(amount, currency)}</strong> <Chip standing={paymentStanding(status)} />
+      </p>
+      {stage.name === "requested" && (
+        <p class="quiet">We are waiting for your bank. This page shows the result by itself.</p>
+      )}
+      {stage.name === "paid" && differs && <p class="quiet">The order’s total is {formatDecimal(total, currency)}.</p>}
+      {stage.name === "failed" && (
+        <p>
+          <bdi>{errorMessage ?? errorCode ?? "The payment did not go through."}</bdi> Nothing was charged. You can try
+          again.
+        </p>
+      )}
+      <details class="quiet">
+        <summary>Details</summary>
+        <dl class="facts small">
+          <div>
+            <dt>Payment</dt>
+            <dd class="mono">{paymentIntentId}</dd>
+          </div>
+          {chargeId && (
+            <div>
+              <dt>Charge</dt>
+              <dd class="mono">{chargeId}</dd>
+            </div>
+          )}
+          {errorCode && (
+            <div>
+              <dt>Code</dt>
+              <dd class="mono">{errorCode}</dd>
+            </div>
+          )}
+        </dl>
+      </details>
+    </div>
+  );
+}
+
+interface AmountProps {
+  label: string;
+  button: string;
+  isPrimary: boolean;
+  isBusy: boolean;
+  currency: string;
+  /** In minor units. */
+  proposed: number | undefined;
+  submit: (amount: number) => void;
+}
+
+function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, submit }: AmountProps) {
+  const [text, setText] = useState(proposed === undefined ? "" : typed(proposed, currency));
+  const [mistake, setMistake] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <form class="amount-form" onSubmit={send} noValidate>
+      <label class="field">
+        <span>
+          {label} ({currency})
+        </span>
+        <input
+          ref={field}
+          inputMode="decimal"
+          autocomplete="off"
+          value={text}
+          onInput={event => setText(event.currentTarget.value)}
+          aria-invalid={mistake !== undefined}
+          aria-describedby={mistake ? "amount-mistake" : undefined}
+        />
+      </label>
+      <button type="submit" class={isPrimary ? "button primary" : "button"} aria-disabled={isBusy}>
+        {button}
+      </button>
+      {mistake && (
+        <p id="amount-mistake" class="mistake" role="alert">
+          {mistake}
+        </p>
+      )}
+    </form>
+  );
+
+  function send(event: Event) {
+    event.preventDefault();
+    if (isBusy) return;
+    const amount = readTyped(text, currency);
+    if (typeof amount !== "number") {
+      setMistake(`${amount.mistake} This is not an amount that can be paid.`);
+      field.current?.focus();
+      return;
+    }
+    setMistake(undefined);
+    submit(amount);
+  }
+}
+
+type Command = "create" | "change" | "charge";
+
+function usePayment({ config, session, client, order, look }: PaymentProps, heading: { current: HTMLElement | null }) {
+  const { orderId, consumerId } = order;
+  const [intent, setIntent] = useState<PaymentIntent>();
+  const [busy, setBusy] = useState<Command>();
+  const [problem, setProblem] = useState<Problem>();
+  const [isAvailable, setAvailable] = useState(known.isAvailable);
+  const underway = useRef(false);
+  const keys = useRef(new Keys(sessionStorage)).current;
+  const stage = stageOf(order.payment, intent);
+
+  useEffect(() => {
+    void isDeployed(client).then(setAvailable);
+  }, [client]);
+
+  // A payment that was started before, in this browser: the order does not know of it before it is charged.
+  useEffect(() => {
+    const id = localStorage.getItem(nameOf(orderId));
+    if (id) void read(id);
+  }, [client, orderId]);
+
+  // Where the user pressed something that is gone now, the focus would be lost.
+  const before = useRef(stage.name);
+  useEffect(() => {
+    if (before.current !== stage.name && document.activeElement === document.body && underway.current)
+      heading.current?.focus();
+    before.current = stage.name;
+    if (stage.name === "paid" || stage.name === "failed") localStorage.removeItem(nameOf(orderId));
+    if (stage.name === "paid") setProblem(undefined);
+  }, [stage.name]);
+
+  return { stage, busy, problem, isAvailable, create, change, charge };
+
+  function create(amount: number): void {
+    const { currency } = config;
+    void command("create", wishes.create(orderId, amount, currency), async key => {
+      // A consumer pays in their own name, which the token says.
+      const payer = session.state.name === "signed-in" && !session.state.readsAny ? {} : { consumerId };
+      return client.createIntent(key, { orderId, amount, currency, ...payer });
+    });
+  }
+
+  function change(amount: number): void {
+    if (!intent) return;
+    if (amount === intent.amount) {
+      announce("The amount is the same.");
+      return;
+    }
+    void command("change", wishes.change(intent, amount), key => {
+      return client.changeAmount(key, intent.paymentIntentId, etagOf(intent), amount);
+    });
+  }
+
+  function charge(): void {
+    if (!intent) return;
+    // With the version that the user has seen: nobody pays another amount than the one on the button.
+    void command("charge", wishes.charge(intent), key => client.charge(key, intent.paymentIntentId, etagOf(intent)));
+  }
+
+  async function command(
+    name: Command,
+    wish: string,
+    send: (key: string) => Promise<Answer<PaymentIntent>>,
+  ): Promise<void> {
+    if (underway.current) return;
+    underway.current = true;
+    setBusy(name);
+    setProblem(undefined);
+    const answer = await carryOut(keys, wish, send);
+    if (answer.kind === "found") {
+      accept(answer.value);
+      if (name === "change") announce(`The amount is now ${formatMinor(answer.value.amount, answer.value.currency)}.`);
+      look(answer.consistencyToken);
+    } else if (answer.kind === "problem") await explain(answer.problem);
+    setBusy(undefined);
+    // After the focus had its chance to move with what is shown.
+    setTimeout(() => {
+      underway.current = false;
+    });
+  }
+
+  async function explain(problem: Problem): Promise<void> {
+    look();
+    if (isNotDeployed(problem)) {
+      known.isAvailable = false;
+      setAvailable(false);
+      return;
+    }
+    setProblem(problem);
+    const id = problem.paymentIntentId ?? intent?.paymentIntentId;
+    const isElsewhere = ["order-has-open-intent", "version-mismatch", "wrong-state"].some(name =>
+      isOfType(problem, name),
+    );
+    if (!id || !isElsewhere) return;
+    const now = await read(id);
+    // What was changed elsewhere is a charge: the amount is fixed, and that is what to say.
+    if (isOfType(problem, "version-mismatch") && now && now.state !== "CREATED") {
+      setProblem({ ...problem, type: "urn:ftgo:payments:problem:wrong-state", state: now.state });
+    }
+  }
+
+  async function read(id: string): Promise<PaymentIntent | undefined> {
+    const answer = await client.intent(id);
+    if (answer.kind === "found" && answer.value.orderId === orderId) {
+      accept(answer.value);
+      return answer.value;
+    }
+    if (answer.kind === "problem" && answer.problem.status === 404) localStorage.removeItem(nameOf(orderId));
+    return undefined;
+  }
+
+  function accept(intent: PaymentIntent): void {
+    setIntent(intent);
+    const isOpen = intent.state === "CREATED" || intent.state === "CHARGE_REQUESTED";
+    if (isOpen) localStorage.setItem(nameOf(orderId), intent.paymentIntentId);
+  }
+}
+
+/** Whether Payments is deployed beside the order history, asked once. */
+const known: { isAvailable: boolean; asked?: Promise<boolean> } = { isAvailable: true };
+
+function isDeployed(client: Client): Promise<boolean> {
+  known.asked ??= client.paymentsHealth().then(answer => {
+    known.isAvailable = !(answer.kind === "problem" && isNotDeployed(answer.problem));
+    return known.isAvailable;
+  });
+  return known.asked;
+}
+
+/** The ETag of a payment intent is its version. */
+function etagOf({ version }: PaymentIntent): string {
+  return `"${version}"`;
+}
+
+function nameOf(orderId: string): string {
+  return `ftgo.intent.${orderId}`;
+}

@@ -1,0 +1,51 @@
+// Where kitchen, delivery and payment stand, at a glance.
+import type { ComponentChildren } from "preact";
+import type { Order } from "../../api/schema";
+import { formatMinor } from "../money";
+import { deliveryStanding, paymentStanding, type Standing, ticketStanding } from "../status";
+import { Clock } from "./parts";
+
+export function Standings({ order, now }: { order: Order; now: number }) {
+  const { ticket, delivery, payment } = order;
+  const isDone = delivery?.status === "DELIVERED";
+  return (
+    <ul class="tiles" aria-label="Where it stands">
+      <Tile lane="kitchen" name="Kitchen" standing={ticket?.status ? ticketStanding(ticket.status) : undefined}>
+        {ticket?.readyBy && (
+          <>
+            ready by <Clock at={ticket.readyBy} now={now} />
+          </>
+        )}
+      </Tile>
+      <Tile lane="delivery" name="Delivery" standing={delivery?.status ? deliveryStanding(delivery.status) : undefined}>
+        {delivery?.estimatedDeliveryTime && !isDone && (
+          <>
+            expected <Clock at={delivery.estimatedDeliveryTime} now={now} />
+          </>
+        )}
+      </Tile>
+      <Tile lane="payment" name="Payment" standing={payment ? paymentStanding(payment.status) : undefined}>
+        {payment && formatMinor(payment.amount, payment.currency)}
+      </Tile>
+    </ul>
+  );
+}
+
+interface TileProps {
+  lane: string;
+  name: string;
+  standing: Standing | undefined;
+  children: ComponentChildren;
+}
+
+function Tile({ lane, name, standing, children }: TileProps) {
+  return (
+    <li class={`tile ${lane}`}>
+      <span class="dot name">{name}</span>
+      <strong class={standing ? undefined : "none"}>
+        <bdi>{standing?.text ?? "Nothing yet"}</bdi>
+      </strong>
+      <span class="quiet">{children}</span>
+    </li>
+  );
+}
