@@ -12,7 +12,7 @@ const SHUFFLE_EVERY_MS = 250;
 export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
   const [id, setId] = useState(() => shuffleInHash(location.hash));
   const [shuffle, setShuffle] = useState<Shuffle>();
-  const [problem, setProblem] = useState<string>();
+  const [refusal, setRefusal] = useState<{ id: string; text: string }>();
   const [starting, setStarting] = useState(false);
 
   useEffect(() => {
@@ -21,8 +21,9 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
     return () => removeEventListener("hashchange", follow);
   }, []);
 
-  const shown = shuffle?.id === id ? shuffle : undefined;
-  const ended = problem !== undefined || shown?.running === false;
+  const current = shuffle?.id === id ? shuffle : undefined;
+  const problem = refusal?.id === id ? refusal?.text : undefined;
+  const ended = problem !== undefined || current?.running === false;
   usePoll(ended ? undefined : id, SHUFFLE_EVERY_MS, async late => {
     if (id === undefined) return;
     try {
@@ -31,17 +32,16 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
     } catch (error) {
       // A shuffle lives as long as the system that runs it. No answer at all is told by the whole console, and may pass.
       if (!late.aborted && error instanceof Refused)
-        setProblem(sentence(`This shuffle cannot be shown: ${error.message}`));
+        setRefusal({ id, text: sentence(`This shuffle cannot be shown: ${error.message}`) });
     }
   });
 
-  const busy = starting || shown?.running === true;
+  const busy = starting || (id !== undefined && !ended);
   const start = async (seed?: number) => {
     if (busy) return;
     setStarting(true);
     await run("Shuffle", async () => {
       const started = await api.startShuffle(seed);
-      setProblem(undefined);
       setId(started.id);
       history.pushState(null, "", hashOfShuffle(started.id));
       return undefined;
@@ -65,15 +65,16 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
           <button type="button" class="button primary" aria-disabled={busy} onClick={() => start()}>
             Shuffle
           </button>
-          {shown && !shown.running && (
-            <button type="button" class="button small" aria-disabled={busy} onClick={() => start(shown.seed)}>
-              Repeat seed {shown.seed}
+          {current && !current.running && (
+            <button type="button" class="button small" aria-disabled={busy} onClick={() => start(current.seed)}>
+              Repeat seed {current.seed}
             </button>
           )}
         </div>
       </div>
       {problem !== undefined && <p class="notice bad">{problem}</p>}
-      {shown && <ShufflePicture key={shown.id} shuffle={shown} />}
+      {/* The one before stays until the first answer, so that nothing jumps. */}
+      {shuffle && problem === undefined && <ShufflePicture key={shuffle.id} shuffle={shuffle} />}
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { hrefOfOrder } from "./orders";
 import { ScrollBox } from "./scroll-box";
 import { serviceOf } from "./shuffle";
 import { count, time } from "./text";
+import { Words } from "./words";
 
 export function Topic({ topic }: { topic: TopicState }) {
   return (
@@ -22,7 +23,9 @@ export function Topic({ topic }: { topic: TopicState }) {
                   {time(event.at)}
                 </time>
                 <span class={`dot ${serviceOf(event.eventType)?.className ?? "no-service"}`} title={event.eventId}>
-                  {event.eventType}
+                  <span>
+                    <Words text={event.eventType} />
+                  </span>
                 </span>
                 {event.orderId !== undefined && (
                   <a class="cut" href={hrefOfOrder(event.orderId)}>
