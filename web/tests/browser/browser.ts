@@ -79,7 +79,6 @@ export class Tab {
       viewport: expectations.phone ? PHONE : DESKTOP,
       locale: "en-US",
       timezoneId: "UTC",
-      // Without it, a colour would be measured in the middle of its transition.
       reducedMotion: "reduce",
     });
     context.setDefaultTimeout(PATIENCE);
@@ -173,6 +172,12 @@ export class Tab {
   }
 
   async #accept(name: string): Promise<void> {
+    // A colour in the middle of its transition is nobody's.
+    await this.page.evaluate(() => {
+      for (const animation of document.getAnimations()) {
+        if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) animation.finish();
+      }
+    });
     await this.page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
     const wide = await this.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(wide <= 0, `${name}: the page is ${wide} px wider than the window`);
