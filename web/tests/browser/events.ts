@@ -32,6 +32,8 @@ export class Order {
   readonly #new: NewOrder;
   readonly #deliveryId = randomUUID();
   #last: number;
+  /** Milliseconds between two events. */
+  #step = 1000;
 
   constructor(order: NewOrder, id = randomUUID().slice(0, 13)) {
     this.id = id;
@@ -43,6 +45,11 @@ export class Order {
   get total(): string {
     const cents = this.#items().reduce((sum, item) => sum + Math.round(Number(item.price) * 100) * item.quantity, 0);
     return (cents / 100).toFixed(2);
+  }
+
+  /** The total of the story's end: one more of the first item. */
+  get revisedTotal(): string {
+    return (Number(this.total) + Number(this.#items()[0]?.price)).toFixed(2);
   }
 
   #items(): readonly Item[] {
@@ -58,7 +65,7 @@ export class Order {
     });
   }
 
-  /** The next event of this order, a second after the one before. */
+  /** The next event of this order, a step after the one before. */
   event(eventType: string, payload: Record<string, unknown> = {}): Message {
     const aggregate = AGGREGATES[eventType.slice(0, 3)] ?? "Order";
     const ofItsOwn = aggregate === "Delivery" || aggregate === "PaymentIntent";
@@ -68,7 +75,7 @@ export class Order {
       "event-aggregate-type": aggregate,
       "event-aggregate-id": ofItsOwn ? this.#deliveryId : this.id,
     };
-    this.#last += 1000;
+    this.#last += this.#step;
     const content = ofItsOwn ? { orderId: this.id, ...payload } : payload;
     return { eventType, body: JSON.stringify({ headers, payload: JSON.stringify(content) }) };
   }
@@ -79,8 +86,11 @@ export class Order {
     return this;
   }
 
-  /** An order on its way: everything that a page can show. */
+  /** An order on its way: everything that a page can show. It took the last half hour. */
   story(): Message[] {
+    const first = this.#items()[0];
+    this.#step = 3 * 60_000;
+    this.#last = Date.now() - 11 * this.#step;
     const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
     return [
       this.created(),
@@ -88,9 +98,9 @@ export class Order {
       this.event("TicketCreated"),
       this.event("TicketAccepted", { readyBy: inMinutes(20) }),
       this.event("OrderRevised", {
-        orderRevision: { revisedOrderLineItems: [{ menuItemId: "1", quantity: 3 }] },
+        orderRevision: { revisedOrderLineItems: [{ menuItemId: "1", quantity: (first?.quantity ?? 0) + 1 }] },
         currentOrderTotal: this.total,
-        newOrderTotal: "37.02",
+        newOrderTotal: this.revisedTotal,
       }),
       this.event("TicketPreparationStarted"),
       this.event("DeliveryScheduled", {

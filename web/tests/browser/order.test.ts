@@ -28,7 +28,7 @@ test("an order shows what was ordered, where everything stands, and what happene
   );
   await tab.goto(`${system.url}/#/orders/${order.id}`);
   await tab.page.getByRole("heading", { name: `Order ${order.id}` }).waitFor();
-  for (const text of ["Chicken Vindaloo", "Crème brûlée", "$37.02", "9 Amazing View", "Picked up", "On the way"]) {
+  for (const text of ["Chicken Vindaloo", "Crème brûlée", "$43.52", "9 Amazing View", "Picked up", "On the way"]) {
     await tab.sees(text);
   }
   const timeline = tab.region("Timeline");
