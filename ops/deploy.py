@@ -1,8 +1,8 @@
 """`make deploy` and `make plan`: a build, and `sam deploy` of each service's stack of $STAGE, with its parameters from samconfig.toml and those
 of $PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
 
-The stacks are order-history and payments, or the one that $STACK names. Payments takes the topic from the order history's stack, and the
-issuer of its user pool if it has one.
+The stacks are order-history and payments, or the one that $STACK names. Payments takes from the order history's stack the topic, the HTTP
+API that serves the page, and the issuer of its user pool if it has one.
 
 A plan is a change set that is not executed, so that AWS's own transforms have run. It is deleted; the packages stay, in a folder
 of their own, until `make delete`.
@@ -100,7 +100,8 @@ def needs(stage, missing, command, is_one_of_several):
 
 
 def taken_over(stage, command, stages):
-    """The parameters that Payments takes from the order history's stack: the topic, and the issuer of its user pool if it has one.
+    """The parameters that Payments takes from the order history's stack: the topic, the HTTP API that serves the page, and the issuer of
+    its user pool if it has one.
 
     Before that stack is deployed nobody knows them. A plan needs some value, and the topic's can be told in advance.
     """
@@ -115,7 +116,12 @@ def taken_over(stage, command, stages):
     if histories and command == "plan":
         defaults = {name: parameter.get("Default") for name, parameter in ORDER_HISTORY.parameters.items()}
         found = expected(defaults | parameters(stack) | history.parameters) | found
-    names = {"DomainEventsTopicArn": "TopicArn", "JwtIssuer": "UserPoolIssuer", "JwtAudience": "UserPoolClientId"}
+    names = {
+        "DomainEventsTopicArn": "TopicArn",
+        "FrontApiId": "HttpApiId",
+        "JwtIssuer": "UserPoolIssuer",
+        "JwtAudience": "UserPoolClientId",
+    }
     return {name: found[output] for name, output in names.items() if output in found}
 
 
@@ -142,7 +148,7 @@ def of_first(stage):
 
 def expected(values):
     """The outputs of an order history's stack that is deployed with these parameters, as far as they are taken over."""
-    found = {"TopicArn": values["DomainEventsTopicArn"] or topic_arn(values["TopicName"])}
+    found = {"TopicArn": values["DomainEventsTopicArn"] or topic_arn(values["TopicName"]), "HttpApiId": "notmadeyet"}
     if values["UserPool"] == "true":
         found |= {"UserPoolIssuer": "https://not-made-yet.invalid", "UserPoolClientId": "not-made-yet"}
     return found

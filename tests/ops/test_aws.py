@@ -9,6 +9,7 @@ from unittest import mock
 import deploy
 from emulator import emulator
 from local_system import make
+from stage import PAYMENTS as PAYMENTS_SERVICE
 from stage import SERVICES, Stage
 
 STACK = "ftgo-order-history-production"
@@ -123,7 +124,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         body = json.loads(template())
         return body | {"Outputs": {name: {"Value": value} for name, value in outputs.items()}}
 
-    def test_payments_takes_over_the_topic_and_the_issuer_of_the_user_pool(self):
+    def test_payments_takes_over_the_topic_the_page_s_api_and_the_issuer_of_the_user_pool(self):
         both = [Stage("production", service) for service in SERVICES]
         history, payments = both
         with mock.patch.dict(os.environ, self.aws.environment):
@@ -131,19 +132,29 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             # Nobody knows it yet; a plan can tell the topic in advance.
             self.assertEqual({}, deploy.taken_over(payments, "deploy", both))
             topic = "arn:aws:sns:eu-west-1:000000000000:domain-events"
-            self.assertEqual({"DomainEventsTopicArn": topic}, deploy.taken_over(payments, "plan", both))
+            front = {"FrontApiId": "notmadeyet"}
+            self.assertRegex(front["FrontApiId"], payments.service.parameters["FrontApiId"]["AllowedPattern"])
+            self.assertEqual({"DomainEventsTopicArn": topic} | front, deploy.taken_over(payments, "plan", both))
             history.parameters |= {"DomainEventsTopicArn": f"{topic}-of-theirs", "UserPool": "true"}
-            expected = {"DomainEventsTopicArn": f"{topic}-of-theirs", "JwtAudience": "not-made-yet"}
+            expected = front | {"DomainEventsTopicArn": f"{topic}-of-theirs", "JwtAudience": "not-made-yet"}
             self.assertEqual(
                 expected | {"JwtIssuer": "https://not-made-yet.invalid"}, deploy.taken_over(payments, "plan", both)
             )
             outputs = {"TopicArn": topic, "UserPoolIssuer": "https://pool.example", "UserPoolClientId": "client"}
-            self.create(STACK, json.dumps(self.with_outputs(**outputs)), "CREATE_COMPLETE")
+            self.create(STACK, json.dumps(self.with_outputs(HttpApiId="a1b2c3d4e5", **outputs)), "CREATE_COMPLETE")
             expected = {"DomainEventsTopicArn": topic, "JwtIssuer": "https://pool.example", "JwtAudience": "client"}
+            expected |= {"FrontApiId": "a1b2c3d4e5"}
             for command in ["deploy", "plan"]:
                 self.assertEqual(expected, deploy.taken_over(payments, command, both))
             # Also if Payments is deployed alone.
             self.assertEqual(expected, deploy.taken_over(payments, "deploy", [payments]))
+
+    def test_an_order_history_of_before_the_page_has_no_api_for_payments(self):
+        payments = Stage("production", PAYMENTS_SERVICE)
+        topic = "arn:aws:sns:eu-west-1:000000000000:domain-events"
+        with mock.patch.dict(os.environ, self.aws.environment):
+            self.create(STACK, json.dumps(self.with_outputs(TopicArn=topic)), "CREATE_COMPLETE")
+            self.assertEqual({"DomainEventsTopicArn": topic}, deploy.taken_over(payments, "deploy", [payments]))
 
     def test_delete_deletes_payments_first_and_nothing_if_one_is_not_named(self):
         some = {"Resources": {"X": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "x"}}}}

@@ -80,6 +80,7 @@ class OnAws(unittest.TestCase):
                 "RebuildStateMachineArn": {"Value": {"Ref": "Rebuild"}},
                 "ArchiveBucket": {"Value": BUCKET},
                 "TopicArn": {"Value": "arn:aws:sns:eu-west-1:000000000000:domain-events"},
+                "HttpApiId": {"Value": "a1b2c3d4e5"},
             },
         }
         cloudformation = cls.aws.client("cloudformation")
@@ -235,6 +236,8 @@ class OnAws(unittest.TestCase):
             self.assertEqual("arn:aws:sns:eu-west-1:000000000000:domain-events", taken["DomainEventsTopicArn"])
             self.assertEqual(("false", BUCKET), (taken["Archive"], taken["ArchiveBucket"]))
             self.assertEqual("10", taken["RebuildConcurrency"])
+            # It has an API of its own, to which Payments adds nothing.
+            self.assertNotIn("FrontApiId", taken)
             self.assertEqual("ftgo-order-history-v2", second.prefix(None))
             self.assertNotIn("archiver", second.queues({"Parameters": []}))
             # Nothing is beside what is not there.

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from promises import ALARM_TOPIC, Promises, delivered, properties
+from promises import ALARM_TOPIC, CERTIFICATE, Promises, delivered, properties
 from template import ORDER_HISTORY, ROOT
 
 EVENT_TYPES = re.findall(
@@ -17,7 +17,8 @@ ALL = [*HANDLERS, "Archiver", *STEPS, "QueryApi"]
 class OrderHistory(Promises, unittest.TestCase):
     template = ORDER_HISTORY
     prefix = "ftgo-order-history"
-    api, api_name, needs_token = "QueryApi", "query-api", "/orders"
+    api, api_name = "QueryApi", "query-api"
+    for_everybody = ("/", "/assets/{file+}", "/config.json", "/health", "/openapi.json")
     sections = (
         "dead-letters",
         "behind",
@@ -41,6 +42,8 @@ class OrderHistory(Promises, unittest.TestCase):
         ("MaxWaitSeconds=3", ["QueryApi"]),
         ("ConsumerIdClaim=id", ["QueryApi"]),
         ("QueryReservedConcurrency=50", ["QueryApi"]),
+        ("Currency=EUR", ["QueryApi"]),
+        ("SignInClientId=page", ["QueryApi"]),
         ("ServedTable=ftgo-order-history-v2", ["QueryApi"]),
         ("RebuildMemory=4096", STEPS),
         ("ArchiveBucket=theirs", ["Archiver", *STEPS]),
@@ -52,6 +55,11 @@ class OrderHistory(Promises, unittest.TestCase):
         ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": ""}, False),
         ({"UserPool": "true"}, True),
         ({"UserPool": "true", "JwtAudience": ""}, True),
+        ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": "", "SignInClientId": "page"}, True),
+        ({"SignInClientId": "page"}, False),
+        ({"SignInClientId": "page", "SignInAudience": "ftgo", "SignInOrigins": "https://login.example"}, False),
+        ({"SignInAudience": "ftgo"}, True),
+        ({"SignInOrigins": "https://login.example"}, True),
     )
     config_envs = (("development", "default"), ("staging", "staging"), ("production", "production"))
     tables = ("ORDER_HISTORY_TABLE", "IDEMPOTENCY_TABLE")
@@ -131,6 +139,90 @@ class OrderHistory(Promises, unittest.TestCase):
         self.assertEqual("https://cognito-idp.eu-west-1.amazonaws.com/<Users>", stack.outputs["UserPoolIssuer"])
         for name in ["UserPoolClientId", "UserPoolIssuer"]:
             self.assertNotIn(name, self.development.outputs)
+
+    def told(self, **parameters):
+        """What the query function is told of the page."""
+        stack = self.template.with_parameters(**parameters)
+        variables = stack.of_type("AWS::Lambda::Function")["QueryApi"]["Environment"]["Variables"]
+        return {name: value for name, value in variables.items() if name.startswith("SIGN_IN_") or name == "CURRENCY"}
+
+    def test_the_page_is_told_who_signs_people_in(self):
+        self.assertEqual({"CURRENCY": "USD"}, self.told())
+        self.assertEqual({"CURRENCY": "EUR"}, self.told(Currency="EUR"))
+        issuer, client = {"SIGN_IN_ISSUER": "https://issuer.example"}, {"SIGN_IN_CLIENT_ID": "page"}
+        least = {"CURRENCY": "USD"} | issuer | client | {"SIGN_IN_SCOPE": "openid"}
+        self.assertEqual(least, self.told(SignInClientId="page"))
+        most = least | {
+            "SIGN_IN_SCOPE": "openid orders:read-any",
+            "SIGN_IN_AUDIENCE": "ftgo",
+            "SIGN_IN_ORIGINS": "https://a.example https://b.example:8443",
+        }
+        found = self.told(
+            SignInClientId="page",
+            SignInScopes="openid orders:read-any",
+            SignInAudience="ftgo",
+            SignInOrigins="https://a.example https://b.example:8443",
+        )
+        self.assertEqual(most, found)
+        of_pool = {
+            "CURRENCY": "USD",
+            "SIGN_IN_ISSUER": "https://cognito-idp.eu-west-1.amazonaws.com/<Users>",
+            "SIGN_IN_CLIENT_ID": "<UsersClient>",
+            "SIGN_IN_SCOPE": "openid",
+            "SIGN_IN_ORIGINS": "https://<UsersDomain>.auth.eu-west-1.amazoncognito.com",
+        }
+        self.assertEqual(of_pool, self.told(UserPool="true", JwtIssuer="", JwtAudience=""))
+
+    def test_the_user_pool_takes_the_page_and_only_the_page(self):
+        for parameters, url in [
+            ({}, "<HttpApi.ApiEndpoint>/"),
+            ({"DomainName": "a.example", "CertificateArn": CERTIFICATE}, "https://a.example/"),
+        ]:
+            stack = self.template.with_parameters(UserPool="true", JwtIssuer="", JwtAudience="", **parameters)
+            self.assertEqual(url, stack.outputs["PageUrl"])
+            client = stack.of_type("AWS::Cognito::UserPoolClient")["UsersClient"]
+            self.assertEqual(([url], [url]), (client["CallbackURLs"], client["LogoutURLs"]))
+            self.assertEqual((["code"], ["openid"]), (client["AllowedOAuthFlows"], client["AllowedOAuthScopes"]))
+            # A page can keep no secret.
+            self.assertFalse(client["GenerateSecret"])
+            self.assertTrue(client["AllowedOAuthFlowsUserPoolClient"])
+            domain = stack.of_type("AWS::Cognito::UserPoolDomain")["UsersDomain"]
+            self.assertEqual("ftgo-order-history-123456789012", domain["Domain"])
+        self.assertEqual("<HttpApi>", self.development.outputs["HttpApiId"])
+        self.assertEqual("<HttpApi.ApiEndpoint>/", self.development.outputs["PageUrl"])
+
+    def test_origins_and_scopes_are_refused_that_the_function_would_refuse(self):
+        for name, good, bad in [
+            (
+                "SignInOrigins",
+                [
+                    "",
+                    "https://a.example",
+                    "https://a.example:8443 https://b.example",
+                    "http://127.0.0.1:1234",
+                    "http://localhost",
+                ],
+                [
+                    "https://a.example/",
+                    "https://a.example,https://b.example",
+                    "http://a.example",
+                    "a.example",
+                    "https://a;b",
+                    "https://a.example ",
+                ],
+            ),
+            (
+                "SignInScopes",
+                ["openid", "openid orders:read-any", "a openid", "a openid b"],
+                ["", "profile", "openid ", "openid,", "openidx", "xopenid", "a,openid"],
+            ),
+            ("Currency", ["USD", "EUR"], ["", "usd", "EURO", "E1R"]),
+        ]:
+            pattern = self.template.source["Parameters"][name]["AllowedPattern"]
+            for value in good:
+                self.assertRegex(value, pattern)
+            for value in bad:
+                self.assertNotRegex(value, pattern)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ MAY = {
 class Payments(Promises, unittest.TestCase):
     template = PAYMENTS
     prefix = "ftgo-payments"
-    api, api_name, needs_token = "PaymentApi", "payment-api", "/payment-intents"
+    api, api_name = "PaymentApi", "payment-api"
+    for_everybody = ("/payments/health", "/payments/openapi.json")
     sections = (
         "behind",
         "charges-overdue",
@@ -94,6 +95,38 @@ class Payments(Promises, unittest.TestCase):
         self.assertNotIn("order-history", text)
         self.assertNotIn("Fn::ImportValue", text)
         self.assertEqual({}, self.development.of_type("AWS::SNS::Topic"))
+
+    def test_another_api_gets_its_routes_only_if_asked_and_each_with_a_token(self):
+        front = "a1b2c3d4e5"
+        self.assertNotIn("Front", json.dumps(self.development.resources))
+        with_front = self.template.with_parameters(FrontApiId=front)
+        added = {name: with_front.resources[name] for name in with_front.resources.keys() - self.development.resources.keys()}
+        self.assertTrue(added and all(name.startswith("Front") for name in added))
+        # What is there without it stays as it is.
+        kept = {name: with_front.resources[name] for name in self.development.resources}
+        self.assertEqual(self.development.resources, kept)
+
+        authorizer = dict(with_front.of_type("AWS::ApiGatewayV2::Authorizer")["FrontAuthorizer"])
+        own = with_front.of_type("AWS::ApiGatewayV2::Authorizer")["JwtAuthorizer"]
+        # It trusts whom this service trusts, not whom that API does.
+        self.assertEqual(own | {"ApiId": front, "Name": "ftgo-payments-jwt"}, authorizer)
+        routes = {name: route for name, route in properties(with_front, "AWS::ApiGatewayV2::Route") if route["ApiId"] == front}
+        for name, route in routes.items():
+            with self.subTest(name):
+                self.assertEqual(("JWT", "<FrontAuthorizer>"), (route["AuthorizationType"], route["AuthorizerId"]))
+                self.assertEqual("integrations/<FrontIntegration>", route["Target"])
+        with_token = [
+            route["RouteKey"]
+            for _, route in properties(self.development, "AWS::ApiGatewayV2::Route")
+            if route["AuthorizationType"] == "JWT"
+        ]
+        self.assertEqual([*with_token, "ANY /payments/health"], [route["RouteKey"] for route in routes.values()])
+        source = with_front.of_type("AWS::Lambda::Permission")["FrontPermission"]["SourceArn"]
+        self.assertEqual(f"arn:aws:execute-api:eu-west-1:123456789012:{front}/*/*/payment*", source)
+        for name, resource in added.items():
+            if resource["Type"] != "AWS::Lambda::Permission":
+                with self.subTest(name):
+                    self.assertEqual(front, resource["Properties"]["ApiId"])
 
     def test_every_function_may_do_what_it_does_and_nothing_else(self):
         locked = self.template.with_parameters(ChargeMode="locked")

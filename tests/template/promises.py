@@ -111,8 +111,8 @@ class Promises:
     # The logical id and the name of the function that answers requests.
     api = ""
     api_name = ""
-    # What the routes begin with that need a token.
-    needs_token = ""
+    # The paths that are for everybody. All others need a token.
+    for_everybody = ()
     # The sections of the runbook to which alarms lead.
     sections = ()
     # The functions of which a new version is made if the parameter has this value.
@@ -601,21 +601,45 @@ class Promises:
         # API Gateway refuses settings of a route that is not there yet.
         self.assertEqual(sorted(open_routes), sorted(self.development.resources["HttpStage"]["DependsOn"]))
 
-    def test_what_belongs_to_consumers_needs_a_token_and_its_preflight_does_not(self):
-        routes = {route["RouteKey"]: route for _, route in properties(self.development, "AWS::ApiGatewayV2::Route")}
-        for key, route in routes.items():
-            needs_token = key.startswith(f"ANY {self.needs_token}")
-            self.assertEqual("JWT" if needs_token else "NONE", route["AuthorizationType"])
-            self.assertEqual(needs_token, "AuthorizerId" in route)
-            if needs_token:
-                self.assertIn(key.replace("ANY", "OPTIONS"), routes)
-        self.assertIn(f"ANY {self.needs_token}", routes)
-        for name, integration in properties(self.development, "AWS::ApiGatewayV2::Integration"):
+    def test_only_what_is_named_needs_no_token_and_every_preflight_needs_none(self):
+        for stack in [self.development, self.everything]:
+            routes = [route for _, route in properties(stack, "AWS::ApiGatewayV2::Route") if route["ApiId"] == "<HttpApi>"]
+            keys = [route["RouteKey"] for route in routes]
+            self.assertLess({f"ANY {path}" for path in self.for_everybody}, set(keys))
+            for route in routes:
+                method, path = route["RouteKey"].split(" ")
+                with self.subTest(route["RouteKey"]):
+                    if method == "OPTIONS" or path in self.for_everybody:
+                        self.assertEqual("NONE", route["AuthorizationType"])
+                        self.assertNotIn("AuthorizerId", route)
+                    else:
+                        self.assertEqual(("JWT", "<JwtAuthorizer>"), (route["AuthorizationType"], route["AuthorizerId"]))
+                        self.assertIn(f"OPTIONS {path}", keys)
+
+    def test_the_function_answers_before_api_gateway_does(self):
+        for name, integration in properties(self.everything, "AWS::ApiGatewayV2::Integration"):
             with self.subTest(name):
-                timeout = self.development.of_type("AWS::Lambda::Function")[self.api]["Timeout"]
+                self.assertEqual(f"<{self.api}Aliaslive>", integration["IntegrationUri"])
+                timeout = self.everything.of_type("AWS::Lambda::Function")[self.api]["Timeout"]
                 self.assertGreater(integration["TimeoutInMillis"], 1000 * timeout)
                 # API Gateway's own limit.
                 self.assertLessEqual(integration["TimeoutInMillis"], 30000)
+
+    def test_a_permission_of_api_gateway_is_for_one_api_and_one_function(self):
+        arn = "arn:aws:execute-api:eu-west-1:123456789012"
+        for stack in [self.development, self.everything]:
+            permissions = [
+                permission
+                for _, permission in properties(stack, "AWS::Lambda::Permission")
+                if permission["Principal"] == "apigateway.amazonaws.com"
+            ]
+            apis = {route["ApiId"] for _, route in properties(stack, "AWS::ApiGatewayV2::Route")}
+            allowed_to = [permission["SourceArn"] for permission in permissions]
+            self.assertEqual(sorted(apis), sorted(source.removeprefix(f"{arn}:").partition("/")[0] for source in allowed_to))
+            self.assertIn(f"{arn}:<HttpApi>/*/*", allowed_to)
+            for permission in permissions:
+                self.assertEqual(f"<{self.api}Aliaslive>", permission["FunctionName"])
+                self.assertEqual("lambda:InvokeFunction", permission["Action"])
 
     def test_cors_is_there_only_if_asked_for(self):
         self.assertNotIn("CorsConfiguration", self.development.of_type("AWS::ApiGatewayV2::Api")["HttpApi"])

@@ -76,6 +76,7 @@ ORDER_HISTORY = Template(
         "ArchiveColdAfterDays": "90",
         "RebuildConcurrency": "1000",
         "RebuildMemory": "4096",
+        "Currency": "EUR",
     },
 )
 
@@ -97,6 +98,7 @@ PAYMENTS = Template(
         "SweepSchedule": "rate(5 minutes)",
         "ReconcileAfterSeconds": "600",
         "SweepAfterSeconds": "60",
+        "FrontApiId": "a1b2c3d4e5",
     },
 )
 
