@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Payment, PaymentIntent } from "../../src/api/schema";
+import { stageOf } from "../../src/page/payment";
+
+const payment = (id: string, status: string): Payment => ({
+  paymentIntentId: id,
+  status,
+  amount: 100,
+  currency: "USD",
+});
+const intent = (id: string, state: PaymentIntent["state"]) =>
+  ({ paymentIntentId: id, state, amount: 100, currency: "USD" }) as PaymentIntent;
+
+function check(seen: Payment | undefined, own: PaymentIntent | undefined, expected: string, id?: string): void {
+  const stage = stageOf(seen, own);
+  assert.equal(stage.name, expected);
+  if (id && stage.name !== "none") {
+    assert.equal(stage.name === "open" ? stage.intent.paymentIntentId : stage.payment.paymentIntentId, id);
+  }
+}
+
+test("without an intent of one's own, the order says where the payment stands", () => {
+  check(undefined, undefined, "none");
+  check(payment("a", "CHARGE_REQUESTED"), undefined, "requested");
+  check(payment("a", "CHARGED"), undefined, "paid");
+  check(payment("a", "CHARGE_FAILED"), undefined, "failed");
+});
+
+test("the order does not know of an intent before it is charged", () => {
+  check(undefined, intent("a", "CREATED"), "open");
+  check(undefined, intent("a", "CHARGE_REQUESTED"), "requested");
+});
+
+test("of one intent, the later news count", () => {
+  check(payment("a", "CHARGE_REQUESTED"), intent("a", "CREATED"), "requested");
+  check(payment("a", "CHARGE_REQUESTED"), intent("a", "CHARGED"), "paid");
+  check(payment("a", "CHARGED"), intent("a", "CHARGE_REQUESTED"), "paid");
+  check(payment("a", "CHARGE_FAILED"), intent("a", "CHARGE_REQUESTED"), "failed");
+});
+
+test("after a failed payment, a new one counts", () => {
+  check(payment("a", "CHARGE_FAILED"), intent("b", "CREATED"), "open", "b");
+  check(payment("a", "CHARGE_FAILED"), intent("b", "CHARGE_REQUESTED"), "requested", "b");
+});
+
+test("an order that is paid by another intent is paid", () => {
+  check(payment("b", "CHARGED"), intent("a", "CREATED"), "paid", "b");
+  check(payment("b", "CHARGE_REQUESTED"), intent("a", "CHARGE_FAILED"), "requested", "b");
+});
+
+test("a status of a newer version is kept as it is", () => {
+  check(payment("a", "REFUNDED"), undefined, "other");
+  check(payment("a", "REFUNDED"), intent("a", "CHARGED"), "other");
+  check(payment("a", "toString"), undefined, "other");
+});
