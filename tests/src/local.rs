@@ -114,7 +114,12 @@ pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     let mut output = BufReader::new(local.process.stdout.take().unwrap()).lines();
     let ready = output.next_line().await.unwrap().unwrap_or_else(|| panic!("it does not start: {}", errors()));
     let api = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{ready} is not ready")).to_owned();
-    let places = output.next_line().await.unwrap().expect("it says what is where");
+    let places = loop {
+        let line = output.next_line().await.unwrap().expect("it says what is where");
+        if line.starts_with("DynamoDB at ") {
+            break line;
+        }
+    };
     let place = |service: &str| {
         let (_, rest) =
             places.split_once(&format!("{service} at ")).unwrap_or_else(|| panic!("no {service} in {places}"));

@@ -17,6 +17,9 @@ use crate::stack::Authorization;
 /// The consumer whom the printed commands ask for.
 pub(crate) const CONSUMER: &str = "1511300065921";
 
+/// All of the demo's consumers.
+pub(crate) const CONSUMERS: [&str; 2] = [CONSUMER, UNPAID.consumer_id];
+
 /// An order under way; the examples of the API's document ask for it.
 pub(crate) const ORDER: &str = "99";
 

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod config;
+mod console;
 mod data_dir;
 mod demo;
 pub mod invoke;

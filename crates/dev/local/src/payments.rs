@@ -10,6 +10,7 @@ use lambda_host::schedule::{Rate, Schedule};
 use lambda_host::stream::StreamMapping;
 use lambda_host::topics::Topic;
 
+use crate::console::Watched;
 use crate::stack::{EVENT_CONCURRENCY, Setup, StartError};
 use crate::template::{Payments, unknown};
 
@@ -35,6 +36,7 @@ pub(crate) async fn start(
     engine: &Engine,
     queues: &Queues,
     topic: &Topic,
+    watched: &mut Watched,
 ) -> Result<Running, StartError> {
     let mut created = HashMap::new();
     // Those for dead letters first: the others name them.
@@ -53,7 +55,13 @@ pub(crate) async fn start(
     for mapping in &payments.queue_mappings {
         // With the whole of its time, even if the message comes again meanwhile: a lock keeps two from charging at once.
         let function = setup.function(payments.function(&mapping.function)?)?;
-        let mapping = Mapping::start(queue(&mapping.queue)?, function, mapping.batch_size, EVENT_CONCURRENCY);
+        let source = queue(&mapping.queue)?;
+        let mapping = Mapping::start(source.clone(), function, mapping.batch_size, EVENT_CONCURRENCY);
+        let redrive =
+            payments.queues.iter().find(|known| known.name == source.name()).and_then(|known| known.redrive.as_ref());
+        if let Some(redrive) = redrive {
+            watched.add(&mapping, source, queue(&redrive.dead_letter_queue)?);
+        }
         running.queues.push(mapping);
     }
     for mapping in &payments.stream_mappings {
@@ -62,6 +70,7 @@ pub(crate) async fn start(
         let stream = engine.stream(&mapping.table).map_err(lambda_host::stream::StreamError::from)?;
         let on_failure = Some(queue(&mapping.on_failure_queue)?);
         let mapping = StreamMapping::start(stream, function, mapping.settings.clone(), on_failure, position)?;
+        watched.functions.push(mapping.processes().clone());
         running.streams.push(mapping);
     }
     for schedule in &payments.schedules {
@@ -70,7 +79,9 @@ pub(crate) async fn start(
             function.environment.push((variable.to_owned(), LEFT_OPEN.to_owned()));
         }
         let name = function.name.clone();
-        running.schedules.push(Schedule::start(&name, function, shortened(schedule.expression)));
+        let schedule = Schedule::start(&name, function, shortened(schedule.expression));
+        watched.functions.push(schedule.processes().clone());
+        running.schedules.push(schedule);
     }
     Ok(running)
 }

@@ -2,26 +2,27 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use axum::Router;
 use embedded_dynamodb::Engine;
 use lambda_boot::with_causes;
 use lambda_host::REGION;
 use lambda_host::buckets::{self, Buckets};
-use lambda_host::gateway::{self, Integration};
+use lambda_host::gateway::{HttpApi, Integration, unverified_claims};
 use lambda_host::lambda::Settings;
 use lambda_host::mapping::{Batching, Mapping};
-use lambda_host::queues::{self, QueueError, Queues};
+use lambda_host::queues::{self, Queues};
 use lambda_host::route::Route;
-use lambda_host::stream::StreamError;
-use lambda_host::topics::{Topic, TopicError, Topics};
+use lambda_host::topics::{Topic, Topics};
 use order_events::{EventType, Timestamp};
 use serde_json::json;
 use stand_in_gateway::StandIn;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+pub use crate::config::{Authorization, Config, StartError};
+use crate::console::{self, Console, Tables, Watched};
 use crate::data_dir::DataDir;
 use crate::template::{Archive, Function, Payments, Projection, Template};
 use crate::{demo, payments};
@@ -43,184 +44,6 @@ const GATEWAY_SECRET: &str = "local";
 
 /// How long the demo may take. It takes about two seconds; a message that had to come again takes longer.
 const DEMO_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Where things are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
-    /// The HTTP API's port.
-    pub http_port: u16,
-    /// The DynamoDB API's port.
-    pub dynamodb_port: u16,
-    /// The SQS API's port.
-    pub sqs_port: u16,
-    /// The SNS API's port.
-    pub sns_port: u16,
-    /// The S3 API's port.
-    pub s3_port: u16,
-    /// The stand-in payment gateway's port.
-    pub gateway_port: u16,
-    /// When a message that failed comes again. It is shorter than in production, where nobody sits and waits for it.
-    pub visibility_timeout: Duration,
-    /// What the functions log at least, if not what the template says.
-    pub log_level: Option<String>,
-    /// How a charge is made (`saga` or `locked`), if not as the template says.
-    pub charge_mode: Option<String>,
-    /// Where the data is kept.
-    pub data_dir: PathBuf,
-    /// Where the binaries are.
-    pub binaries: PathBuf,
-    /// Whether an empty store is filled with a demo.
-    pub demo: bool,
-    /// Who may see what.
-    pub authorization: Authorization,
-}
-
-/// Who may see what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Authorization {
-    /// Everybody sees everything.
-    Off,
-    /// The claims of a bearer token count, as in production, but nobody checks its signature.
-    Unverified,
-}
-
-/// Why the system does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A port is taken.
-    #[error("port {port} is taken: stop what uses it, or set {variable} to another")]
-    PortTaken {
-        /// Which.
-        port: u16,
-        /// What sets it.
-        variable: &'static str,
-    },
-    /// A variable is not what it should be.
-    #[error("environment variable {0} must be a port number")]
-    NoPort(&'static str),
-    /// A variable is not what it should be.
-    #[error("environment variable {0} must be a number of seconds, from 1 to 43200")]
-    NoSeconds(&'static str),
-    /// A variable is not what it should be.
-    #[error("environment variable AUTHORIZATION must be off (also if it is not set) or jwt")]
-    NoAuthorization,
-    /// A variable is not what it should be.
-    #[error("environment variable CHARGE_MODE must be saga or locked, or not be set")]
-    NoChargeMode,
-    /// The folder for the data cannot be used.
-    #[error("cannot keep data in {}: set DATA_DIR to a folder that can be written", path.display())]
-    DataDir {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Another process has the folder for the data.
-    #[error("{} is in use by {}: stop it, or set DATA_DIR to another folder", path.display(), process(*holder))]
-    InUse {
-        /// Which.
-        path: PathBuf,
-        /// The process that has it, if it has said so.
-        holder: Option<u32>,
-    },
-    /// The tables that were kept cannot be read.
-    #[error("cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder", path.display())]
-    NoTables {
-        /// Where they are.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Files or processes.
-    #[error("cannot {what}")]
-    Io {
-        /// Doing what.
-        what: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// What the template says cannot be read.
-    #[error("cannot read the template")]
-    Template(#[from] serde_json::Error),
-    /// A table could not be created or read.
-    #[error("cannot set up the tables")]
-    Tables(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A queue could not be created.
-    #[error("cannot set up the queues")]
-    Queues(#[from] QueueError),
-    /// The topic could not be set up.
-    #[error("cannot set up the topic")]
-    Topic(#[from] TopicError),
-    /// A stream could not be read.
-    #[error("cannot read a table's stream")]
-    Stream(#[from] StreamError),
-    /// The demo was not projected, or not paid for.
-    #[error("the demo was not projected: {0}")]
-    Demo(String),
-}
-
-fn process(id: Option<u32>) -> String {
-    id.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"))
-}
-
-impl Authorization {
-    /// As the query function's environment has it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Unverified => "jwt",
-        }
-    }
-}
-
-impl Config {
-    /// Reads the environment: `HTTP_PORT`, `DYNAMODB_PORT`, `SQS_PORT`, `SNS_PORT`, `S3_PORT`, `GATEWAY_PORT`, `VISIBILITY_TIMEOUT`,
-    /// `LOG_LEVEL`, `CHARGE_MODE`, `DATA_DIR`, `DEMO`, `AUTHORIZATION`.
-    pub fn from_env(binaries: PathBuf) -> Result<Self, StartError> {
-        Ok(Self {
-            http_port: port("HTTP_PORT", 3_000)?,
-            dynamodb_port: port("DYNAMODB_PORT", 8_000)?,
-            sqs_port: port("SQS_PORT", 9_324)?,
-            sns_port: port("SNS_PORT", 9_911)?,
-            s3_port: port("S3_PORT", 9_000)?,
-            gateway_port: port("GATEWAY_PORT", 3_002)?,
-            visibility_timeout: seconds("VISIBILITY_TIMEOUT", 10)?,
-            log_level: std::env::var("LOG_LEVEL").ok().filter(|level| !level.is_empty()),
-            charge_mode: match std::env::var("CHARGE_MODE").as_deref() {
-                Err(_) | Ok("") => None,
-                Ok(mode @ ("saga" | "locked")) => Some(mode.to_owned()),
-                Ok(_) => return Err(StartError::NoChargeMode),
-            },
-            data_dir: std::env::var_os("DATA_DIR")
-                .filter(|folder| !folder.is_empty())
-                .map_or_else(|| PathBuf::from("target/data"), PathBuf::from),
-            binaries,
-            demo: std::env::var("DEMO").as_deref() != Ok("0"),
-            authorization: match std::env::var("AUTHORIZATION").as_deref() {
-                Ok("jwt") => Authorization::Unverified,
-                Ok("off") | Err(_) => Authorization::Off,
-                Ok(_) => return Err(StartError::NoAuthorization),
-            },
-        })
-    }
-}
-
-fn port(variable: &'static str, default: u16) -> Result<u16, StartError> {
-    match std::env::var(variable) {
-        Err(_) => Ok(default),
-        Ok(text) => text.parse().map_err(|_| StartError::NoPort(variable)),
-    }
-}
-
-/// SQS has a longest visibility timeout:
-/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
-fn seconds(variable: &'static str, default: u64) -> Result<Duration, StartError> {
-    let seconds = match std::env::var(variable) {
-        Err(_) => Some(default),
-        Ok(text) => text.parse().ok().filter(|seconds| (1..=43_200).contains(seconds)),
-    };
-    seconds.map(Duration::from_secs).ok_or(StartError::NoSeconds(variable))
-}
 
 /// The running system. All of it ends when this value is dropped.
 #[derive(Debug)]
@@ -287,17 +110,21 @@ impl Stack {
         let payments = Payments::read()?;
         let topic = topics.create(payments.topic()?)?;
         let setup = Setup { config: &config, data: &data, places: &places };
-        let mut sources = Vec::new();
+        let (mut sources, mut watched) = (Vec::new(), Watched::default());
         for &event_type in EventType::ALL {
-            sources.push(setup.source(event_type, &queues, &topic).await?);
+            sources.push(setup.source(event_type, &queues, &topic, &mut watched).await?);
         }
-        let archiver = setup.archiver(&queues, &topic).await?;
-        let running = payments::start(&setup, &payments, &engine, &queues, &topic).await?;
+        let archiver = setup.archiver(&queues, &topic, &mut watched).await?;
+        let running = payments::start(&setup, &payments, &engine, &queues, &topic, &mut watched).await?;
 
         let mut servers = JoinSet::new();
         let (http_url, sqs_url) = (http.url(), sqs.url());
         let integrations = vec![setup.query_api()?, payments::api(&setup, &payments)?];
-        let serving = gateway::serve_all(http.listener, integrations, gateway::unverified_claims);
+        let api = HttpApi::start(integrations, unverified_claims).await;
+        let api = api.map_err(|source| cannot("start the functions behind HTTP", source))?;
+        watched.functions.extend_from_slice(api.processes());
+        let routes = setup.console(watched, queues.clone(), topic.clone(), &engine, &payments)?;
+        let serving = api.serve_behind(http.listener, routes);
         servers.spawn(async move { serving.await.map_err(|source| cannot("serve HTTP", source)) });
         servers.spawn(async move { queues.serve(sqs.listener).await.map_err(|source| cannot("serve SQS", source)) });
         servers.spawn(async move { topics.serve(sns.listener).await.map_err(|source| cannot("serve SNS", source)) });
@@ -440,37 +267,81 @@ impl Setup<'_> {
         queues::Settings { visibility_timeout: self.config.visibility_timeout.as_secs(), ..queue }
     }
 
-    async fn source(&self, event_type: EventType, queues: &Queues, topic: &Topic) -> Result<Source, StartError> {
+    async fn source(
+        &self,
+        event_type: EventType,
+        queues: &Queues,
+        topic: &Topic,
+        watched: &mut Watched,
+    ) -> Result<Source, StartError> {
         let Projection { queue, dead_letter_queue, subscription, handler, batch_size } = Projection::of(event_type)?;
-        queues.create(&dead_letter_queue).await?;
+        let dead_letters = queues.create(&dead_letter_queue).await?;
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&handler)?;
         // A function that was killed has claimed its events for as long as it might have run. When they come again, that
         // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
-        let mapping = Mapping::start(queue, function, batch_size, EVENT_CONCURRENCY);
+        let mapping = Mapping::start(queue.clone(), function, batch_size, EVENT_CONCURRENCY);
+        watched.add(&mapping, queue, dead_letters);
+        watched.handlers.insert(event_type, mapping.processes().clone());
         Ok(Source { event_type, mapping })
     }
 
-    async fn archiver(&self, queues: &Queues, topic: &Topic) -> Result<Mapping, StartError> {
+    async fn archiver(&self, queues: &Queues, topic: &Topic, watched: &mut Watched) -> Result<Mapping, StartError> {
         let archive = Template::read()?.archive;
         // What is gathered must not come again meanwhile.
         let window = ARCHIVE_WINDOW.min(self.config.visibility_timeout / 4);
         let batching = Batching { size: archive.batch_size, window: archive.batching_window().min(window) };
         let Archive { queue, dead_letter_queue, subscription, archiver, .. } = archive;
-        queues.create(&dead_letter_queue).await?;
+        let dead_letters = queues.create(&dead_letter_queue).await?;
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&archiver)?;
         // It ends before its messages come again, which would only be archived twice.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
-        Ok(Mapping::start(queue, function, batching, EVENT_CONCURRENCY))
+        let mapping = Mapping::start(queue.clone(), function, batching, EVENT_CONCURRENCY);
+        watched.add(&mapping, queue, dead_letters);
+        Ok(mapping)
     }
 
     fn query_api(&self) -> Result<Integration, StartError> {
         let http = Template::read()?.http;
-        self.integration(&http.query_api, http.routes)
+        let mut query_api = http.query_api;
+        // The page has a link to the console, and offers the demo's consumers to who is not signed in.
+        query_api.environment.insert("CONSOLE".to_owned(), "console".to_owned());
+        if self.config.demo {
+            query_api.environment.insert("SAMPLE_CONSUMERS".to_owned(), demo::CONSUMERS.join(","));
+        }
+        self.integration(&query_api, http.routes)
+    }
+
+    /// The console, which looks at all the others.
+    fn console(
+        &self,
+        watched: Watched,
+        queues: Queues,
+        topic: Topic,
+        engine: &Engine,
+        payments: &Payments,
+    ) -> Result<Router, StartError> {
+        let of_orders = Template::read()?.tables()?;
+        let tables = Tables {
+            order_history: of_orders.order_history_table,
+            idempotency: of_orders.idempotency_table,
+            outbox: payments.tables()?.outbox,
+        };
+        Ok(console::routes(Console::new(console::Settings {
+            watched,
+            queues,
+            topic,
+            client: engine.client(),
+            tables,
+            logs: self.data.logs(),
+            archive: self.data.buckets().join(ARCHIVE_BUCKET),
+            shuffle_pace: self.config.shuffle_pace,
+            visibility_timeout: self.config.visibility_timeout,
+        })))
     }
 
     pub(crate) fn integration(&self, function: &Function, routes: Vec<Route>) -> Result<Integration, StartError> {

@@ -1,0 +1,182 @@
+//! Orders: the newest ones, new ones, and what happens to them next.
+
+mod next;
+
+use std::time::SystemTime;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use order_events::payload::{Address, LineItem, OrderCreated, OrderDetails};
+use order_events::{AggregateType, Event, EventType, Invalid, OrderId, Payload, Timestamp};
+use order_store::OrderStore;
+use order_store::table::INDEX;
+use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME, STATUS};
+use order_view::{OrderView, VIEW};
+use projection::State;
+use serde::Serialize;
+use uuid::Uuid;
+
+use self::next::Situation;
+pub(super) use self::next::{NextEvent, sum};
+use super::dice::Dice;
+use super::problem::Problem;
+use super::publisher::Publisher;
+use crate::demo;
+
+/// How many orders are shown.
+const SHOWN: usize = 50;
+
+/// How many orders are looked at to find the newest: the index is sorted by consumer, and reading all of a large table each second
+/// would keep this machine busy.
+const LOOKED_AT: i32 = 1_000;
+
+/// All orders.
+pub(super) struct Orders {
+    client: Client,
+    table: String,
+    store: OrderStore,
+    publisher: Publisher,
+}
+
+/// What is shown of an order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OrderState {
+    order_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumer_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    #[serde(skip)]
+    created: i64,
+}
+
+/// An order as it was found: what it is, and which aggregates it knows.
+struct Known {
+    view: OrderView,
+    state: State,
+}
+
+impl Orders {
+    pub(super) fn new(client: Client, table: &str, publisher: Publisher) -> Self {
+        Self { store: OrderStore::new(client.clone(), table), client, table: table.to_owned(), publisher }
+    }
+
+    /// The newest orders, the newest first. Where there are very many, the newest of some.
+    pub(super) async fn newest(&self) -> Result<Vec<OrderState>, Problem> {
+        let names =
+            [("#order", VIEW.key), ("#consumer", CONSUMER_ID), ("#at", ORDER_CREATION_TIME), ("#status", STATUS)];
+        let names = names.map(|(alias, name)| (alias.to_owned(), name.to_owned()));
+        let scan = self.client.scan().table_name(&self.table).index_name(INDEX).limit(LOOKED_AT);
+        let scan = scan.projection_expression("#order, #consumer, #at, #status");
+        let page = scan.set_expression_attribute_names(Some(names.into())).send().await?;
+        let text = |value: Option<&AttributeValue>| value.and_then(|value| value.as_s().ok()).cloned();
+        let order = |item: &std::collections::HashMap<String, AttributeValue>| OrderState {
+            order_id: text(item.get(VIEW.key)).unwrap_or_default(),
+            consumer_id: text(item.get(CONSUMER_ID)),
+            status: text(item.get(STATUS)),
+            created: item.get(ORDER_CREATION_TIME).and_then(|at| at.as_n().ok()?.parse().ok()).unwrap_or_default(),
+        };
+        let mut orders: Vec<_> = page.items().iter().map(order).collect();
+        orders.sort_by(|one, other| (other.created, &other.order_id).cmp(&(one.created, &one.order_id)));
+        orders.truncate(SHOWN);
+        Ok(orders)
+    }
+
+    /// What can happen next to an order.
+    pub(super) async fn next(&self, order_id: &str) -> Result<Vec<NextEvent>, Problem> {
+        Ok(Situation::of(&self.find(order_id).await?.view).next())
+    }
+
+    /// Lets an event happen to an order, and gives the event's id.
+    pub(super) async fn publish_next(&self, order_id: &str, event_type: &str) -> Result<String, Problem> {
+        let known = self.find(order_id).await?;
+        let offered = Situation::of(&known.view).next();
+        let Some(next) = offered.iter().find(|next| next.event_type.name() == event_type) else {
+            let offered: Vec<_> = offered.iter().map(|next| next.event_type.name()).collect();
+            let message = match offered.as_slice() {
+                [] => format!("nothing can happen next to order {order_id}"),
+                offered => format!("choose what can happen next to order {order_id}: {}", offered.join(", ")),
+            };
+            return Err(Problem::bad_request(message));
+        };
+        let now = Timestamp::from(SystemTime::now());
+        let payload = next::payload(&known.view, next.event_type, now)?;
+        let aggregate_id = known.aggregate_id(next.event_type).parse()?;
+        let event = Event { id: self.publisher.next_id()?, aggregate_id, payload };
+        self.publisher.publish(&event).await?;
+        Ok(event.id.to_string())
+    }
+
+    /// Lets the demo's consumer place an order, and gives the order's id.
+    pub(super) async fn create(&self) -> Result<String, Problem> {
+        let mut dice = Dice(Uuid::new_v4().as_u64_pair().0);
+        let order_id = loop {
+            // Six digits, which a person can read out.
+            let order_id: OrderId = (100_000 + dice.roll(900_000)).to_string().parse()?;
+            if self.store.find_order(&order_id).await?.is_none() {
+                break order_id;
+            }
+        };
+        let payload = Payload::OrderCreated(new_order(&mut dice)?);
+        let event = Event { id: self.publisher.next_id()?, aggregate_id: order_id.as_str().parse()?, payload };
+        self.publisher.publish(&event).await?;
+        Ok(order_id.to_string())
+    }
+
+    async fn find(&self, order_id: &str) -> Result<Known, Problem> {
+        let unknown = || Problem::not_found("there is no such order");
+        let order_id: OrderId = order_id.parse().map_err(|_| unknown())?;
+        let found = self.store.find_order(&order_id).await?.ok_or_else(unknown)?;
+        let state = found.state.clone();
+        let view = OrderView::of(order_id, found).ok_or_else(unknown)?;
+        Ok(Known { view, state })
+    }
+}
+
+impl Known {
+    /// Which aggregate publishes an event: the order's delivery so far, if there is one.
+    fn aggregate_id(&self, event_type: EventType) -> String {
+        let order_id = &self.view.order_id;
+        let aggregate = event_type.aggregate();
+        match aggregate {
+            AggregateType::Order | AggregateType::Ticket => order_id.to_string(),
+            AggregateType::Delivery | AggregateType::PaymentIntent => {
+                let mut marks =
+                    self.state.marks().filter_map(|(name, by)| Some((by, name.strip_prefix(aggregate.name())?)));
+                let latest = marks.by_ref().max().map(|(_, id)| id.to_owned());
+                latest.unwrap_or_else(|| format!("{}-{order_id}", aggregate.name().to_lowercase()))
+            }
+        }
+    }
+}
+
+/// A dish: its name and its price.
+type Dish = (&'static str, &'static str);
+
+const MENUS: [(&str, [Dish; 3]); 3] = [
+    ("Ajanta", [("Chicken Vindaloo", "12.34"), ("Gobhi Bhaji", "9.95"), ("Garlic Naan", "3.50")]),
+    ("Zur Goldenen Krone", [("Käsespätzle", "11.80"), ("Crème brûlée", "7.02"), ("Apfelschorle", "3.20")]),
+    ("Trattoria Fiume", [("Tagliatelle al ragù", "13.60"), ("Insalata mista", "6.40"), ("Tiramisù", "5.90")]),
+];
+
+fn new_order(dice: &mut Dice) -> Result<OrderCreated, Invalid> {
+    let restaurant = dice.roll(MENUS.len());
+    let (restaurant_name, dishes) = MENUS[restaurant];
+    let (mut line_items, mut order_total) = (Vec::new(), "0".parse()?);
+    for (number, (name, price)) in (1..).zip(dishes).take(1 + dice.roll(dishes.len())) {
+        let (quantity, price) = (1 + u32::from(dice.roll(3) == 0), price.parse()?);
+        order_total = (0..quantity).try_fold(order_total, |total, _| sum(&total, &price))?;
+        line_items.push(LineItem { menu_item_id: format!("{number}"), name: name.to_owned(), price, quantity });
+    }
+    let address = Address {
+        street1: Some("9 Amazing View".to_owned()),
+        city: Some("Oakland".to_owned()),
+        state: Some("CA".to_owned()),
+        zip: Some("94612".to_owned()),
+        ..Address::default()
+    };
+    let consumer_id = demo::CONSUMER.parse()?;
+    let order_details = OrderDetails { consumer_id, restaurant_id: 1 + restaurant as u64, order_total, line_items };
+    Ok(OrderCreated { order_details, delivery_address: Some(address), restaurant_name: restaurant_name.to_owned() })
+}

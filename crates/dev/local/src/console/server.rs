@@ -1,0 +1,143 @@
+//! The console over HTTP: its page, and what the page asks for.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn;
+use axum::response::{Redirect, Response};
+use axum::routing::{any, get, post};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::problem::{Problem, answer};
+use super::{Console, guard, site};
+
+/// How many lines of a log are shown if not asked for more, and at most.
+const LINES: usize = 50;
+const MOST_LINES: usize = 1_000;
+
+type Shared = State<Arc<Console>>;
+type Answer = Result<Response, Problem>;
+
+/// The routes below `/console`, to be put in front of all others.
+pub(crate) fn routes(console: Console) -> Router {
+    let api = Router::new()
+        .route("/state", get(state))
+        .route("/functions/{name}/log", get(log))
+        .route("/functions/{name}/kill", post(kill))
+        .route("/dead-letters/{queue}", get(dead_letters))
+        .route("/dead-letters/{queue}/redrive", post(redrive))
+        .route("/orders", post(create_order))
+        .route("/orders/{order_id}/next", get(next_events))
+        .route("/orders/{order_id}/events", post(publish_event))
+        .route("/shuffles", post(start_shuffle))
+        .route("/shuffles/{id}", get(shuffle))
+        .with_state(Arc::new(console));
+    Router::new()
+        .route("/console", get(async || Redirect::temporary("/console/")))
+        .route("/console/", get(async |headers: HeaderMap| site::file("/", &headers)))
+        .route("/console/assets/{file}", get(asset))
+        .nest("/console/api", api)
+        .route("/console/{*path}", any(nothing))
+        .method_not_allowed_fallback(wrong_method)
+        .route_layer(from_fn(guard::check))
+        .route_layer(from_fn(site::secure))
+}
+
+async fn asset(Path(file): Path<String>, headers: HeaderMap) -> Answer {
+    site::file(&format!("/assets/{file}"), &headers)
+}
+
+async fn nothing() -> Problem {
+    Problem::not_found("the console has nothing here")
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "use GET to look and POST to act")
+}
+
+async fn state(State(console): Shared) -> Answer {
+    Ok(answer(&console.state().await?))
+}
+
+async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): RawQuery) -> Answer {
+    let function = console.functions.named(&name)?;
+    let query = query.unwrap_or_default();
+    let lines = match query.split('&').find_map(|parameter| parameter.strip_prefix("lines=")) {
+        None => LINES,
+        Some(lines) => lines
+            .parse()
+            .ok()
+            .filter(|lines| (1..=MOST_LINES).contains(lines))
+            .ok_or_else(|| Problem::bad_request(format!("lines must be a number from 1 to {MOST_LINES}")))?,
+    };
+    Ok(answer(&json!({"lines": function.last_lines(lines)})))
+}
+
+/// For requests that say all in their path.
+#[derive(Deserialize)]
+struct Nothing {}
+
+async fn kill(State(console): Shared, Path(name): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+    let Nothing {} = guard::body(&headers, body).await?;
+    Ok(answer(&json!({"killed": console.functions.named(&name)?.kill()})))
+}
+
+async fn dead_letters(State(console): Shared, Path(queue): Path<String>) -> Answer {
+    let queue = console.dead_letter_queue(&queue)?;
+    let function = console.functions.named(&queue.function)?;
+    Ok(answer(&json!({"messages": console.dead_letters.of(queue, function).await?})))
+}
+
+async fn redrive(State(console): Shared, Path(queue): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+    let Nothing {} = guard::body(&headers, body).await?;
+    let queue = console.dead_letter_queue(&queue)?;
+    Ok(answer(&json!({"moved": console.dead_letters.redrive(queue).await?})))
+}
+
+async fn create_order(State(console): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let Nothing {} = guard::body(&headers, body).await?;
+    Ok(answer(&json!({"orderId": console.orders.create().await?})))
+}
+
+async fn next_events(State(console): Shared, Path(order_id): Path<String>) -> Answer {
+    Ok(answer(&json!({"events": console.orders.next(&order_id).await?})))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Publish {
+    event_type: String,
+}
+
+async fn publish_event(State(console): Shared, Path(order_id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+    let Publish { event_type } = guard::body(&headers, body).await?;
+    Ok(answer(&json!({"eventId": console.orders.publish_next(&order_id, &event_type).await?})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartShuffle {
+    seed: Option<u64>,
+}
+
+async fn start_shuffle(State(console): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let StartShuffle { seed } = guard::body(&headers, body).await?;
+    Ok(answer(&json!({"id": console.shuffles.start(seed)?})))
+}
+
+async fn shuffle(State(console): Shared, Path(id): Path<String>) -> Answer {
+    let shuffle = console.shuffles.find(&id).ok_or_else(|| Problem::not_found("there is no shuffle of this id"))?;
+    Ok(answer(&shuffle))
+}
+
+impl Console {
+    /// A queue, by its own name or by that of the queue for its dead letters.
+    fn dead_letter_queue(&self, name: &str) -> Result<&super::WatchedQueue, Problem> {
+        let found = self.queues.iter().find(|queue| [queue.queue.name(), queue.dead_letters.name()].contains(&name));
+        found.ok_or_else(|| Problem::not_found("there is no queue of this name"))
+    }
+}

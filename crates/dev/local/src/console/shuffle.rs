@@ -1,0 +1,94 @@
+//! The same story told twice, to two orders: once in order, once shuffled, with duplicates and with a function that is killed. Both end
+//! as the same item ([ADR 1](../../../../docs/adr/0001-a-view-that-any-order-of-events-builds.md)).
+//!
+//! Nothing of it is played: the events go through the topic, the queues and the functions, a process is really killed, and what is
+//! shown was read from the tables.
+
+mod comparison;
+mod item;
+mod observer;
+mod piece;
+mod plan;
+mod report;
+mod run;
+mod story;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use lambda_host::processes::Processes;
+use order_events::EventType;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use self::report::{Report, Shuffle};
+use self::run::Run;
+use super::Tables;
+use super::problem::Problem;
+use super::publisher::Publisher;
+
+/// How many shuffles are remembered.
+const REMEMBERED: usize = 10;
+
+/// The largest number that a script in a browser takes for itself.
+const LARGEST_SEED: u64 = (1 << 53) - 1;
+
+/// What a shuffle needs.
+#[derive(Clone)]
+pub(super) struct Settings {
+    /// The functions that project events.
+    pub(super) handlers: HashMap<EventType, Processes>,
+    pub(super) client: Client,
+    pub(super) tables: Tables,
+    pub(super) publisher: Publisher,
+    /// How long a step lasts, so that a person can follow.
+    pub(super) pace: Duration,
+    /// When a message that was not processed comes again.
+    pub(super) visibility_timeout: Duration,
+}
+
+/// The shuffles so far. One that runs ends with this value.
+pub(super) struct Shuffles {
+    settings: Settings,
+    /// The newest first.
+    known: Mutex<VecDeque<Arc<Report>>>,
+    running: Mutex<JoinSet<()>>,
+}
+
+impl Shuffles {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self { settings, known: Mutex::default(), running: Mutex::default() }
+    }
+
+    /// Starts a shuffle, and gives its id. Only one runs at a time.
+    pub(super) fn start(&self, seed: Option<u64>) -> Result<String, Problem> {
+        let id = Uuid::new_v4();
+        let seed = seed.unwrap_or_else(|| id.as_u64_pair().1 & u64::from(u32::MAX));
+        if seed > LARGEST_SEED {
+            return Err(Problem::bad_request(format!("seed must be a whole number from 0 to {LARGEST_SEED}")));
+        }
+        let mut known = lock(&self.known);
+        if known.front().is_some_and(|newest| newest.is_running()) {
+            return Err(Problem::conflict("a shuffle is running: wait until it has ended"));
+        }
+        let run = Run::new(self.settings.clone(), id, seed)?;
+        let id = run.report().shuffle().id;
+        known.truncate(REMEMBERED - 1);
+        known.push_front(Arc::clone(run.report()));
+        let mut running = lock(&self.running);
+        while running.try_join_next().is_some() {}
+        running.spawn(run.run());
+        Ok(id)
+    }
+
+    /// A shuffle as it stands.
+    pub(super) fn find(&self, id: &str) -> Option<Shuffle> {
+        lock(&self.known).iter().map(|report| report.shuffle()).find(|shuffle| shuffle.id == id)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,38 @@
+//! What runs, and can be looked at.
+
+use std::collections::HashMap;
+
+use lambda_host::mapping::Mapping;
+use lambda_host::processes::Processes;
+use lambda_host::queues::Queue;
+use order_events::EventType;
+
+/// What runs.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// All functions, in the order in which they are shown.
+    pub(crate) functions: Vec<Processes>,
+    /// Those of them that project events, by the type of event.
+    pub(crate) handlers: HashMap<EventType, Processes>,
+    /// The queues whose messages invoke functions.
+    pub(crate) queues: Vec<WatchedQueue>,
+}
+
+/// A queue and the function that its messages invoke.
+#[derive(Debug, Clone)]
+pub(crate) struct WatchedQueue {
+    pub(crate) queue: Queue,
+    /// The function's name.
+    pub(crate) function: String,
+    /// Where the messages go that the function could not process.
+    pub(crate) dead_letters: Queue,
+}
+
+impl Watched {
+    /// Adds a queue with its function.
+    pub(crate) fn add(&mut self, mapping: &Mapping, queue: Queue, dead_letters: Queue) {
+        let processes = mapping.processes();
+        self.functions.push(processes.clone());
+        self.queues.push(WatchedQueue { queue, function: processes.function().to_owned(), dead_letters });
+    }
+}
