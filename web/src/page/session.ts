@@ -23,6 +23,8 @@ export type SessionState =
   /** Tokens are needed, and this page has no way to get one. */
   | { name: "not-set-up" }
   | { name: "signed-out"; message?: string }
+  /** The tokens are forgotten here; the issuer is being told. */
+  | { name: "leaving" }
   | { name: "signed-in"; user?: string; readsAny: boolean }
   /** The token has expired. What is shown may stay. */
   | { name: "ended"; user?: string; readsAny: boolean };
@@ -31,6 +33,9 @@ const GRANT = "ftgo.session";
 const PLACE = "ftgo.place";
 /** Set after a sign-out at an issuer that cannot end its own session: the next sign-in asks for the password again. */
 const ASK_AGAIN = "ftgo.ask-again";
+/** Set while the user is at the issuer to end the session there. */
+const LEFT = "ftgo.left";
+const SIGNED_OUT = "You are signed out.";
 const READ_ANY = "orders:read-any";
 
 export class Session implements Credentials {
@@ -50,7 +55,9 @@ export class Session implements Credentials {
   static async start(config: Config): Promise<Session> {
     if (config.authorization === "off") return new Session(undefined, { name: "open" });
     if (config.authorization === "jwt") return new Session(undefined, { name: "not-set-up" });
-    const session = new Session(config, { name: "signed-out" });
+    const hasLeft = sessionStorage.getItem(LEFT) !== null;
+    sessionStorage.removeItem(LEFT);
+    const session = new Session(config, { name: "signed-out", ...(hasLeft ? { message: SIGNED_OUT } : {}) });
     const address = new URL(location.href);
     const isCallback =
       address.searchParams.has("state") && ["code", "error"].some(name => address.searchParams.has(name));
@@ -82,18 +89,23 @@ export class Session implements Credentials {
   async signOut(): Promise<void> {
     const { settings, grant } = this;
     this.accept(undefined);
-    this.become({ name: "signed-out", message: "You are signed out." });
+    this.become({ name: "leaving" });
     forgetUser();
     history.replaceState(null, "", home());
-    if (!settings || !grant) return;
     try {
-      const { leave } = await import("./oidc");
-      const next = await leave(settings, grant, home());
-      if (next) location.assign(next);
-      else sessionStorage.setItem(ASK_AGAIN, "yes");
+      if (settings && grant) {
+        const { leave } = await import("./oidc");
+        const next = await leave(settings, grant, home());
+        sessionStorage.setItem(next ? LEFT : ASK_AGAIN, "yes");
+        if (next) {
+          location.assign(next);
+          return;
+        }
+      }
     } catch (error) {
       console.warn("sign-out:", error);
     }
+    this.become({ name: "signed-out", message: SIGNED_OUT });
   }
 
   async token(): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import type { Session } from "../session";
 import { Announcements } from "./announcements";
 import { OrderPage } from "./order";
 import { OrdersPage } from "./orders";
-import { Account, NotSetUp, SessionEndedNotice, SignedOut } from "./sign-in";
+import { Account, Leaving, NotSetUp, SessionEndedNotice, SignedOut } from "./sign-in";
 
 export function App({ config, session }: { config: Config; session: Session }) {
   const [, update] = useReducer((count: number) => count + 1, 0);
@@ -67,6 +67,7 @@ interface ContentProps {
 function Content({ config, session, client, route }: ContentProps) {
   const { state } = session;
   if (state.name === "not-set-up") return <NotSetUp />;
+  if (state.name === "leaving") return <Leaving />;
   if (state.name === "signed-out") return <SignedOut session={session} message={state.message} />;
   if (route.name === "unknown") return <Nowhere />;
   if (route.name === "order") {

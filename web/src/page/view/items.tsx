@@ -3,6 +3,8 @@ import type { Order } from "../../api/schema";
 import { formatDecimal, times } from "../money";
 
 const FEW = 12;
+/** Letters of an amount. */
+const LONG = 22;
 
 export function Items({ order, currency }: { order: Order; currency: string }) {
   const { lineItems, orderTotal, timeline } = order;
@@ -30,7 +32,7 @@ export function Items({ order, currency }: { order: Order; currency: string }) {
             </thead>
             <tbody>
               {lineItems.map(({ menuItemId, name, price, quantity }, index) => {
-                const sum = times(price, quantity);
+                const sum = formatDecimal(times(price, quantity) ?? price, currency);
                 return (
                   <tr key={`${menuItemId} ${index}`} class={quantity === 0 ? "none" : undefined}>
                     <td class="number">{quantity} ×</td>
@@ -38,7 +40,7 @@ export function Items({ order, currency }: { order: Order; currency: string }) {
                       <bdi>{name}</bdi>
                       {quantity > 1 && <span class="quiet each"> {formatDecimal(price, currency)} each</span>}
                     </td>
-                    <td class="number">{formatDecimal(sum ?? price, currency)}</td>
+                    <td class={sum.length > LONG ? "number long" : "number"}>{sum}</td>
                   </tr>
                 );
               })}

@@ -13,7 +13,7 @@ import { announce } from "./announcements";
 import { CourierCard } from "./courier";
 import { Items } from "./items";
 import { Lanes } from "./lanes";
-import { Ago, Chip, Clock, ProblemNotice, useNow } from "./parts";
+import { Ago, Chip, Clock, ReadProblem, useNow } from "./parts";
 import { PaymentCard } from "./payment";
 import { Standings } from "./standings";
 
@@ -37,28 +37,23 @@ export function OrderPage({ config, session, client, orderId, back }: OrderProps
           <span aria-hidden="true">←</span> All orders
         </a>
       </nav>
-      <div class="heading">
-        <h1 tabIndex={-1}>
-          Order <bdi>{orderId}</bdi>
-        </h1>
-        {order?.status && <Chip standing={orderStanding(order.status)} />}
+      <div class="title">
+        <div class="heading">
+          <h1 tabIndex={-1}>
+            Order <bdi>{orderId}</bdi>
+          </h1>
+          {order?.status && <Chip standing={orderStanding(order.status)} />}
+        </div>
+        {order && <Lead order={order} now={now} />}
       </div>
-      {problem && (
-        <ProblemNotice problem={problem}>
-          {order && problem.status !== 401 && <p>What you see here may be out of date. We keep trying.</p>}
+      {problem && session.state.name !== "ended" && (
+        <ReadProblem problem={problem} isShown={order !== undefined}>
           {isMissing && <p>If it was placed a moment ago, it will appear here by itself.</p>}
-        </ProblemNotice>
+        </ReadProblem>
       )}
       {!order && !problem && <div class="card skeleton" aria-hidden="true" />}
       {order && (
         <>
-          <p class="lead">
-            {order.restaurantName && <bdi class="restaurant">{order.restaurantName}</bdi>}{" "}
-            <span class="quiet">
-              placed <Ago at={order.orderCreationTime} now={now} />, <Clock at={order.orderCreationTime} now={now} /> ·
-              consumer <bdi class="mono">{order.consumerId}</bdi>
-            </span>
-          </p>
           <Standings order={order} now={now} />
           <div class="columns">
             <div class="column">
@@ -74,6 +69,18 @@ export function OrderPage({ config, session, client, orderId, back }: OrderProps
         </>
       )}
     </>
+  );
+}
+
+function Lead({ order, now }: { order: Order; now: number }) {
+  return (
+    <p class="lead">
+      {order.restaurantName && <bdi class="restaurant">{order.restaurantName}</bdi>}{" "}
+      <span class="quiet">
+        placed <Ago at={order.orderCreationTime} now={now} />, <Clock at={order.orderCreationTime} now={now} /> ·
+        consumer <bdi class="mono">{order.consumerId}</bdi>
+      </span>
+    </p>
   );
 }
 

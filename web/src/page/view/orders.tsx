@@ -11,7 +11,7 @@ import { orderStanding } from "../status";
 import { announce } from "./announcements";
 import { OrderCard } from "./card";
 import { Filters } from "./filters";
-import { ProblemNotice, useNow } from "./parts";
+import { ReadProblem, useNow } from "./parts";
 import { Whose } from "./whose";
 
 interface OrdersProps {
@@ -51,7 +51,14 @@ export function OrdersPage({ config, session, client, filter }: OrdersProps) {
       {chooses && !consumer ? (
         <p class="nothing">Whose orders do you want to see? Enter the id of a consumer.</p>
       ) : (
-        <OrderList key={consumer} config={config} client={client} consumer={consumer} filter={filter} />
+        <OrderList
+          key={consumer}
+          config={config}
+          client={client}
+          consumer={consumer}
+          filter={filter}
+          isEnded={state.name === "ended"}
+        />
       )}
     </>
   );
@@ -63,15 +70,17 @@ interface ListProps {
   /** Empty: the one whom the token names. */
   consumer: string;
   filter: Filter;
+  /** The session has ended, which is told elsewhere. */
+  isEnded: boolean;
 }
 
-function OrderList({ config, client, consumer, filter }: ListProps) {
+function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
   const { pages, problem, isStale, isReading, fresh, more } = useOrders(client, consumer, filter);
   const now = useNow();
   const orders = useMemo(() => (pages ? ordersOf(pages) : []), [pages]);
   return (
     <section aria-label="Order list" aria-busy={!pages || isStale}>
-      {problem && <ProblemNotice problem={problem} />}
+      {problem && !isEnded && <ReadProblem problem={problem} isShown={orders.length > 0} />}
       {!pages && !problem && <Skeleton />}
       {pages && (
         <ul class={isStale ? "cards stale" : "cards"}>

@@ -39,6 +39,31 @@ export function ProblemNotice({ problem, children }: { problem: Problem; childre
   );
 }
 
+interface ReadProblemProps {
+  problem: Problem;
+  /** Something is shown, as it was read before. */
+  isShown: boolean;
+  children?: ComponentChildren;
+}
+
+/** Why something could not be read. The page asks again by itself. */
+export function ReadProblem({ problem, isShown, children }: ReadProblemProps) {
+  const { status } = problem;
+  const isPassing = status === 0 || status === 429 || status >= 500;
+  if (!isPassing) return <ProblemNotice problem={problem}>{children}</ProblemNotice>;
+  return (
+    <div class="notice busy" role="status">
+      <p>
+        {status === 0
+          ? "We get no answer right now. Please check your connection."
+          : "The service has a problem right now."}{" "}
+        {isShown && "What you see here may be out of date. "}
+        We keep trying.
+      </p>
+    </div>
+  );
+}
+
 /** The time now, every few seconds: relative times stay true. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now);

@@ -36,6 +36,15 @@ export function SignedOut({ session, message }: { session: Session; message: str
   );
 }
 
+export function Leaving() {
+  return (
+    <div class="card center">
+      <h1 tabIndex={-1}>Your orders</h1>
+      <p role="status">Signing out…</p>
+    </div>
+  );
+}
+
 /** What is shown stays: somebody may be reading it. */
 export function SessionEndedNotice({ session }: { session: Session }) {
   return (

@@ -10,21 +10,36 @@ export function Standings({ order, now }: { order: Order; now: number }) {
   const isDone = delivery?.status === "DELIVERED";
   return (
     <ul class="tiles" aria-label="Where it stands">
-      <Tile lane="kitchen" name="Kitchen" standing={ticket?.status ? ticketStanding(ticket.status) : undefined}>
+      <Tile
+        lane="kitchen"
+        name="Kitchen"
+        otherwise="Nothing yet"
+        standing={ticket?.status ? ticketStanding(ticket.status) : undefined}
+      >
         {ticket?.readyBy && (
           <>
             ready by <Clock at={ticket.readyBy} now={now} />
           </>
         )}
       </Tile>
-      <Tile lane="delivery" name="Delivery" standing={delivery?.status ? deliveryStanding(delivery.status) : undefined}>
+      <Tile
+        lane="delivery"
+        name="Delivery"
+        otherwise="Nothing yet"
+        standing={delivery?.status ? deliveryStanding(delivery.status) : undefined}
+      >
         {delivery?.estimatedDeliveryTime && !isDone && (
           <>
             expected <Clock at={delivery.estimatedDeliveryTime} now={now} />
           </>
         )}
       </Tile>
-      <Tile lane="payment" name="Payment" standing={payment ? paymentStanding(payment.status) : undefined}>
+      <Tile
+        lane="payment"
+        name="Payment"
+        otherwise="Not paid yet"
+        standing={payment ? paymentStanding(payment.status) : undefined}
+      >
         {payment && formatMinor(payment.amount, payment.currency)}
       </Tile>
     </ul>
@@ -35,15 +50,16 @@ interface TileProps {
   lane: string;
   name: string;
   standing: Standing | undefined;
+  otherwise: string;
   children: ComponentChildren;
 }
 
-function Tile({ lane, name, standing, children }: TileProps) {
+function Tile({ lane, name, standing, otherwise, children }: TileProps) {
   return (
     <li class={`tile ${lane}`}>
       <span class="dot name">{name}</span>
       <strong class={standing ? undefined : "none"}>
-        <bdi>{standing?.text ?? "Nothing yet"}</bdi>
+        <bdi>{standing?.text ?? otherwise}</bdi>
       </strong>
       <span class="quiet">{children}</span>
     </li>
