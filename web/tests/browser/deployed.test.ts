@@ -53,8 +53,13 @@ async function signIn(
   await tab.button("Sign out").waitFor();
 }
 
-/** An order is in the view a moment after it was published. */
-const ordersShown = (tab: Tab) => tab.page.getByRole("heading", { name: "Orders" });
+/** Signs out, which leads to the issuer and back. */
+async function signOut(tab: Tab): Promise<void> {
+  const back = tab.page.waitForEvent("load");
+  await tab.button("Sign out").click();
+  await back;
+  await tab.button("Sign in").waitFor();
+}
 
 test(
   "a consumer signs in and sees their own orders, and those of nobody else",
@@ -63,7 +68,7 @@ test(
     await tab.button("Sign in").waitFor();
     await tab.mainState("signed-out");
     await signIn(tab, ADA);
-    await ordersShown(tab).waitFor();
+    await tab.page.getByRole("heading", { name: "Orders" }).waitFor();
     await tab.sees(orders.ada.id);
     assert.ok(!(await tab.page.content()).includes(orders.bob.id));
     assert.equal(await tab.field("Consumer").count(), 0, "a consumer cannot choose whose orders they see");
@@ -170,8 +175,7 @@ test(
     await signIn(tab, ADA, { refresh: true });
     await tab.sees(orders.ada.id);
     assert.match(token ?? "", /^Bearer ey/);
-    await tab.button("Sign out").click();
-    await tab.button("Sign in").waitFor();
+    await signOut(tab);
     const stored = await tab.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
     assert.ok(!/ey[\w-]+\.ey/.test(stored), `nothing of a token is left in ${stored}`);
     assert.ok(!stored.includes("refresh"), stored);
@@ -198,8 +202,7 @@ test(
     await signIn(tab, ADA);
     await tab.sees(orders.ada.id);
     assert.match(answer, /code=/);
-    await tab.button("Sign out").click();
-    await tab.button("Sign in").waitFor();
+    await signOut(tab);
     await tab.goto(answer);
     await tab.sees(/sign-in did not work|could not sign|sign-in failed|try again/i);
     assert.equal(await tab.button("Sign out").count(), 0);
