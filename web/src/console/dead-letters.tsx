@@ -84,7 +84,8 @@ function Letter({ letter, now }: { letter: DeadLetter; now: string }) {
         {letter.detail !== undefined && <span>: {letter.detail}</span>}
       </p>
       <p class="quiet">
-        Sent {age(letter.sentAt, now)} ago, received {count(letter.receiveCount, "time")}, message {letter.messageId}
+        Sent {age(letter.sentAt, now)} ago
+        {letter.receiveCount > 0 && `, received ${count(letter.receiveCount, "time")}`}, message {letter.messageId}
       </p>
       <details>
         <summary>Body</summary>

@@ -6,7 +6,7 @@ export function Outbox({ outbox, now }: { outbox: OutboxState; now: string }) {
     <section class="card" aria-labelledby="outbox">
       <h2 id="outbox">Outbox</h2>
       {outbox.unpublished === 0 ? (
-        <p class="quiet">All {count(outbox.rows, "event")} of Payments are published.</p>
+        <p class="quiet">Every event of Payments is published.</p>
       ) : (
         <p>
           <span class="chip busy">{count(outbox.unpublished, "event")} not published yet</span>

@@ -91,11 +91,11 @@ export interface LogLine {
   rest: string;
 }
 
-/** Reads a line of the functions' JSON logs; any other line is all text. */
+/** Reads a line of the functions' JSON logs, without the description of its metrics; any other line is all text. */
 export function logLine(line: string): LogLine {
   const parsed = line.startsWith("{") ? parse(line) : undefined;
   if (typeof parsed !== "object" || parsed === null) return { at: "", level: "", text: line, rest: "" };
-  const { timestamp, level, message, fields, ...others } = parsed as Record<string, unknown>;
+  const { timestamp, level, message, fields, _aws, ...others } = parsed as Record<string, unknown>;
   const { message: inner, ...named } =
     typeof fields === "object" && fields !== null ? ({ ...fields } as Record<string, unknown>) : {};
   const rest = Object.entries({ ...named, ...others }).map(([name, value]) => `${name}=${plain(value)}`);

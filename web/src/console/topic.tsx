@@ -17,8 +17,9 @@ export function Topic({ topic }: { topic: TopicState }) {
       ) : (
         <ScrollBox class="scroll tall" label="Recent events">
           <ol class="events">
-            {topic.recent.map(event => (
-              <li key={event.eventId ?? `${event.at} ${event.eventType}`}>
+            {topic.recent.map((event, place) => (
+              // The number of the event since the start: an event that is published twice is here twice.
+              <li key={topic.published - place}>
                 <time class="quiet" dateTime={event.at}>
                   {time(event.at)}
                 </time>

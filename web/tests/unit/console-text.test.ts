@@ -61,6 +61,7 @@ test("a JSON log line is taken apart, with its fields", () => {
     level: "ERROR",
     fields: { message: "failed", count: 3 },
     target: "handler",
+    _aws: { Timestamp: 1 },
   };
   assert.deepEqual(logLine(JSON.stringify(line)), {
     at: "2026-11-18T05:00:00Z",
