@@ -60,7 +60,7 @@ pub(crate) async fn start(
         let redrive =
             payments.queues.iter().find(|known| known.name == source.name()).and_then(|known| known.redrive.as_ref());
         if let Some(redrive) = redrive {
-            watched.add(&mapping, source, queue(&redrive.dead_letter_queue)?);
+            watched.add(&mapping, source, queue(&redrive.dead_letter_queue)?, redrive.max_receive_count);
         }
         running.queues.push(mapping);
     }

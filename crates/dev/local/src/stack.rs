@@ -276,6 +276,7 @@ impl Setup<'_> {
     ) -> Result<Source, StartError> {
         let Projection { queue, dead_letter_queue, subscription, handler, batch_size } = Projection::of(event_type)?;
         let dead_letters = queues.create(&dead_letter_queue).await?;
+        let max_receive_count = max_receive_count(&queue);
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&handler)?;
@@ -283,7 +284,7 @@ impl Setup<'_> {
         // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
         let mapping = Mapping::start(queue.clone(), function, batch_size, EVENT_CONCURRENCY);
-        watched.add(&mapping, queue, dead_letters);
+        watched.add(&mapping, queue, dead_letters, max_receive_count);
         watched.handlers.insert(event_type, mapping.processes().clone());
         Ok(Source { event_type, mapping })
     }
@@ -295,13 +296,14 @@ impl Setup<'_> {
         let batching = Batching { size: archive.batch_size, window: archive.batching_window().min(window) };
         let Archive { queue, dead_letter_queue, subscription, archiver, .. } = archive;
         let dead_letters = queues.create(&dead_letter_queue).await?;
+        let max_receive_count = max_receive_count(&queue);
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&archiver)?;
         // It ends before its messages come again, which would only be archived twice.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
         let mapping = Mapping::start(queue.clone(), function, batching, EVENT_CONCURRENCY);
-        watched.add(&mapping, queue, dead_letters);
+        watched.add(&mapping, queue, dead_letters, max_receive_count);
         Ok(mapping)
     }
 
@@ -349,6 +351,10 @@ impl Setup<'_> {
         function.environment.push(("AUTHORIZATION".to_owned(), self.config.authorization.name().to_owned()));
         Ok(Integration { function, concurrency: HTTP_CONCURRENCY, routes })
     }
+}
+
+fn max_receive_count(queue: &queues::Settings) -> u32 {
+    queue.redrive.as_ref().map_or(0, |redrive| redrive.max_receive_count)
 }
 
 /// Creates the tables that are not there.

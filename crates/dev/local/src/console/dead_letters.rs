@@ -29,7 +29,7 @@ pub(super) struct DeadLetters {
 pub(super) struct DeadLetter {
     message_id: String,
     sent_at: String,
-    /// Without the console's own looks.
+    /// Before it was a dead letter and since, without the console's own looks. The engine counts anew when it moves a message.
     receive_count: u64,
     body: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ impl DeadLetters {
             let said = said.get(&message.id);
             DeadLetter {
                 sent_at: rfc3339(SystemTime::UNIX_EPOCH + Duration::from_millis(message.sent_at())),
-                receive_count: message.receive_count().saturating_sub(*looked),
+                receive_count: u64::from(queue.max_receive_count) + message.receive_count().saturating_sub(*looked),
                 reason: said.and_then(|said| said.reason.clone()),
                 detail: said.map(|said| said.detail.clone()),
                 message_id: message.id,

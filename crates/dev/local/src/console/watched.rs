@@ -26,13 +26,16 @@ pub(crate) struct WatchedQueue {
     pub(crate) function: String,
     /// Where the messages go that the function could not process.
     pub(crate) dead_letters: Queue,
+    /// How often a message is received before it goes there.
+    pub(crate) max_receive_count: u32,
 }
 
 impl Watched {
     /// Adds a queue with its function.
-    pub(crate) fn add(&mut self, mapping: &Mapping, queue: Queue, dead_letters: Queue) {
+    pub(crate) fn add(&mut self, mapping: &Mapping, queue: Queue, dead_letters: Queue, max_receive_count: u32) {
         let processes = mapping.processes();
         self.functions.push(processes.clone());
-        self.queues.push(WatchedQueue { queue, function: processes.function().to_owned(), dead_letters });
+        let function = processes.function().to_owned();
+        self.queues.push(WatchedQueue { queue, function, dead_letters, max_receive_count });
     }
 }

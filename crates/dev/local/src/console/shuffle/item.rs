@@ -44,10 +44,10 @@ pub(super) fn state(item: &Item) -> State {
 }
 
 /// What an event did to an order, as the order's item before and after it shows. What shows in neither has not happened.
-pub(super) fn outcomes(pieces: &[Piece], was_completed: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
+pub(super) fn outcomes(pieces: &[Piece], was_projected: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
     let outcome = |piece: &Piece| {
         let outcome = match piece {
-            _ if was_completed => Outcome::NoNews,
+            _ if was_projected => Outcome::NoNews,
             Piece::Mark { .. } => return None,
             Piece::Facet { watermark, by, .. } => match (before.stamp(watermark), after.stamp(watermark)) {
                 (Some(before), _) if before == by => Outcome::NoNews,

@@ -16,7 +16,7 @@ use super::comparison::{Content, Item, Names};
 use super::item::{Items, outcomes, state};
 use super::lock;
 use super::piece::{holdings, name};
-use super::report::{Delivery, DeliveryState, Outcome, PieceOutcome, Report};
+use super::report::{Delivery, DeliveryState, Outcome, PieceOutcome, Report, has_written};
 use crate::console::problem::Problem;
 
 /// The place of the lane whose events are shuffled.
@@ -35,6 +35,8 @@ pub(super) struct Lane {
     /// Held while an invocation has a message of this lane: only so is it known what it did to the item. The invocation that waits for it
     /// could as well have come later.
     pub(super) turn: Arc<AsyncMutex<()>>,
+    /// The places of the events that were seen to change the item.
+    pub(super) applied: Mutex<HashSet<usize>>,
     /// The places of the deliveries that were sent, by the ids of their messages. Held while one is sent.
     pub(super) sent: AsyncMutex<HashMap<String, usize>>,
 }
@@ -59,8 +61,8 @@ struct Seen {
     event: usize,
     /// The id of the message in the queue.
     message_id: String,
-    /// Whether its event had been projected before.
-    was_completed: bool,
+    /// Whether its event had been projected before: its idempotency record says so, or it was seen.
+    was_projected: bool,
 }
 
 /// An invocation that has messages of a shuffle.
@@ -109,12 +111,14 @@ impl Onlooker {
             }
         }
         for seen in &mut seen {
-            let id = self.lanes[seen.lane].events[seen.event].id.to_string();
-            seen.was_completed = self.items.is_completed(&id).await?;
+            let lane = &self.lanes[seen.lane];
+            let was_seen = lock(&lane.applied).contains(&seen.event);
+            let id = lane.events[seen.event].id.to_string();
+            seen.was_projected = was_seen || self.items.is_completed(&id).await?;
         }
         // Nobody else's message may die with it, nor the very first one: something must be there that it disturbs.
         let may_be_killed = seen.len() == records.len()
-            && seen.iter().all(|seen| seen.lane == SHUFFLED && seen.delivery > 0 && !seen.was_completed);
+            && seen.iter().all(|seen| seen.lane == SHUFFLED && seen.delivery > 0 && !seen.was_projected);
         let kill_after = may_be_killed.then(|| lock(&self.kill_after).pop_front()).flatten();
         Ok(Some(Watched { onlooker: Arc::clone(self), seen, before, kill_after, _turns: turns }))
     }
@@ -129,7 +133,7 @@ impl Onlooker {
         let sent = self.lanes[lane].sent.lock().await;
         let delivery = *sent.get(notification["MessageId"].as_str()?)?;
         let message_id = record["messageId"].as_str()?.to_owned();
-        Some(Seen { lane, delivery, event, message_id, was_completed: false })
+        Some(Seen { lane, delivery, event, message_id, was_projected: false })
     }
 
     /// Shows a lane as its item is.
@@ -178,6 +182,9 @@ impl Watched {
                 let is_first = projected.insert(seen.event);
                 let outcomes = self.outcomes(seen, is_first, before, &after);
                 let is_done = answer.as_ref().is_ok_and(|answer| !has_failed(answer, &seen.message_id));
+                if has_written(&outcomes) {
+                    lock(&self.onlooker.lanes[lane].applied).insert(seen.event);
+                }
                 self.onlooker.report.change(|shuffle| {
                     note(&mut shuffle.lanes[lane].deliveries[seen.delivery], outcomes, died, is_done);
                 });
@@ -190,25 +197,23 @@ impl Watched {
     fn outcomes(&self, seen: &Seen, is_first: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
         let pieces = &self.onlooker.lanes[seen.lane].pieces[seen.event];
         if is_first {
-            return outcomes(pieces, seen.was_completed, before, after);
+            return outcomes(pieces, seen.was_projected, before, after);
         }
         let no_news = |piece| PieceOutcome { piece, outcome: Outcome::NoNews };
         pieces.iter().filter_map(name).map(no_news).collect()
     }
 }
 
-fn note(delivery: &mut Delivery, mut outcomes: Vec<PieceOutcome>, died: bool, is_done: bool) {
+fn note(delivery: &mut Delivery, outcomes: Vec<PieceOutcome>, died: bool, is_done: bool) {
     delivery.tries += 1;
     if is_done {
         delivery.state = DeliveryState::Done;
-    } else {
-        outcomes.retain(|outcome| outcome.outcome == Outcome::Written);
     }
     if died {
         delivery.state = DeliveryState::Killed;
         delivery.kills += 1;
     }
-    delivery.note(outcomes);
+    delivery.note(outcomes, is_done);
 }
 
 /// Whether a function gives a message back.

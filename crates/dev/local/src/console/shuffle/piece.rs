@@ -34,6 +34,12 @@ pub(super) fn name(piece: &Piece) -> Option<&'static str> {
     PIECES.iter().find(|(_, attribute)| *attribute == &**decided_by).map(|(name, _)| *name)
 }
 
+/// Where a piece is shown.
+pub(super) fn place(piece: &Piece) -> Option<usize> {
+    let name = name(piece)?;
+    PIECES.iter().position(|(known, _)| *known == name)
+}
+
 /// What a piece of an item holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Holding {

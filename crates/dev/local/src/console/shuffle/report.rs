@@ -106,16 +106,17 @@ impl Delivery {
         Self { event, copy, state: DeliveryState::Waiting, kills: 0, outcomes: None, tries: 0 }
     }
 
-    /// Takes in what a further try did. A try may have written before it was killed: that stays.
-    pub(super) fn note(&mut self, outcomes: Vec<PieceOutcome>) {
-        let before = self.outcomes.take().unwrap_or_default();
-        let was_written = |piece| before.contains(&PieceOutcome { piece, outcome: Outcome::Written });
-        let merged = outcomes.into_iter().map(|PieceOutcome { piece, outcome }| {
-            let outcome = if was_written(piece) { Outcome::Written } else { outcome };
-            PieceOutcome { piece, outcome }
-        });
-        self.outcomes = Some(merged.collect());
+    /// Takes in what a try did, unless an earlier one did it: a function may have written all before it was killed.
+    pub(super) fn note(&mut self, outcomes: Vec<PieceOutcome>, is_done: bool) {
+        if self.outcomes.is_none() && (is_done || has_written(&outcomes)) {
+            self.outcomes = Some(outcomes);
+        }
     }
+}
+
+/// Whether an event has changed its item.
+pub(super) fn has_written(outcomes: &[PieceOutcome]) -> bool {
+    outcomes.iter().any(|outcome| outcome.outcome == Outcome::Written)
 }
 
 /// A shuffle that is being told.

@@ -16,7 +16,7 @@ use super::Settings;
 use super::comparison::{Content, Names};
 use super::item::Items;
 use super::observer::{Installed, Lane, Onlooker, SHUFFLED};
-use super::piece::{holdings, name};
+use super::piece::{holdings, name, place};
 use super::plan::{in_order, shuffled};
 use super::report::{self, Delivery, DeliveryState, Happening, Report, Shuffle};
 use super::story::story;
@@ -187,12 +187,16 @@ fn is_facet(piece: &Piece) -> bool {
 fn lane(order_id: &str, number: u64, now: Timestamp) -> Result<Lane, Problem> {
     let events = story(&OrderId::parse(order_id)?, number, now)?;
     let ids: Vec<_> = events.iter().map(|event| event.id.to_string()).collect();
+    let mut written = events.iter().map(pieces).collect::<Result<Vec<_>, _>>()?;
+    // As in the table of the view, so that what happened to them is shown in that order.
+    written.iter_mut().for_each(|pieces| pieces.sort_by_key(place));
     Ok(Lane {
         order_id: order_id.to_owned(),
-        pieces: events.iter().map(pieces).collect::<Result<_, _>>()?,
+        pieces: written,
         events,
         names: Names::new(order_id, &ids),
         places: ids.into_iter().zip(0..).collect(),
+        applied: Mutex::default(),
         turn: Arc::new(AsyncMutex::new(())),
         sent: AsyncMutex::new(HashMap::new()),
     })
@@ -203,12 +207,7 @@ fn happenings(lane: &Lane) -> Vec<Happening> {
     let happening = |(event, pieces): (&order_events::Event, &Vec<Piece>)| Happening {
         event_type: event.event_type().name(),
         aggregate: event.event_type().aggregate().name(),
-        // The facets first, as in the table of the view.
-        pieces: super::piece::PIECES
-            .iter()
-            .map(|(name, _)| *name)
-            .filter(|known| pieces.iter().filter_map(name).any(|name| name == *known))
-            .collect(),
+        pieces: pieces.iter().filter_map(name).collect(),
     };
     events.map(happening).collect()
 }

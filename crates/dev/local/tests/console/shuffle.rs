@@ -1,0 +1,116 @@
+//! Shuffles: whatever the order, both items end the same.
+
+use std::collections::BTreeSet;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::system::{System, answer};
+
+/// Messages come again soon, and nobody has to follow.
+const QUICK: [(&str, &str); 3] = [("DEMO", "0"), ("VISIBILITY_TIMEOUT", "2"), ("SHUFFLE_PACE", "10")];
+
+#[tokio::test]
+async fn ten_shuffles_end_with_equal_orders() {
+    let system = System::start("shuffles", &QUICK);
+    let mut orders = BTreeSet::new();
+    for seed in 1..=10 {
+        let shuffle = system.shuffle(seed).await;
+        assert_eq!(shuffle["equal"], true, "{shuffle:#}");
+        assert_eq!((&shuffle["error"], &shuffle["seed"]), (&Value::Null, &json!(seed)));
+        let [ordered, shuffled] = [&shuffle["lanes"][0], &shuffle["lanes"][1]];
+        assert_eq!((&ordered["name"], &shuffled["name"]), (&json!("in order"), &json!("shuffled")));
+        assert!(ordered["digest"].is_string(), "{ordered}");
+        assert_eq!(ordered["digest"], shuffled["digest"]);
+        assert_eq!(ordered["pieces"], shuffled["pieces"]);
+        check_story(&shuffle);
+        check_in_order(&shuffle, ordered);
+        check_shuffled(&shuffle, shuffled);
+        orders.extend([ordered, shuffled].map(|lane| lane["orderId"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(orders.len(), 20, "no two shuffles share an order");
+    let state = system.read("state").await;
+    let dead = state["queues"].as_array().unwrap().iter().map(|queue| queue["deadLetters"].as_u64().unwrap());
+    assert_eq!(dead.sum::<u64>(), 0, "{state:#}");
+    let shown = state["orders"].as_array().unwrap().iter().filter(|order| order["consumerId"] == "1511300065921");
+    assert_eq!(shown.count(), 20, "they are orders as any others");
+}
+
+/// A whole order, from all services, whose payment nobody has to make.
+fn check_story(shuffle: &Value) {
+    let story = shuffle["story"].as_array().unwrap();
+    let all = |key: &str| story.iter().map(|event| event[key].as_str().unwrap()).collect::<BTreeSet<_>>();
+    assert_eq!(story.len(), 16);
+    assert_eq!(all("aggregate"), BTreeSet::from(["Order", "Ticket", "Delivery", "PaymentIntent"]));
+    assert!(!all("eventType").contains("PaymentIntentChargeRequested"), "the charge handler would look for its intent");
+    assert_eq!(story[0]["pieces"], json!(["details", "state", "total", "address", "timeline"]));
+}
+
+/// Each event once, all news.
+fn check_in_order(shuffle: &Value, lane: &Value) {
+    let deliveries = lane["deliveries"].as_array().unwrap();
+    for (place, delivery) in deliveries.iter().enumerate() {
+        let pieces = shuffle["story"][place]["pieces"].as_array().unwrap().iter();
+        let written: Vec<_> = pieces.map(|piece| json!({"piece": piece, "outcome": "written"})).collect();
+        assert_eq!(delivery, &json!({"event": place, "copy": 1, "state": "done", "outcomes": written}));
+    }
+    assert_eq!(deliveries.len(), 16);
+}
+
+/// Each event, a third of them twice, in another order, with a killed function, and something that comes late.
+fn check_shuffled(shuffle: &Value, lane: &Value) {
+    let deliveries = lane["deliveries"].as_array().unwrap();
+    assert_eq!(deliveries.len(), 22);
+    assert!(deliveries.iter().all(|delivery| delivery["state"] == "done"), "{lane:#}");
+    assert_eq!(deliveries.iter().filter(|delivery| delivery["copy"] == 2).count(), 6);
+    let events: Vec<_> = deliveries.iter().map(|delivery| delivery["event"].as_u64().unwrap()).collect();
+    assert!(!events.is_sorted(), "{events:?}");
+    assert!(deliveries.iter().any(|delivery| delivery["kills"].as_u64() >= Some(1)), "{lane:#}");
+    let outcomes = |delivery: &Value| {
+        let outcomes = delivery["outcomes"].as_array().unwrap().iter();
+        outcomes.map(|outcome| outcome["outcome"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(deliveries.iter().flat_map(outcomes).any(|outcome| outcome == "late"), "{lane:#}");
+    let no_news = |delivery: &Value| outcomes(delivery).iter().all(|outcome| outcome == "no news");
+    assert_eq!(deliveries.iter().filter(|delivery| no_news(delivery)).count(), 6, "one copy of each pair: {lane:#}");
+    for delivery in deliveries {
+        let event = usize::try_from(delivery["event"].as_u64().unwrap()).unwrap();
+        let pieces: Vec<_> = delivery["outcomes"].as_array().unwrap().iter().map(|outcome| &outcome["piece"]).collect();
+        assert_eq!(pieces, shuffle["story"][event]["pieces"].as_array().unwrap().iter().collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_changed_item_is_reported_and_only_one_shuffle_runs_at_a_time() {
+    let system = System::start("changed", &QUICK);
+    let started = system.act("shuffles", json!({})).await;
+    let id = started["id"].as_str().unwrap();
+    let (status, problem) = answer(system.post("api/shuffles", &json!({}))).await;
+    assert_eq!((status, problem["message"].is_string()), (StatusCode::CONFLICT, true), "{problem}");
+
+    let running = system.read(&format!("shuffles/{id}")).await;
+    assert_eq!((&running["running"], &running["equal"]), (&json!(true), &Value::Null), "{running}");
+    system.add_attribute(running["lanes"][1]["orderId"].as_str().unwrap(), "note").await;
+    let ended = system.shuffled(id).await;
+    assert_eq!((&ended["equal"], &ended["error"]), (&json!(false), &Value::Null), "{ended:#}");
+    assert_ne!(ended["lanes"][0]["digest"], ended["lanes"][1]["digest"]);
+    assert_eq!(system.shuffle(3).await["equal"], true, "the next one is not disturbed");
+    assert_eq!(system.shuffled(id).await, ended, "an earlier one is remembered");
+}
+
+/// A function that is killed by hand does no harm either.
+#[tokio::test]
+async fn more_killed_functions_change_nothing() {
+    let system = System::start("more-kills", &QUICK);
+    let started = system.act("shuffles", json!({"seed": 5})).await;
+    let path = format!("shuffles/{}", started["id"].as_str().unwrap());
+    let mut killed = 0;
+    while system.read(&path).await["running"] == true && killed < 5 {
+        for event_type in ["OrderRevised", "TicketAccepted", "DeliveryLocationUpdated"] {
+            let answer = system.act(&format!("functions/ftgo-order-history-{event_type}/kill"), json!({})).await;
+            killed += answer["killed"].as_u64().unwrap();
+        }
+    }
+    let ended = system.shuffled(started["id"].as_str().unwrap()).await;
+    assert_eq!(ended["equal"], true, "{ended:#}");
+}
