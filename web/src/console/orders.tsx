@@ -49,7 +49,7 @@ export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; ru
                     aria-pressed={order.orderId === chosen}
                     onClick={() => setPicked(order.orderId)}
                   >
-                    <span class="cut">Order {order.orderId}</span>
+                    <span class="cut">Order {order.orderId}</span>{" "}
                     <span class="quiet cut">{order.status ?? "not created yet"}</span>
                   </button>
                 </li>
@@ -100,7 +100,7 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
               <button type="button" class="button publish" onClick={() => publish(event.eventType)}>
                 <span>
                   Publish <Words text={event.eventType} />
-                </span>
+                </span>{" "}
                 <span class="quiet">{event.text}</span>
               </button>
             </li>

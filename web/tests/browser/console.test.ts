@@ -34,7 +34,7 @@ test("a dead letter is shown with its reason, and moves back to its queue", asyn
   await tab.goto(`${system.url}/console/`);
   const order = new Order({ consumerId: newConsumer() });
   const letters = tab.region("Dead letters");
-  await system.send("ftgo-order-history-OrderCreated", "<b>not JSON</b>");
+  await system.send("ftgo-OrderCreated", "<b>not JSON</b>");
   await letters.getByText("malformed_body").waitFor({ timeout: 30_000 });
   await letters.getByText("Body", { exact: true }).click();
   await tab.sees("<b>not JSON</b>", letters);
@@ -54,8 +54,8 @@ test("a function's log can be read, and a killed function starts again", async t
   await system.publish([order.created()]);
   await system.order(order.id);
   const functions = tab.region("Functions");
-  const created = row(tab, "Functions", "order-history-OrderCreated");
-  await functions.getByRole("button", { name: "order-history-OrderCreated", exact: true }).click();
+  const created = row(tab, "Functions", "OrderCreated");
+  await functions.getByRole("button", { name: "OrderCreated", exact: true }).click();
   await tab.page.getByLabel(/^Log of .*OrderCreated/).waitFor();
   await tab.state("console-log");
   const processes = async () => Number(await created.getByRole("cell").first().textContent());
