@@ -138,4 +138,8 @@ fn the_http_api_is_read() {
     assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);
     let route = http.routes.iter().find(|route| route.key == "ANY /orders/{orderId+}").unwrap();
     assert_eq!(route.authorization, "JWT");
+    for page in ["ANY /", "ANY /assets/{file+}", "ANY /config.json"] {
+        let route = http.routes.iter().find(|route| route.key == page).unwrap();
+        assert_eq!(route.authorization, "NONE", "{page}");
+    }
 }

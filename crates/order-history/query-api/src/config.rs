@@ -149,9 +149,10 @@ fn sign_in(environment: &Environment<'_>) -> Result<Option<SignIn>, ConfigError>
     let mut origins = vec![of_issuer.to_owned()];
     for text in environment.get("SIGN_IN_ORIGINS").unwrap_or_default().split_whitespace() {
         origin(text).filter(|origin| *origin == text).ok_or(ConfigError::Origins)?;
-        origins.push(text.to_owned());
+        if !origins.iter().any(|known| known == text) {
+            origins.push(text.to_owned());
+        }
     }
-    origins.dedup();
     let scope = environment.get("SIGN_IN_SCOPE").unwrap_or_else(|| "openid".to_owned());
     if !scope.split_whitespace().any(|scope| scope == "openid") {
         return Err(ConfigError::Scope);

@@ -13,7 +13,7 @@ use crate::response::digest;
 pub struct WebPage {
     /// How people sign in; none if they cannot on this page.
     pub sign_in: Option<SignIn>,
-    /// The currency of all amounts, such as `USD`: they have none of their own.
+    /// The currency of the orders' amounts, such as `USD`: they have none of their own.
     pub currency: String,
     /// Consumers to offer where there is no sign-in.
     pub sample_consumers: Vec<String>,

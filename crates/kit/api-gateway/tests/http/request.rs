@@ -105,3 +105,29 @@ fn a_scope_is_found_in_every_form_of_the_claim() {
     }
     assert!(!with_claims(&json!({})).has_scope("of the route"), "that is what the route wants, not what the token has");
 }
+
+#[test]
+fn a_coding_is_accepted_if_the_client_says_so() {
+    for (accepted, expected) in [
+        (None, false),
+        (Some(""), false),
+        (Some("gzip"), true),
+        (Some("GZip"), true),
+        (Some("deflate, gzip, br, zstd"), true),
+        (Some("br;q=1.0, gzip;q=0.8, *;q=0.1"), true),
+        (Some("gzip;q=0"), false),
+        (Some("gzip; q=0.000"), false),
+        (Some("gzip ; Q=0"), false),
+        (Some("gzip;q=0, *"), false),
+        (Some("gzip;q=much"), false),
+        (Some("*"), true),
+        (Some("*;q=0"), false),
+        (Some("identity"), false),
+        (Some("br"), false),
+        (Some("x-gzipped"), false),
+        (Some(";;,=,q"), false),
+    ] {
+        let headers = accepted.map_or(json!({}), |accepted| json!({"accept-encoding": accepted}));
+        assert_eq!(request(json!({"headers": headers})).accepts_encoding("gzip"), expected, "{accepted:?}");
+    }
+}

@@ -31,6 +31,35 @@ fn without_its_body_a_response_has_the_length_in_bytes() {
 }
 
 #[test]
+fn bytes_travel_in_base64() {
+    for (bytes, base64) in [(&b"\x1f\x8b\xff"[..], "H4v/"), (b"\xff\xfe", "//4="), (b"\0", "AA=="), (b"", "")] {
+        let response = Response::bytes(200, "image/png", bytes).with("content-encoding", "gzip");
+        let written = serde_json::to_value(&response).unwrap();
+        let headers = json!({"content-type": "image/png", "content-encoding": "gzip"});
+        assert_eq!(written, json!({"statusCode": 200, "headers": headers, "body": base64, "isBase64Encoded": true}));
+        assert_eq!(response.body_bytes().as_deref(), Some(bytes));
+
+        let head = response.clone().without_body();
+        assert_eq!(head.headers["content-length"], bytes.len().to_string());
+        assert_eq!(serde_json::to_value(&head).unwrap()["isBase64Encoded"], false);
+
+        let unchanged = response.tagged("\"7\"", Some("\"7\""));
+        let headers = json!({"content-type": "image/png", "etag": "\"7\""});
+        let expected = json!({"statusCode": 304, "headers": headers, "isBase64Encoded": false});
+        assert_eq!(serde_json::to_value(unchanged).unwrap(), expected, "no body has a coding");
+    }
+    assert_eq!(document().body_bytes(), Some("{\"name\":\"é\"}".as_bytes().to_vec()));
+    assert_eq!(Response::empty(204).body_bytes(), None);
+}
+
+#[test]
+fn a_tag_says_nothing_of_who_may_keep_it() {
+    let response = document().tagged("\"7\"", Some("\"6\""));
+    assert_eq!((response.status_code, response.headers["etag"].as_str()), (200, "\"7\""));
+    assert_eq!((response.headers.get("cache-control"), response.headers.get("vary")), (None, None));
+}
+
+#[test]
 fn a_response_that_may_be_kept_must_be_asked_for_again() {
     let response = document().cached_privately("W/\"7\"", None);
     assert_eq!((response.status_code, response.headers["etag"].as_str()), (200, "W/\"7\""));

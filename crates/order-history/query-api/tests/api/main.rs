@@ -15,4 +15,5 @@ mod paging;
 mod parameters;
 mod requests;
 mod routes;
+mod web_page;
 mod world;

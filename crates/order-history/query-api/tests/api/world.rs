@@ -64,6 +64,11 @@ impl World {
         self.desk_with(NOW, Config { max_wait, ..config() }, store)
     }
 
+    /// The API with a page that is told this.
+    pub(crate) fn with_page(&self, authorization: Authorization, web_page: WebPage) -> Desk {
+        self.desk_with(NOW, Config { authorization, web_page, ..config() }, self.store.clone())
+    }
+
     fn desk_with(&self, now: u64, config: Config, store: OrderStore) -> Desk {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
         Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
@@ -83,10 +88,15 @@ fn config() -> Config {
         authorization: Authorization::Off,
         read_budget: 1_000,
         max_wait: Duration::from_secs(10),
-        web_page: WebPage { sign_in: None, currency: "USD".to_owned(), sample_consumers: Vec::new(), console: None },
+        web_page: web_page(),
         metrics_namespace: order_store::METRICS_NAMESPACE.to_owned(),
         function_version: "1".to_owned(),
     }
+}
+
+/// The page as it is told nothing.
+pub(crate) fn web_page() -> WebPage {
+    WebPage { sign_in: None, currency: "USD".to_owned(), sample_consumers: Vec::new(), console: None }
 }
 
 /// Where one asks.

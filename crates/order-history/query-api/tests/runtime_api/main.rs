@@ -214,6 +214,22 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
             vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("MAX_WAIT_SECONDS", "11")],
             "MAX_WAIT_SECONDS must be a whole number from 0 to 10",
         ),
+        (
+            vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("SIGN_IN_CLIENT_ID", "page")],
+            "SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID must be set together",
+        ),
+        (
+            vec![
+                ("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE),
+                ("SIGN_IN_ISSUER", "http://login.example"),
+                ("SIGN_IN_CLIENT_ID", "page"),
+            ],
+            "SIGN_IN_ISSUER must be a URL such as https://login.ftgo.example/users, without a query; http is for this machine only",
+        ),
+        (
+            vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("CURRENCY", "euro")],
+            "CURRENCY must be a code of ISO 4217 such as EUR",
+        ),
     ];
     for (variables, text) in bad {
         let function = function(&engine, &variables).await;
@@ -222,6 +238,42 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
         };
         assert!(log.contains(text), "{log}");
     }
+}
+
+/// As a browser gets it: through the gateway, compressed.
+#[tokio::test]
+async fn over_http_the_page_comes_compressed_and_whole() {
+    let engine = Engine::start();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    // As in template.yaml.
+    let routes = ["ANY /", "ANY /assets/{file+}", "ANY /config.json"];
+    let routes = routes.map(|key| Route { key: key.to_owned(), authorization: "NONE".to_owned() }).to_vec();
+    let settings = settings(&engine.endpoint(), &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]);
+    let _server = JoinSet::from_iter([gateway::serve(listener, settings, 1, routes, |_| None)]);
+
+    let ask = async |target: &str, headers: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).await.unwrap();
+        let end = response.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+        (String::from_utf8(response[..end].to_vec()).unwrap(), response[end + 4..].to_vec())
+    };
+    for file in web::PAGE.files {
+        let (head, body) = ask(file.path, "accept-encoding: gzip\r\n").await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert!(head.contains("\r\ncontent-encoding: gzip\r\n"), "{head}");
+        assert!(head.contains(&format!("\r\ncontent-length: {}", file.gzip.len())), "{head}");
+        assert_eq!(body, file.gzip, "{}", file.path);
+        let (head, body) = ask(file.path, "").await;
+        assert!(!head.contains("content-encoding"), "{head}");
+        assert_eq!(body, file.plain, "{}", file.path);
+    }
+    let (_, settings) = ask("/config.json", "").await;
+    assert_eq!(serde_json::from_slice::<Value>(&settings).unwrap(), json!({"authorization": "jwt", "currency": "USD"}));
+    assert!(ask("/assets/none.js", "").await.0.starts_with("HTTP/1.1 404"));
 }
 
 /// Of 100 orders of 75 KB, and of 30 of 55 KB that are all quotes, Lambda refused a page.
