@@ -26,6 +26,7 @@ export interface Surroundings {
   setTimer(call: () => void, milliseconds: number): number;
   clearTimer(timer: number): void;
   isVisible(): boolean;
+  /** Calls when somebody begins or ceases to look, or the network is back. */
   onVisibility(call: () => void): () => void;
 }
 
@@ -35,7 +36,11 @@ export const BROWSER: Surroundings = {
   isVisible: () => document.visibilityState === "visible",
   onVisibility(call) {
     document.addEventListener("visibilitychange", call);
-    return () => document.removeEventListener("visibilitychange", call);
+    window.addEventListener("online", call);
+    return () => {
+      document.removeEventListener("visibilitychange", call);
+      window.removeEventListener("online", call);
+    };
   },
 };
 

@@ -17,14 +17,17 @@ export function formatClock(at: string, locale?: string): string {
 
 /** The time of day, with the date if that is another day than today. */
 export function formatNear(at: string, now: number, locale?: string): string {
-  return new Date(at).toDateString() === new Date(now).toDateString()
-    ? formatClock(at, locale)
-    : formatMoment(at, locale);
+  return isNewDay(at, now) ? formatMoment(at, locale) : formatClock(at, locale);
+}
+
+/** Whether two moments are of different days here. */
+export function isNewDay(at: string, before: string | number): boolean {
+  return new Date(at).toDateString() !== new Date(before).toDateString();
 }
 
 /** The day without a time. */
 export function formatDay(at: string, locale?: string): string {
-  return format(at, { dateStyle: "medium" }, locale);
+  return format(at, { month: "short", day: "numeric" }, locale);
 }
 
 /** `5 minutes ago`, `in 2 hours`. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayBefore, formatDuration, formatMoment, formatRelative, startOfDay } from "../../src/page/time";
+import { dayBefore, formatDuration, formatMoment, formatRelative, isNewDay, startOfDay } from "../../src/page/time";
 
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
@@ -39,6 +39,11 @@ test("a duration has at most two units", () => {
   ] as const) {
     assert.equal(formatDuration(milliseconds, "en-US"), told);
   }
+});
+
+test("a new day begins at midnight here", () => {
+  assert.ok(isNewDay("2026-11-18T23:30:00Z", "2026-11-18T22:30:00Z"));
+  assert.ok(!isNewDay("2026-11-18T22:30:00Z", Date.parse("2026-11-17T23:30:00Z")));
 });
 
 test("days are those of the reader's time zone", () => {

@@ -9,6 +9,7 @@ const TYPING_PAUSE = 600;
 export function Filters({ filter }: { filter: Filter }) {
   const [words, setWords] = useState(filter.words);
   const timer = useRef<number | undefined>(undefined);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => setWords(filter.words), [filter.words]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const known = ORDER_STATUSES.some(({ status }) => status === filter.status);
@@ -30,6 +31,7 @@ export function Filters({ filter }: { filter: Filter }) {
         <label class="field">
           <span>Words</span>
           <input
+            ref={field}
             type="search"
             value={words}
             placeholder="Restaurant or dish"
@@ -47,7 +49,11 @@ export function Filters({ filter }: { filter: Filter }) {
           />
         </label>
         {hasConditions(filter) && (
-          <a class="clear" href={ordersHash({ consumer: filter.consumer, status: "", words: "" })}>
+          <a
+            class="clear"
+            onClick={() => field.current?.focus()}
+            href={ordersHash({ consumer: filter.consumer, status: "", words: "" })}
+          >
             Clear filters
           </a>
         )}

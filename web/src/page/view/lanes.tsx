@@ -1,9 +1,8 @@
 // The timeline: a column for each service, time from top to bottom. On a phone the columns are thin lines beside the text.
 import { useMemo } from "preact/hooks";
 import type { TimelineEntry } from "../../api/schema";
-import { formatDuration } from "../time";
+import { formatClock, formatDay, formatDuration, formatMoment, isNewDay } from "../time";
 import { LANES, type Lane, laneDuration, pauseHeight, rails, type Step, steps } from "../timeline";
-import { Clock } from "./parts";
 
 interface LanesProps {
   timeline: readonly TimelineEntry[];
@@ -64,7 +63,10 @@ export function Lanes({ timeline, fresh, now }: LanesProps) {
                     </>
                   )}
                 </span>
-                <Clock at={step.at} now={now} />
+                <time dateTime={step.at} title={formatMoment(step.at)}>
+                  {formatClock(step.at)}
+                </time>
+                {isNewDay(step.at, all[index - 1]?.at ?? now) && <span class="quiet day"> {formatDay(step.at)}</span>}
               </span>
               <span class="point" aria-hidden="true" />
               <span class="what">

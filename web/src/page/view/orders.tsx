@@ -1,5 +1,5 @@
 // A consumer's orders.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
 import type { Config } from "../config";
@@ -78,12 +78,21 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
   const { pages, problem, isStale, isReading, fresh, more } = useOrders(client, consumer, filter);
   const now = useNow();
   const orders = useMemo(() => (pages ? ordersOf(pages) : []), [pages]);
+  const list = useRef<HTMLUListElement>(null);
+  const countBefore = useRef<number | undefined>(undefined);
+  // The button is gone after the last page, and the focus with it: it goes on with the first order that came.
+  useLayoutEffect(() => {
+    if (isReading || countBefore.current === undefined) return;
+    const links = list.current?.querySelectorAll("a") ?? [];
+    if (document.activeElement === document.body) links[countBefore.current]?.focus();
+    countBefore.current = undefined;
+  }, [isReading]);
   return (
     <section aria-label="Order list" aria-busy={!pages || isStale}>
       {problem && !isEnded && <ReadProblem problem={problem} isShown={orders.length > 0} />}
       {!pages && !problem && <Skeleton />}
       {pages && (
-        <ul class={isStale ? "cards stale" : "cards"}>
+        <ul ref={list} class={isStale ? "cards stale" : "cards"}>
           {orders.map(order => (
             <li key={order.orderId}>
               <OrderCard order={order} currency={config.currency} now={now} isFresh={fresh.has(order.orderId)} />
@@ -102,13 +111,19 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
       )}
       {pages && hasMore(pages) && (
         <p class="more">
-          <button type="button" class="button" aria-disabled={isReading} onClick={more}>
+          <button type="button" class="button" aria-disabled={isReading} onClick={readMore}>
             {isReading ? "Reading…" : "More orders"}
           </button>
         </p>
       )}
     </section>
   );
+
+  function readMore() {
+    if (isReading) return;
+    countBefore.current = orders.length;
+    more();
+  }
 }
 
 function Skeleton() {
@@ -212,7 +227,7 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
     return () => clearTimeout(timer);
   }, [shown.fresh]);
 
-  return { ...shown, more: () => !shown.isReading && more.current() };
+  return { ...shown, more: () => more.current() };
 }
 
 function tellNews({ added, changed }: { added: string[]; changed: string[] }, pages: Page[]): void {

@@ -1,10 +1,10 @@
 // Paying: start a payment, change its amount, charge it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
 import type { Order, PaymentIntent } from "../../api/schema";
 import type { Config } from "../config";
-import { Keys } from "../idempotency";
+import { isDefinite, Keys } from "../idempotency";
 import { decimalToMinor, formatDecimal, formatMinor, readTyped, typed } from "../money";
 import { carryOut, type Stage, stageOf, wishes } from "../payment";
 import { isNotDeployed, isOfType } from "../problems";
@@ -33,7 +33,11 @@ export function PaymentCard(props: PaymentProps) {
         Payment
       </h2>
       <Summary stage={stage} order={order} config={config} />
-      {problem && <ProblemNotice problem={problem} />}
+      {problem && (
+        <ProblemNotice problem={problem}>
+          {problem.type === undefined && isUnclear(problem) && <p>Press the button again: you will not pay twice.</p>}
+        </ProblemNotice>
+      )}
       {!isAvailable && stage.name !== "paid" && (
         <p class="quiet">Paying is not available here: the payment service is not part of this deployment.</p>
       )}
@@ -58,7 +62,7 @@ export function PaymentCard(props: PaymentProps) {
             {busy === "charge" ? "Paying…" : `Pay ${formatMinor(stage.intent.amount, stage.intent.currency)}`}
           </button>
           <AmountForm
-            key={`change ${stage.intent.version}`}
+            key="change"
             label="New amount"
             button="Change amount"
             isPrimary={false}
@@ -149,6 +153,10 @@ function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, subm
   const [text, setText] = useState(proposed === undefined ? "" : typed(proposed, currency));
   const [mistake, setMistake] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
+  const isTouched = useRef(false);
+  useEffect(() => {
+    if (!isTouched.current && proposed !== undefined) setText(typed(proposed, currency));
+  }, [proposed, currency]);
   return (
     <form class="amount-form" onSubmit={send} noValidate>
       <label class="field">
@@ -160,7 +168,7 @@ function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, subm
           inputMode="decimal"
           autocomplete="off"
           value={text}
-          onInput={event => setText(event.currentTarget.value)}
+          onInput={event => type(event.currentTarget.value)}
           aria-invalid={mistake !== undefined}
           aria-describedby={mistake ? "amount-mistake" : undefined}
         />
@@ -176,6 +184,11 @@ function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, subm
     </form>
   );
 
+  function type(text: string) {
+    isTouched.current = true;
+    setText(text);
+  }
+
   function send(event: Event) {
     event.preventDefault();
     if (isBusy) return;
@@ -186,6 +199,7 @@ function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, subm
       return;
     }
     setMistake(undefined);
+    isTouched.current = false;
     submit(amount);
   }
 }
@@ -199,6 +213,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   const [problem, setProblem] = useState<Problem>();
   const [isAvailable, setAvailable] = useState(known.isAvailable);
   const underway = useRef(false);
+  const hasActed = useRef(false);
   const keys = useRef(new Keys(sessionStorage)).current;
   const stage = stageOf(order.payment, intent);
 
@@ -213,13 +228,16 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   }, [client, orderId]);
 
   // Where the user pressed something that is gone now, the focus would be lost.
-  const before = useRef(stage.name);
+  useLayoutEffect(() => {
+    if (hasActed.current && document.activeElement === document.body) heading.current?.focus();
+    hasActed.current = false;
+  }, [stage.name]);
+
   useEffect(() => {
-    if (before.current !== stage.name && document.activeElement === document.body && underway.current)
-      heading.current?.focus();
-    before.current = stage.name;
     if (stage.name === "paid" || stage.name === "failed") localStorage.removeItem(nameOf(orderId));
+    // What was unclear is clear now.
     if (stage.name === "paid") setProblem(undefined);
+    if (stage.name === "requested") setProblem(before => (before && isUnclear(before) ? undefined : before));
   }, [stage.name]);
 
   return { stage, busy, problem, isAvailable, create, change, charge };
@@ -257,6 +275,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   ): Promise<void> {
     if (underway.current) return;
     underway.current = true;
+    hasActed.current = true;
     setBusy(name);
     setProblem(undefined);
     const answer = await carryOut(keys, wish, send);
@@ -266,10 +285,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
       look(answer.consistencyToken);
     } else if (answer.kind === "problem") await explain(answer.problem);
     setBusy(undefined);
-    // After the focus had its chance to move with what is shown.
-    setTimeout(() => {
-      underway.current = false;
-    });
+    underway.current = false;
   }
 
   async function explain(problem: Problem): Promise<void> {
@@ -318,6 +334,10 @@ function isDeployed(client: Client): Promise<boolean> {
     return known.isAvailable;
   });
   return known.asked;
+}
+
+function isUnclear(problem: Problem): boolean {
+  return !isDefinite({ kind: "problem", problem });
 }
 
 /** The ETag of a payment intent is its version. */

@@ -9,9 +9,9 @@ export function Account({ session }: { session: Session }) {
       {state.user && (
         <span class="quiet user" title={state.user}>
           <bdi>{state.user}</bdi>
-          {state.readsAny && <span class="role"> · support</span>}
         </span>
       )}
+      {state.readsAny && <span class="chip">Support</span>}
       {state.name === "signed-in" && (
         <button type="button" class="button small" onClick={() => void session.signOut()}>
           Sign out
