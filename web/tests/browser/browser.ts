@@ -29,6 +29,8 @@ export interface Expectations {
   /** Other origins that the page may ask, such as the issuer of tokens. */
   origins?: readonly string[];
   phone?: boolean;
+  /** How long the whole test may take, in seconds. */
+  seconds?: number;
 }
 
 export function launch(): Promise<Browser> {
@@ -45,7 +47,7 @@ export function inBrowser(): (name: string, run: (tab: Tab) => Promise<void>, ex
   });
   after(() => browser.close());
   return (name, run, expectations = {}) => {
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: (expectations.seconds ?? 120) * 1000 }, async () => {
       const tab = await Tab.open(browser, expectations);
       try {
         await run(tab);

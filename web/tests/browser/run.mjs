@@ -18,7 +18,10 @@ const names = readdirSync(here).flatMap(name => /^(\w+)\.test\.ts$/.exec(name)?.
 for (const name of asked) {
   if (!names.includes(name)) throw new Error(`there is no ${name}; there are ${names.join(", ")}`);
 }
-const chosen = asked.length > 0 ? asked : names.filter(name => name !== "deployed");
+// Those that take longest first, so that they do not keep the others waiting in the end.
+const LONG = ["shuffle", "payment", "console"];
+const ofMakeBrowser = [...LONG, ...names.filter(name => name !== "deployed" && !LONG.includes(name))];
+const chosen = asked.length > 0 ? asked : ofMakeBrowser;
 if (asked.length === 0) rmSync(artefacts, { recursive: true, force: true });
 mkdirSync(artefacts, { recursive: true });
 

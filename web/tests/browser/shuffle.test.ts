@@ -4,9 +4,10 @@ import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
 import { System } from "./system";
 
+/** One of them is looked at closely. */
 const SHUFFLES = 10;
-/** In milliseconds. */
-const LONGEST = 60_000;
+/** In seconds, on a slow machine. */
+const LONGEST = 60;
 
 let system: System;
 before(async () => {
@@ -16,14 +17,12 @@ after(() => system.end());
 const test = inBrowser();
 
 async function areEqual(tab: Tab): Promise<void> {
-  const result = tab.page.getByTestId("shuffle-result");
-  await result
-    .filter({ hasText: /equal$|differ|failed|without a result/ })
-    .and(result.filter({ hasNotText: "Not equal yet" }))
-    .waitFor({ timeout: LONGEST });
+  const result = tab.page.getByTestId("shuffle-result").filter({ hasNotText: "Not equal yet" });
+  await result.waitFor({ timeout: LONGEST * 1000 });
   assert.match((await result.textContent()) ?? "", /Both orders are equal/);
   const digests = await tab.page.getByTestId("lane-digest").allTextContents();
   assert.equal(digests.length, 2);
+  assert.ok(digests[0], "the digest of an order that is there");
   assert.equal(digests[0], digests[1]);
 }
 
@@ -41,14 +40,18 @@ test("a shuffle shows how both orders become equal", async tab => {
   await areEqual(tab);
 });
 
-test(`${SHUFFLES} random shuffles all end with equal orders`, async tab => {
-  const seeds = new Set<string>();
-  for (let shuffle = 0; shuffle < SHUFFLES; shuffle++) {
+test(
+  `${SHUFFLES} random shuffles end with equal orders`,
+  async tab => {
+    const seeds = new Set<string>();
     await tab.goto(`${system.url}/console/`);
-    await tab.region("Shuffle").getByRole("button", { name: "Shuffle", exact: true }).click();
-    await areEqual(tab);
-    seeds.add((await tab.button(/^Repeat seed/).textContent()) ?? "");
-    await tab.page.goto("about:blank");
-  }
-  assert.equal(seeds.size, SHUFFLES, "each has a seed of its own");
-});
+    for (let shuffle = 1; shuffle < SHUFFLES; shuffle++) {
+      await tab.region("Shuffle").getByRole("button", { name: "Shuffle", exact: true }).click();
+      await tab.page.getByTestId("shuffle-result").filter({ hasText: "Not equal yet" }).waitFor();
+      await areEqual(tab);
+      seeds.add((await tab.button(/^Repeat seed/).textContent()) ?? "");
+    }
+    assert.equal(seeds.size, SHUFFLES - 1, "each has a seed of its own");
+  },
+  { seconds: SHUFFLES * LONGEST },
+);
