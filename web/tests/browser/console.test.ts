@@ -34,7 +34,7 @@ test("a dead letter is shown with its reason, and moves back to its queue", asyn
   await tab.goto(`${system.url}/console/`);
   const order = new Order({ consumerId: newConsumer() });
   const letters = tab.region("Dead letters");
-  await system.send("ftgo-OrderCreated", "<b>not JSON</b>");
+  await system.send("ftgo-order-history-OrderCreated", "<b>not JSON</b>");
   await letters.getByText("malformed_body").waitFor({ timeout: 30_000 });
   await letters.getByText("Body", { exact: true }).click();
   await tab.sees("<b>not JSON</b>", letters);
