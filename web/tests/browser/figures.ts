@@ -1,11 +1,13 @@
-// What a visit costs, as Lighthouse would say: bytes over the wire, requests, and times, with a cold and a warm cache.
+// What a visit costs, as Lighthouse would say: requests, bytes over the wire, and times, with a cold and a warm cache. Times are told and not
+// checked: they are this machine's.
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import type { BrowserContext, CDPSession } from "playwright-core";
 import { launch } from "./browser";
 import { newConsumer, Order } from "./events";
 import { System } from "./system";
 
-/** Of the page with all that it may ever load, compressed. */
+/** Of both sites with all that they may ever load, compressed. */
 const MOST_BYTES = 100 * 1024;
 
 interface Figures {
@@ -32,20 +34,15 @@ try {
     "cold cache": await visit(context, address, newest),
     "warm cache": await visit(context, address, newest),
   };
-  console.log("\na consumer's history of 20 orders   requests   bytes on the wire   first paint   first order shown");
+  console.log("\nA history of 20 orders      requests   bytes on the wire   first paint   first order shown");
   for (const [name, { requests, bytes, firstPaint, firstOrder }] of Object.entries(rows)) {
-    const cells = [requests, bytes, `${firstPaint.toFixed(0)} ms`, `${firstOrder.toFixed(0)} ms`];
-    const [one = "", two = "", three = "", four = ""] = cells.map(String);
-    console.log(
-      `${name.padEnd(33)} ${one.padStart(10)} ${two.padStart(19)} ${three.padStart(13)} ${four.padStart(19)}`,
-    );
+    const times = `${`${firstPaint.toFixed(0)} ms`.padStart(13)} ${`${firstOrder.toFixed(0)} ms`.padStart(19)}`;
+    console.log(`${name.padEnd(25)} ${String(requests).padStart(10)} ${String(bytes).padStart(19)} ${times}`);
   }
-  console.log("page    of which, with what it loads only when it is needed");
-  for (const site of ["", "console/"]) {
-    const bytes = await siteBytes(`${system.url}/${site}`);
-    console.log(`${`/${site}`.padEnd(33)} ${"".padStart(10)} ${String(bytes).padStart(19)}`);
-    assert.ok(bytes <= MOST_BYTES, `/${site} has ${bytes} bytes compressed, and may have ${MOST_BYTES}`);
-  }
+  const page = await siteBytes(`${system.url}/`);
+  const both = page + (await siteBytes(`${system.url}/console/`));
+  console.log(`The page is ${page} bytes compressed, with what it loads only for sign-in; with the console ${both}.`);
+  assert.ok(both <= MOST_BYTES, `page and console may have ${MOST_BYTES} bytes`);
 } finally {
   await browser.close();
   await system.end();
@@ -79,23 +76,21 @@ async function counted(wire: CDPSession) {
   return { requests: () => requests, bytes: () => bytes };
 }
 
-/** The size of a site's files, compressed as they are sent. */
+/** The size of a site's files, compressed. */
 async function siteBytes(address: string): Promise<number> {
-  const seen = new Set<string>();
-  let bytes = 0;
-  const fetchFile = async (url: string) => {
-    if (seen.has(url)) return;
-    seen.add(url);
-    const plain = await fetch(url, { headers: { "accept-encoding": "identity" } });
-    assert.ok(plain.ok, `${url}: ${plain.status}`);
-    const text = await plain.text();
-    const compressed = await fetch(url, { headers: { "accept-encoding": "gzip" } });
-    bytes += Number(compressed.headers.get("content-length") ?? text.length);
-    await compressed.arrayBuffer();
-    // Scripts name the scripts that they load, and index.html the first one.
+  const sizes = new Map<string, number>();
+  const measure = async (url: string) => {
+    if (sizes.has(url)) return;
+    const answer = await fetch(url, { headers: { "accept-encoding": "gzip" } });
+    assert.ok(answer.ok, `${url}: ${answer.status}`);
+    const text = await answer.text();
+    // The console is not compressed: it comes from the same machine.
+    const isCompressed = answer.headers.get("content-encoding") === "gzip";
+    sizes.set(url, isCompressed ? Number(answer.headers.get("content-length")) : gzipSync(text).length);
+    // index.html names the first script, and scripts name those that they load.
     for (const [name] of text.matchAll(/[\w.-]+-[A-Z0-9]{8}\.js/g))
-      await fetchFile(new URL(`assets/${name}`, address).href);
+      await measure(new URL(`assets/${name}`, address).href);
   };
-  await fetchFile(address);
-  return bytes;
+  await measure(address);
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }

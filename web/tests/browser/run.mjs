@@ -18,16 +18,19 @@ const names = readdirSync(here).flatMap(name => /^(\w+)\.test\.ts$/.exec(name)?.
 for (const name of asked) {
   if (!names.includes(name)) throw new Error(`there is no ${name}; there are ${names.join(", ")}`);
 }
-// Those that take longest first, so that they do not keep the others waiting in the end.
+// Those that take longest first, so that nobody waits for them in the end.
 const LONG = ["shuffle", "payment", "console"];
 const ofMakeBrowser = [...LONG, ...names.filter(name => name !== "deployed" && !LONG.includes(name))];
 const chosen = asked.length > 0 ? asked : ofMakeBrowser;
 if (asked.length === 0) rmSync(artefacts, { recursive: true, force: true });
 mkdirSync(artefacts, { recursive: true });
 
-const entries = [...chosen.map(name => `${name}.test.ts`), "figures.ts"];
+// Node runs files in the order of their names.
+const tests = chosen.map((name, place) => [`${place + 1}-${name}.test`, `${name}.test.ts`]);
 await build({
-  entryPoints: entries.map(name => path(new URL(name, here))),
+  entryPoints: Object.fromEntries(
+    [...tests, ["figures", "figures.ts"]].map(([to, from]) => [to, path(new URL(from, here))]),
+  ),
   outdir: path(bundled),
   outExtension: { ".js": ".mjs" },
   bundle: true,
@@ -43,7 +46,7 @@ const node = (...args) =>
     stdio: "inherit",
     env: { ...process.env, BROWSER_ARTEFACTS: artefacts },
   }).status ?? 1;
-const script = name => path(new URL(name.replace(/\.ts$/, ".mjs"), bundled));
+const script = name => path(new URL(`${name}.mjs`, bundled));
 
 let status = 1;
 try {
@@ -51,9 +54,9 @@ try {
     "--test",
     "--test-reporter=spec",
     `--test-concurrency=${process.env.BROWSER_CONCURRENCY ?? 2}`,
-    ...chosen.map(name => script(`${name}.test.ts`)),
+    ...tests.map(([name]) => script(name)),
   );
-  if (status === 0 && asked.length === 0) status = node(script("figures.ts"));
+  if (status === 0 && asked.length === 0) status = node(script("figures"));
 } finally {
   rmSync(bundled, { recursive: true, force: true });
 }
