@@ -17,8 +17,10 @@ export interface HistoryQuery {
 export interface Credentials {
   /** Rejects with `SessionEnded` if there is none any more: the request is not sent. */
   token(): Promise<string | undefined>;
-  /** Whether there is a new token, so that the request may be sent again. */
+  /** Whether there is a new token, so that the request may be sent again. Rejects if there may be one later. */
   refused(): Promise<boolean>;
+  /** The new token was refused too. */
+  end(): void;
 }
 
 /** There is no token any more. */
@@ -88,8 +90,10 @@ export class Client {
   private async exchange<T>(path: string, request: RequestInit & { headers: Headers }): Promise<Answer<T>> {
     try {
       let response = await this.authorized(path, request);
-      if (response.status === 401 && (await this.credentials.refused()))
+      if (response.status === 401 && (await this.credentials.refused())) {
         response = await this.authorized(path, request);
+        if (response.status === 401) this.credentials.end();
+      }
       return await readAnswer<T>(response);
     } catch (error) {
       return { kind: "problem", problem: error instanceof SessionEnded ? ENDED : NO_ANSWER };

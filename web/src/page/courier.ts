@@ -19,8 +19,11 @@ const METRES_PER_DEGREE = 111_320;
 const SMALLEST_REACH = 0.0055;
 const LINES = 4;
 
-/** The last place is in the middle; the reach grows until the places before it are inside. */
-export function draw(places: readonly Pick<Location, "latitude" | "longitude">[]): Drawing | undefined {
+/**
+ * The last place is in the middle; the reach grows until the places before it are inside. `aspect` is the height of the picture, which
+ * shows the middle of a square of its width.
+ */
+export function draw(places: readonly Pick<Location, "latitude" | "longitude">[], aspect = 1): Drawing | undefined {
   const last = places.at(-1);
   if (!last || !Number.isFinite(last.latitude) || !Number.isFinite(last.longitude)) return undefined;
   // A degree of longitude is shorter than one of latitude by this factor.
@@ -29,7 +32,7 @@ export function draw(places: readonly Pick<Location, "latitude" | "longitude">[]
     east: wrap(longitude - last.longitude) * narrowing,
     north: latitude - last.latitude,
   }));
-  const farthest = Math.max(...offsets.flatMap(({ east, north }) => [Math.abs(east), Math.abs(north)]));
+  const farthest = Math.max(...offsets.flatMap(({ east, north }) => [Math.abs(east), Math.abs(north) / aspect]));
   const reach = Math.max(SMALLEST_REACH, farthest * 1.15);
   const step = niceStep((2 * reach) / LINES);
   // The names of meridians stand beside each other, and need more room.

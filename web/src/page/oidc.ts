@@ -86,11 +86,6 @@ export async function leave(settings: SignInSettings, grant: Grant, redirectUri:
   return url;
 }
 
-/** Whether the user, or the issuer, said no. */
-export function isDenied(error: unknown): boolean {
-  return error instanceof oauth.AuthorizationResponseError && error.error === "access_denied";
-}
-
 /** Whether the issuer gave a definite answer, so that another attempt with the same token is useless. */
 export function isRefused(error: unknown): boolean {
   return error instanceof oauth.ResponseBodyError;

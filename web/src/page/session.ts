@@ -111,18 +111,27 @@ export class Session implements Credentials {
   async token(): Promise<string | undefined> {
     if (!this.settings) return undefined;
     if (this.grant && isOld(this.grant, Date.now()) && this.grant.refreshToken) await this.renew();
-    if (!this.grant || isExpired(this.grant, Date.now())) {
-      this.end();
-      throw new SessionEnded();
-    }
-    return this.grant.accessToken;
+    const { grant } = this;
+    if (grant && !isExpired(grant, Date.now())) return grant.accessToken;
+    // The issuer did not answer. It may, next time.
+    if (grant?.refreshToken) throw new Error("the token could not be renewed");
+    this.end();
+    throw new SessionEnded();
   }
 
   async refused(): Promise<boolean> {
     if (!this.settings) return false;
     if (this.grant?.refreshToken && (await this.renew())) return true;
+    if (this.grant?.refreshToken) throw new Error("the token could not be renewed");
     this.end();
     return false;
+  }
+
+  end(): void {
+    sessionStorage.removeItem(GRANT);
+    this.grant = undefined;
+    const { state } = this;
+    if (state.name === "signed-in") this.become({ ...state, name: "ended" });
   }
 
   /** One renewal at a time: issuers rotate refresh tokens, and a second use of one may end the session. */
@@ -153,15 +162,16 @@ export class Session implements Credentials {
   private async finish(callback: URL): Promise<void> {
     history.replaceState(null, "", home() + (sessionStorage.getItem(PLACE) ?? ""));
     sessionStorage.removeItem(PLACE);
-    const { finish, isDenied } = await import("./oidc");
     try {
+      const { finish } = await import("./oidc");
       callback.hash = "";
       this.accept(await finish(this.settings as SignInSettings, home(), callback));
       sessionStorage.removeItem(ASK_AGAIN);
     } catch (error) {
       console.warn("sign-in:", error);
       this.accept(undefined);
-      const message = isDenied(error) ? "Sign-in was cancelled." : "Sign-in did not work. Please try again.";
+      const isDenied = callback.searchParams.get("error") === "access_denied";
+      const message = isDenied ? "Sign-in was cancelled." : "Sign-in did not work. Please try again.";
       this.become({ name: "signed-out", message });
     }
   }
@@ -174,13 +184,6 @@ export class Session implements Credentials {
     }
     sessionStorage.setItem(GRANT, JSON.stringify(grant));
     this.become({ name: "signed-in", ...describe(grant) });
-  }
-
-  private end(): void {
-    sessionStorage.removeItem(GRANT);
-    this.grant = undefined;
-    const { state } = this;
-    if (state.name === "signed-in") this.become({ ...state, name: "ended" });
   }
 
   private become(state: SessionState): void {

@@ -7,7 +7,7 @@ interface Sent {
   request: RequestInit;
 }
 
-const OPEN: Credentials = { token: async () => undefined, refused: async () => false };
+const OPEN: Credentials = { token: async () => undefined, refused: async () => false, end: () => undefined };
 
 function clientOf(responses: (Response | Error)[], credentials = OPEN) {
   const sent: Sent[] = [];
@@ -80,7 +80,11 @@ test("no answer, and one that is cut off, are problems", async () => {
 
 test("a refused token is renewed once", async () => {
   const tokens = ["old", "new"];
-  const credentials: Credentials = { token: async () => tokens.shift(), refused: async () => true };
+  const credentials: Credentials = {
+    token: async () => tokens.shift(),
+    refused: async () => true,
+    end: () => undefined,
+  };
   const { client, sent, header } = clientOf([json(401, {}), json(200, {})], credentials);
   assert.equal((await client.order("1")).kind, "found");
   assert.equal(sent.length, 2);
@@ -93,9 +97,26 @@ test("without a session nothing is sent", async () => {
       throw new SessionEnded();
     },
     refused: async () => false,
+    end: () => undefined,
   };
   const { client, sent } = clientOf([], credentials);
   const answer = await client.order("1");
   assert.ok(answer.kind === "problem" && answer.problem.status === 401);
   assert.equal(sent.length, 0);
+});
+
+test("a new token that is refused too ends the session", async () => {
+  let isEnded = false;
+  const credentials: Credentials = {
+    token: async () => "t",
+    refused: async () => true,
+    end: () => {
+      isEnded = true;
+    },
+  };
+  const { client, sent } = clientOf([json(401, {}), json(401, {})], credentials);
+  const answer = await client.order("1");
+  assert.ok(answer.kind === "problem" && answer.problem.status === 401);
+  assert.equal(sent.length, 2);
+  assert.ok(isEnded);
 });

@@ -23,6 +23,11 @@ test("the last place is in the middle, and everything is inside", () => {
   }
 });
 
+test("a flat picture has the places before inside too", () => {
+  const [before] = draw([place(10, 10), place(10.1, 10)], 0.5)?.trail ?? [];
+  assert.ok(before && before.y > 0.25 && before.y < 0.75);
+});
+
 test("north is up and east is right", () => {
   const [before] = draw([place(10, 10), place(10.001, 10.001)])?.trail ?? [];
   assert.ok(before && before.x < 0.5 && before.y > 0.5);

@@ -1,4 +1,4 @@
-import { useEffect, useErrorBoundary, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Client } from "../../api/client";
 import type { Config } from "../config";
 import { back, remember } from "../place";
@@ -130,7 +130,7 @@ function useRoute(): Route {
 function useTitleAndFocus(route: Route, main: { current: HTMLElement | null }): void {
   const place = route.name === "order" ? `Order ${route.orderId}` : route.name === "orders" ? "Orders" : "Nothing here";
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${place} · FTGO`;
     if (!first.current) {
       window.scrollTo(0, 0);

@@ -53,7 +53,7 @@ const y = (share: number) => share * WIDTH - (WIDTH - HEIGHT) / 2;
 function Drawing({ location, now }: { location: Location; now: number }) {
   const seen = useRef<readonly Location[]>([]);
   seen.current = extend(seen.current, location);
-  const drawing = draw(seen.current);
+  const drawing = draw(seen.current, HEIGHT / WIDTH);
   if (!drawing) return null;
   const { meridians, parallels, trail, digits, scale } = drawing;
   const last = trail.at(-1);

@@ -7,6 +7,7 @@ import { Clock } from "./parts";
 
 export function Standings({ order, now }: { order: Order; now: number }) {
   const { ticket, delivery, payment } = order;
+  const isReady = ["READY_FOR_PICKUP", "PICKED_UP", "CANCELLED"].includes(ticket?.status ?? "");
   const isDone = delivery?.status === "DELIVERED";
   return (
     <ul class="tiles" aria-label="Where it stands">
@@ -16,7 +17,7 @@ export function Standings({ order, now }: { order: Order; now: number }) {
         otherwise="Nothing yet"
         standing={ticket?.status ? ticketStanding(ticket.status) : undefined}
       >
-        {ticket?.readyBy && (
+        {ticket?.readyBy && !isReady && (
           <>
             ready by <Clock at={ticket.readyBy} now={now} />
           </>
