@@ -147,14 +147,13 @@ pub(crate) struct Kill {
 impl Kill {
     async fn due(self, taken: oneshot::Receiver<()>) {
         let asked = async {
-            match self.asked {
-                // Without somebody who could ask, nobody does.
-                Some(asked) => {
-                    if asked.await.is_err() {
-                        pending().await
-                    }
-                }
-                None => pending().await,
+            let is_asked = match self.asked {
+                Some(asked) => asked.await.is_ok(),
+                None => false,
+            };
+            // Without somebody who could ask, nobody does.
+            if !is_asked {
+                pending::<()>().await;
             }
         };
         let after = async {

@@ -38,7 +38,7 @@ impl Queue {
     pub async fn look(&self, most: usize) -> Result<Vec<Message>, QueueError> {
         let mut seen = BTreeMap::new();
         let looked = self.look_into(most, &mut seen).await;
-        for (_, message) in &seen {
+        for message in seen.values() {
             let (queue_url, receipt_handle) = (self.url.clone(), message.receipt_handle.clone());
             let input = ChangeMessageVisibilityInput { queue_url, receipt_handle, visibility_timeout: 0 };
             // One that somebody has deleted meanwhile needs no more.

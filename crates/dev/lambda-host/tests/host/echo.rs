@@ -33,10 +33,16 @@ impl Handler {
 
     /// The function's next invocation.
     pub(crate) async fn invocation(&self) -> Invocation {
-        let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("an invocation comes").unwrap();
-        let mut told = Vec::new();
-        stream.read_to_end(&mut told).await.unwrap();
-        Invocation { told: serde_json::from_slice(&told).unwrap(), stream }
+        loop {
+            let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("an invocation comes").unwrap();
+            let mut told = Vec::new();
+            // A process that is killed meanwhile does not tell all.
+            if stream.read_to_end(&mut told).await.is_ok()
+                && let Ok(told) = serde_json::from_slice(&told)
+            {
+                return Invocation { told, stream };
+            }
+        }
     }
 
     /// There is none, for now.

@@ -6,6 +6,7 @@ mod echo;
 mod gateway;
 mod lambda;
 mod mapping;
+mod processes;
 mod schedule;
 mod stream;
 mod topics;

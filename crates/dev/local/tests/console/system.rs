@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
 
 /// How long something may take that happens by itself.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running system, which ends with this value.
 pub(crate) struct System {
@@ -105,7 +105,7 @@ impl System {
             ("MessageAttributes.entry.1.Value.DataType", "String"),
             ("MessageAttributes.entry.1.Value.StringValue", event_type),
         ];
-        let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+        let encode = |text: &str| text.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
         let form: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         let request = self.client.post(&self.sns).header("content-type", "application/x-www-form-urlencoded");
         let response = request.body(form.join("&")).send().await.unwrap();

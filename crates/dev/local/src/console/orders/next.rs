@@ -21,13 +21,8 @@ use EventType::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::console) struct NextEvent {
-    #[serde(serialize_with = "name")]
     pub(in crate::console) event_type: EventType,
     text: &'static str,
-}
-
-fn name<S: serde::Serializer>(event_type: &EventType, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(event_type.name())
 }
 
 /// Where the services stand with an order.

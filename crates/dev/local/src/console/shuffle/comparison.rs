@@ -41,7 +41,7 @@ impl Content {
     /// Eight digits that differ where the contents do.
     pub(super) fn digest(&self) -> String {
         let digest = Sha256::digest(self.0.as_bytes());
-        digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+        digest.iter().take(4).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
     }
 }
 

@@ -189,7 +189,9 @@ fn lane(order_id: &str, number: u64, now: Timestamp) -> Result<Lane, Problem> {
     let ids: Vec<_> = events.iter().map(|event| event.id.to_string()).collect();
     let mut written = events.iter().map(pieces).collect::<Result<Vec<_>, _>>()?;
     // As in the table of the view, so that what happened to them is shown in that order.
-    written.iter_mut().for_each(|pieces| pieces.sort_by_key(place));
+    for pieces in &mut written {
+        pieces.sort_by_key(place);
+    }
     Ok(Lane {
         order_id: order_id.to_owned(),
         pieces: written,
