@@ -83,6 +83,9 @@ export async function leave(settings: SignInSettings, grant: Grant, redirectUri:
   if (grant.idToken) url.searchParams.set("id_token_hint", grant.idToken);
   url.searchParams.set("client_id", settings.clientId);
   url.searchParams.set("post_logout_redirect_uri", redirectUri);
+  // Cognito's own name of it: without one it shows an error instead of the page. Others ignore what they do not know.
+  // https://docs.aws.amazon.com/cognito/latest/developerguide/logout-endpoint.html
+  url.searchParams.set("logout_uri", redirectUri);
   return url;
 }
 
