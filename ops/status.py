@@ -54,6 +54,8 @@ def show(stage, stack):
 def show_stack(stage, stack):
     say(f"{stage.stack_name} in {stage.region}: {stack['StackStatus']}")
     say(f"last deployment {(stack.get('LastUpdatedTime') or stack['CreationTime']).isoformat(timespec='seconds')}")
+    if page := outputs(stack).get("PageUrl"):
+        say(f"the page is at {page}")
     if (served := outputs(stack).get("ServedTable")) and served != outputs(stack).get("OrderHistoryTable"):
         say(f"the query function reads the table {served} (ServedTable)")
     if problem := checks.stack_problem(stage, stack["StackStatus"]):

@@ -168,9 +168,10 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
 
     def test_status_shows_the_stack_that_is_there(self):
         self.assertIn("is not deployed", self.make("status", code=2))
-        self.create(STACK, template(), "CREATE_COMPLETE")
+        self.create(STACK, json.dumps(self.with_outputs(PageUrl="https://orders.example/")), "CREATE_COMPLETE")
         said = self.make("status", code=0)
         self.assertIn(f"{STACK} in eu-west-1: CREATE_COMPLETE", said)
+        self.assertIn("the page is at https://orders.example/", said)
         self.assertIn(f"the stack {PAYMENTS} is not deployed", said)
         self.assertIn("is not deployed", self.make("status", "STACK=payments", code=2))
 
