@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
-import type { Address, Order } from "../../api/schema";
+import type { Order } from "../../api/schema";
 import type { Config } from "../config";
 import { ONE_ORDER, Poll } from "../polling";
 import { isOfType } from "../problems";
@@ -10,7 +10,7 @@ import type { Session } from "../session";
 import { orderStanding } from "../status";
 import { textOf } from "../timeline";
 import { announce } from "./announcements";
-import { CourierCard } from "./courier";
+import { DeliveryCard } from "./delivery";
 import { Items } from "./items";
 import { Lanes } from "./lanes";
 import { Ago, Chip, Clock, ReadProblem, useNow } from "./parts";
@@ -58,12 +58,9 @@ export function OrderPage({ config, session, client, orderId, back }: OrderProps
           <div class="columns">
             <div class="column">
               <Items order={order} currency={config.currency} />
-              {order.delivery && <CourierCard delivery={order.delivery} now={now} />}
+              <DeliveryCard order={order} now={now} />
             </div>
-            <div class="column">
-              <PaymentCard config={config} session={session} client={client} order={order} look={look} />
-              <AddressCard order={order} now={now} />
-            </div>
+            <PaymentCard config={config} session={session} client={client} order={order} look={look} />
           </div>
           <Lanes timeline={order.timeline} fresh={fresh} now={now} />
         </>
@@ -82,32 +79,6 @@ function Lead({ order, now }: { order: Order; now: number }) {
       </span>
     </p>
   );
-}
-
-function AddressCard({ order, now }: { order: Order; now: number }) {
-  const { deliveryAddress, deliveryTime } = order;
-  const lines = deliveryAddress ? addressLines(deliveryAddress) : [];
-  if (lines.length === 0 && !deliveryTime) return null;
-  return (
-    <section class="card" aria-labelledby="address">
-      <h2 id="address">Deliver to</h2>
-      <address>
-        {lines.map((line, index) => (
-          <bdi key={`${index} ${line}`}>{line}</bdi>
-        ))}
-      </address>
-      {deliveryTime && (
-        <p class="quiet">
-          Wanted at <Clock at={deliveryTime} now={now} />
-        </p>
-      )}
-    </section>
-  );
-}
-
-function addressLines({ street1, street2, city, state, zip }: Address): string[] {
-  const place = [city, [state, zip].filter(part => part).join(" ")].filter(part => part).join(", ");
-  return [street1, street2, place].filter((line): line is string => !!line);
 }
 
 interface Shown {

@@ -32,16 +32,16 @@ export function PaymentCard(props: PaymentProps) {
       <h2 id="payment" ref={heading} tabIndex={-1}>
         Payment
       </h2>
-      <Summary stage={stage} order={order} config={config} />
+      <Summary stage={stage} order={order} config={config} isOver={isOver} />
       {problem && (
         <ProblemNotice problem={problem}>
           {problem.type === undefined && isUnclear(problem) && <p>Press the button again: you will not pay twice.</p>}
         </ProblemNotice>
       )}
-      {!isAvailable && stage.name !== "paid" && (
+      {!isAvailable && !isOver && stage.name !== "paid" && (
         <p class="quiet">Paying is not available here: the payment service is not part of this deployment.</p>
       )}
-      {isAvailable && isOver && (stage.name === "none" || stage.name === "failed") && (
+      {isOver && (stage.name === "none" || stage.name === "failed") && (
         <p class="quiet">This order will not be delivered, so there is nothing to pay.</p>
       )}
       {isAvailable && !isOver && (stage.name === "none" || stage.name === "failed") && (
@@ -84,8 +84,16 @@ function once(act: () => void): (event: MouseEvent) => void {
   };
 }
 
-function Summary({ stage, order, config }: { stage: Stage; order: Order; config: Config }) {
-  if (stage.name === "none") return <p>This order is not paid yet.</p>;
+interface SummaryProps {
+  stage: Stage;
+  order: Order;
+  config: Config;
+  /** Nobody has to pay for this order any more. */
+  isOver: boolean;
+}
+
+function Summary({ stage, order, config, isOver }: SummaryProps) {
+  if (stage.name === "none") return isOver ? null : <p>This order is not paid yet.</p>;
   if (stage.name === "open") {
     const { amount, currency } = stage.intent;
     return (
@@ -109,8 +117,8 @@ function Summary({ stage, order, config }: { stage: Stage; order: Order; config:
       {stage.name === "paid" && differs && <p class="quiet">The order’s total is {formatDecimal(total, currency)}.</p>}
       {stage.name === "failed" && (
         <p>
-          <bdi>{errorMessage ?? errorCode ?? "The payment did not go through."}</bdi> Nothing was charged. You can try
-          again.
+          <bdi>{errorMessage ?? errorCode ?? "The payment did not go through."}</bdi> Nothing was charged.
+          {!isOver && " You can try again."}
         </p>
       )}
       <details class="quiet">
@@ -194,7 +202,7 @@ function AmountForm({ label, button, isPrimary, isBusy, currency, proposed, subm
     if (isBusy) return;
     const amount = readTyped(text, currency);
     if (typeof amount !== "number") {
-      setMistake(`${amount.mistake} This is not an amount that can be paid.`);
+      setMistake(amount.mistake);
       field.current?.focus();
       return;
     }

@@ -1,47 +1,54 @@
-// The courier: when they come, and where they were seen last.
+// The delivery: where to, when, and where the courier was seen last.
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import type { Delivery, Location } from "../../api/schema";
+import type { Location, Order, Address as PostalAddress } from "../../api/schema";
 import { draw, extend, formatDegrees, formatPlace } from "../courier";
 import { formatRelative } from "../time";
 import { Ago, Clock } from "./parts";
 
-export function CourierCard({ delivery, now }: { delivery: Delivery; now: number }) {
+export function DeliveryCard({ order, now }: { order: Order; now: number }) {
+  const { deliveryAddress, deliveryTime, delivery = {} } = order;
   const { courierId, estimatedPickupTime, estimatedDeliveryTime, location } = delivery;
-  if (!courierId && !estimatedPickupTime && !estimatedDeliveryTime && !location) return null;
+  const lines = deliveryAddress ? addressLines(deliveryAddress) : [];
+  const facts: [name: string, fact: ComponentChildren][] = [];
+  if (lines.length > 0) facts.push(["Deliver to", <Address key="address" lines={lines} />]);
+  if (deliveryTime) facts.push(["Wanted at", <Clock key="wanted" at={deliveryTime} now={now} />]);
+  if (courierId) facts.push(["Courier", <bdi key="courier">{courierId}</bdi>]);
+  if (estimatedPickupTime) facts.push(["Pickup planned", <Clock key="pickup" at={estimatedPickupTime} now={now} />]);
+  if (estimatedDeliveryTime)
+    facts.push(["Arrival planned", <Clock key="arrival" at={estimatedDeliveryTime} now={now} />]);
+  if (facts.length === 0 && !location) return null;
   return (
-    <section class="card courier" aria-labelledby="courier">
-      <h2 id="courier">Courier</h2>
+    <section class="card" aria-labelledby="delivery">
+      <h2 id="delivery">Delivery</h2>
       <div class={location ? "map-and-facts" : undefined}>
         <dl class="facts">
-          {courierId && (
-            <div>
-              <dt>Courier</dt>
-              <dd>
-                <bdi>{courierId}</bdi>
-              </dd>
+          {facts.map(([name, fact]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{fact}</dd>
             </div>
-          )}
-          {estimatedPickupTime && (
-            <div>
-              <dt>Pickup planned</dt>
-              <dd>
-                <Clock at={estimatedPickupTime} now={now} />
-              </dd>
-            </div>
-          )}
-          {estimatedDeliveryTime && (
-            <div>
-              <dt>Delivery planned</dt>
-              <dd>
-                <Clock at={estimatedDeliveryTime} now={now} />
-              </dd>
-            </div>
-          )}
+          ))}
         </dl>
         {location && <Drawing location={location} now={now} />}
       </div>
     </section>
   );
+}
+
+function Address({ lines }: { lines: string[] }) {
+  return (
+    <address>
+      {lines.map((line, index) => (
+        <bdi key={`${index} ${line}`}>{line}</bdi>
+      ))}
+    </address>
+  );
+}
+
+function addressLines({ street1, street2, city, state, zip }: PostalAddress): string[] {
+  const place = [city, [state, zip].filter(part => part).join(" ")].filter(part => part).join(", ");
+  return [street1, street2, place].filter((line): line is string => !!line);
 }
 
 const WIDTH = 320;
