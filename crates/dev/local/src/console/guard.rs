@@ -87,6 +87,7 @@ pub(super) async fn body<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 mod tests {
     use super::*;
 

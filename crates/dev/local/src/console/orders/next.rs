@@ -184,6 +184,7 @@ pub(in crate::console) fn sum(one: &Money, other: &Money) -> Result<Money, Inval
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::needless_pass_by_value)] // So that a case is one line.
 mod tests {
     use super::*;
 
