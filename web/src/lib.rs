@@ -30,6 +30,20 @@ impl Site {
     pub fn find(&self, path: &str) -> Option<&'static File> {
         self.files.iter().find(|file| file.path == path)
     }
+
+    /// The file that this site has instead of that of an earlier or a later build, whose name differs in its digest only.
+    #[must_use]
+    pub fn find_of_other_build(&self, path: &str) -> Option<&'static File> {
+        let wanted = without_digest(path)?;
+        self.files.iter().find(|file| without_digest(file.path) == Some(wanted))
+    }
+}
+
+/// `/assets/app` and `.js` of `/assets/app-ABCD1234.js`.
+fn without_digest(path: &str) -> Option<(&str, &str)> {
+    let (name, digest) = path.rsplit_once('-')?;
+    let (digest, extension) = digest.split_at_checked(8)?;
+    digest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).then_some((name, extension))
 }
 
 impl File {

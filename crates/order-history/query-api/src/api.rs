@@ -44,6 +44,8 @@ enum Resource {
     Health,
     /// A file of the page.
     File(&'static File),
+    /// A file of a page that another version of this function has served.
+    FileOfOtherBuild(&'static File),
     /// What the page needs to know.
     Settings,
 }
@@ -55,7 +57,10 @@ impl Resource {
             "/openapi.json" => Some(Self::OpenApi),
             "/health" => Some(Self::Health),
             "/config.json" => Some(Self::Settings),
-            path if path == "/" || path.starts_with("/assets/") => web::PAGE.find(path).map(Self::File),
+            path if path == "/" || path.starts_with("/assets/") => {
+                let of_other_build = || web::PAGE.find_of_other_build(path).map(Self::FileOfOtherBuild);
+                web::PAGE.find(path).map(Self::File).or_else(of_other_build)
+            }
             path => {
                 // API Gateway has decoded the path and its parameter, so an order id may have slashes.
                 let order_id = path.strip_prefix("/orders/").filter(|order_id| !order_id.is_empty())?;
@@ -79,8 +84,8 @@ impl Resource {
             Self::Order(_) => "/orders/{orderId}",
             Self::OpenApi => "/openapi.json",
             Self::Health => "/health",
-            Self::File(file) if file.is_immutable() => "/assets/{file}",
-            Self::File(_) => "/",
+            Self::File(file) if !file.is_immutable() => "/",
+            Self::File(_) | Self::FileOfOtherBuild(_) => "/assets/{file}",
             Self::Settings => "/config.json",
         }
     }
@@ -129,6 +134,7 @@ impl Api {
             Resource::Health => self.health(request).await,
             // Whatever their query strings: a sign-in comes back to the page with parameters for its script.
             Resource::File(file) => Ok(self.web_page.file(request, file)),
+            Resource::FileOfOtherBuild(file) => Ok(self.web_page.file(request, file).with("cache-control", "no-store")),
             Resource::Settings => Ok(self.web_page.settings(request, &self.authorization)?),
         }
     }

@@ -147,6 +147,19 @@ async fn what_is_no_file_of_the_page_is_not_found_and_nobody_keeps_that() {
 }
 
 #[tokio::test]
+async fn a_page_of_another_version_gets_the_script_of_this_one_and_keeps_it_not() {
+    let desk = World::create().await.guarded();
+    let script = web::PAGE.files[1].path;
+    let (name, _) = script.rsplit_once('-').unwrap();
+    let other = desk.get(&format!("{name}-0THER123.js")).await;
+    assert_eq!((other.status_code, other.headers["cache-control"].as_str()), (200, "no-store"));
+    assert_eq!(other.body_bytes(), desk.get(script).await.body_bytes());
+    for path in ["-0THER123.css", "-0ther123.js", "-0THER12.js", "-0THER1234.js", "-.js", "-0THÄR12.js"] {
+        assert_problem(&desk.get(&format!("{name}{path}")).await, 404, "route-not-found");
+    }
+}
+
+#[tokio::test]
 async fn the_page_works_behind_a_stage_of_another_name() {
     let desk = World::create().await.guarded();
     for path in paths().chain(["/config.json"]) {
