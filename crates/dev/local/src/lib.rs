@@ -6,5 +6,6 @@ mod data_dir;
 mod demo;
 pub mod invoke;
 mod payments;
+mod setup;
 pub mod stack;
 pub mod template;

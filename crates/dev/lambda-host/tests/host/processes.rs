@@ -209,7 +209,7 @@ async fn routes_in_front_of_an_http_api_answer_first() {
     drop(server);
     timeout(PATIENCE, async {
         while !processes.ids().is_empty() {
-            sleep(Duration::from_millis(5)).await
+            sleep(Duration::from_millis(5)).await;
         }
     })
     .await

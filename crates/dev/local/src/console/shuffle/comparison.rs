@@ -99,6 +99,8 @@ mod tests {
         ])
     }
 
+    type Change = fn(&mut Item);
+
     fn content(lane: usize, change: impl FnOnce(&mut Item)) -> Content {
         let order_id = ["shuffle-1-a", "shuffle-1-b"][lane];
         let mut item = item(order_id, EVENTS[lane]);
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn a_changed_item_is_not_equal() {
         let text = |text: &str| AttributeValue::S(text.to_owned());
-        let changes: [(&str, fn(&mut Item)); 6] = [
+        let changes: [(&str, Change); 6] = [
             ("a value", |item| _ = item.insert("status".to_owned(), AttributeValue::S("APPROVED".to_owned()))),
             ("a watermark", |item| _ = item.insert("ws".to_owned(), AttributeValue::S(EVENTS[1][1].to_owned()))),
             ("an attribute more", |item| _ = item.insert("note".to_owned(), AttributeValue::Null(true))),
