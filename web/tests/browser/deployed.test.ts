@@ -61,6 +61,16 @@ async function signOut(tab: Tab): Promise<void> {
   await tab.button("Sign in").waitFor();
 }
 
+async function paysOnce(tab: Tab, order: Order): Promise<void> {
+  const payment = tab.region("Payment");
+  await payment.getByRole("button", { name: "Create payment" }).click();
+  await payment.getByRole("button", { name: /^Pay/ }).click();
+  await payment.getByText("Paid", { exact: true }).waitFor();
+  const answer = await fetch(`${GATEWAY}/charges`);
+  const { charges } = (await answer.json()) as { charges: { orderId: string }[] };
+  assert.equal(charges.filter(charge => charge.orderId === order.id).length, 1);
+}
+
 test(
   "a consumer signs in and sees their own orders, and those of nobody else",
   async tab => {
@@ -76,8 +86,12 @@ test(
     assert.equal(address.search, "", "code and state are gone from the address");
     await tab.mainState("signed-in");
 
+    // What is after # in the address changes nothing of that.
+    await tab.goto(`${PAGE}#/?consumer=${BOB.id}`);
+    await tab.sees(orders.ada.id);
+    assert.ok(!(await tab.page.content()).includes(orders.bob.id));
     await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
-    await tab.sees(/not found|no such order|does not exist/i);
+    await tab.sees(/no such order/i);
     await tab.state("order-of-another-consumer");
   },
   EXPECTED,
@@ -112,6 +126,8 @@ test(
     await tab.mainState("support");
     await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
     await tab.sees("Zur Goldenen Krone");
+    // And pays in a consumer's name, who called because it did not work.
+    await paysOnce(tab, orders.bob);
   },
   EXPECTED,
 );
@@ -157,7 +173,7 @@ test(
     await tab.goto(PAGE);
     await tab.button("Sign in").click();
     await tab.button("Deny").click();
-    await tab.sees(/denied|cancelled|refused/i);
+    await tab.sees("Sign-in was cancelled");
     await tab.button("Sign in").waitFor();
     await tab.state("sign-in-denied");
   },
@@ -190,10 +206,20 @@ test(
 test(
   "a forged or replayed answer of the issuer is refused",
   async tab => {
-    await tab.goto(`${PAGE}?code=forged&state=forged&iss=${encodeURIComponent(ISSUER)}`);
-    await tab.sees(/sign-in did not work|could not sign|sign-in failed|try again/i);
-    await tab.button("Sign in").waitFor();
+    const forged = `${PAGE}?code=forged&state=forged&iss=${encodeURIComponent(ISSUER)}`;
+    await tab.goto(forged);
+    await tab.sees("Sign-in did not work");
     await tab.state("sign-in-forged");
+    // Nor does it help that the user has just begun to sign in.
+    await tab.button("Sign in").click();
+    await tab.sees("Who are you?");
+    let codes = 0;
+    tab.page.on("request", request => {
+      if (request.url() === `${ISSUER}/token`) codes += 1;
+    });
+    await tab.goto(forged);
+    await tab.sees("Sign-in did not work");
+    assert.equal(codes, 0, "a code that came with another state is not sent to the issuer");
 
     let answer = "";
     tab.page.on("request", request => {
@@ -204,7 +230,7 @@ test(
     assert.match(answer, /code=/);
     await signOut(tab);
     await tab.goto(answer);
-    await tab.sees(/sign-in did not work|could not sign|sign-in failed|try again/i);
+    await tab.sees("Sign-in did not work");
     assert.equal(await tab.button("Sign out").count(), 0);
   },
   { ...EXPECTED, failures: [400, 401] },
@@ -216,13 +242,7 @@ test(
     await tab.goto(PAGE);
     await signIn(tab, ADA);
     await tab.goto(`${PAGE}#/orders/${orders.ada.id}`);
-    const payment = tab.region("Payment");
-    await payment.getByRole("button", { name: "Create payment" }).click();
-    await payment.getByRole("button", { name: /^Pay/ }).click();
-    await tab.sees(/^Paid/, payment);
-    const answer = await fetch(`${GATEWAY}/charges`);
-    const { charges } = (await answer.json()) as { charges: { orderId: string }[] };
-    assert.equal(charges.filter(charge => charge.orderId === orders.ada.id).length, 1);
+    await paysOnce(tab, orders.ada);
     await tab.state("deployed-paid");
   },
   EXPECTED,

@@ -66,6 +66,9 @@ test("an order changes while one looks, and only what changed is drawn anew", as
     await system.publish([message]);
     await tab.sees(text);
   }
+  // A screen reader says it.
+  const announcement = tab.page.getByTestId("announcements").filter({ hasText: "Cooking started" });
+  await announcement.waitFor({ state: "attached" });
   for (const part of [heading, item]) {
     assert.equal(await part.getAttribute("data-marked"), "yes", "what did not change is the same element");
   }

@@ -59,6 +59,23 @@ test("one pays for an order, and sees it at once", async tab => {
   await isPaidOnce(tab, order, 2468);
 });
 
+test("one pays without a mouse, and the focus is never lost", async tab => {
+  const order = await newOrder();
+  await tab.goto(`${system.url}/#/orders/${order.id}`);
+  await payment(tab).waitFor();
+  const isLost = () => tab.page.evaluate(() => document.activeElement === document.body);
+  await tab.tabTo(payment(tab).getByLabel(/^Amount/));
+  await tab.page.keyboard.press("Control+A");
+  await tab.page.keyboard.type("10.50");
+  await tab.page.keyboard.press("Enter");
+  await pay(tab).waitFor();
+  assert.ok(!(await isLost()), "the focus after the payment was created");
+  await tab.tabTo(pay(tab));
+  await tab.page.keyboard.press("Enter");
+  await isPaidOnce(tab, order, 1050);
+  assert.ok(!(await isLost()), "the focus after the payment");
+});
+
 test("a declined card is told, and another payment may follow", async tab => {
   const order = await newOrder();
   await startPayment(tab, order, "10.02");
