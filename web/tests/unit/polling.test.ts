@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ONE_ORDER, type Outcome, Poll, pause, type Surroundings } from "../../src/page/polling";
+import { ONE_ORDER, type Outcome, Poll, pause, type Surroundings } from "../../src/polling";
 
 /** A browser whose time stands still: a test lets the timer fire. */
 class Stage implements Surroundings {
@@ -113,6 +113,27 @@ test("a request that is asked for during another one follows it", async () => {
   finish("unchanged");
   await settled();
   assert.equal(requests, 2);
+});
+
+test("a fault in a request is told, and the next request follows", async t => {
+  const told = t.mock.method(console, "error", () => undefined);
+  const stage = new Stage();
+  let requests = 0;
+  new Poll(
+    ONE_ORDER,
+    async () => {
+      requests += 1;
+      if (requests === 1) throw new Error("a fault");
+      return "unchanged";
+    },
+    stage,
+  );
+  await settled();
+  assert.equal(told.mock.callCount(), 1);
+  assert.equal(stage.timer?.milliseconds, 4_000);
+  await stage.fire();
+  assert.equal(requests, 2);
+  assert.equal(stage.timer?.milliseconds, 2_000);
 });
 
 test("after its end it asks no more", async () => {

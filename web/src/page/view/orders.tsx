@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
+import { A_LIST, Poll } from "../../polling";
 import type { Config } from "../config";
 import { difference, hasMore, ordersOf, type Page, type Read, type ReadPage, readOn, refresh } from "../history";
-import { A_LIST, Poll } from "../polling";
 import { type Filter, hasConditions, sinceParameter } from "../route";
 import type { Session } from "../session";
 import { orderStanding } from "../status";

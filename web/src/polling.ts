@@ -81,8 +81,16 @@ export class Poll {
     this.clear();
     if (this.stopped) return;
     this.running = true;
-    const outcome = await this.ask();
-    this.running = false;
+    let outcome: Outcome;
+    try {
+      outcome = await this.ask();
+    } catch (error) {
+      // A fault in what `ask` does with an answer must not end the requests.
+      console.error(error);
+      outcome = "failed";
+    } finally {
+      this.running = false;
+    }
     if (outcome === "over") this.stop();
     if (this.stopped) return;
     this.unchanged = outcome === "unchanged" ? this.unchanged + 1 : 0;
