@@ -48,7 +48,7 @@ contract: ## schemathesis, all checks, against the running system
 	tests/contract/run
 
 .PHONY: web
-web: ## Lint, types and unit tests of the page and the console; whether what is committed of them is stale (needs Node.js)
+web: ## Lint, types and unit tests of the page and the console; fails if the committed web/dist is stale (needs Node.js)
 	tests/web/run
 
 .PHONY: browser

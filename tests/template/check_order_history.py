@@ -56,6 +56,8 @@ class OrderHistory(Promises, unittest.TestCase):
         ({"UserPool": "true"}, True),
         ({"UserPool": "true", "JwtAudience": ""}, True),
         ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": "", "SignInClientId": "page"}, True),
+        ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": "", "SignInScopes": "openid email"}, False),
+        ({"UserPool": "true", "JwtIssuer": "", "JwtAudience": "", "SignInScopes": "openid orders:read-any"}, True),
         ({"SignInClientId": "page"}, False),
         ({"SignInClientId": "page", "SignInAudience": "ftgo", "SignInOrigins": "https://login.example"}, False),
         ({"SignInAudience": "ftgo"}, True),

@@ -68,8 +68,8 @@ async fn serve(config: Config) -> Result<(), Error> {
     let authorization = config.authorization;
     let stack = Stack::start(config).await?;
     println!("ready {}", stack.http_url());
-    println!("  the page for consumers    {}/", stack.http_url());
-    println!("  the console behind it     {}/console", stack.http_url());
+    println!("  the page     {}/", stack.http_url());
+    println!("  the console  {}/console", stack.http_url());
     println!("{}", stack.places());
     match authorization {
         Authorization::Off => println!("authorization is off: everybody sees everything. Try:"),
