@@ -20,7 +20,7 @@ pub struct Processes {
 #[async_trait]
 pub trait Observer: Send + Sync {
     /// Called before a process gets an event, which waits for it. Without an observation nobody looks on at this invocation.
-    async fn begin(&self, event: &Value) -> Option<Box<dyn Observation>>;
+    async fn begin(self: Arc<Self>, event: &Value) -> Option<Box<dyn Observation>>;
 }
 
 /// One invocation that somebody looks on at. It is dropped without an end if the invocation is given up.

@@ -34,6 +34,9 @@ use self::shuffle::Shuffles;
 pub(crate) use self::watched::Watched;
 use self::watched::WatchedQueue;
 
+/// How long a count of the archive's files stays good: it walks through all folders.
+const COUNT_GOOD_FOR: Duration = Duration::from_secs(5);
+
 /// All that the console shows and does.
 pub(crate) struct Console {
     functions: Functions,
@@ -92,7 +95,7 @@ impl Console {
             queues: watched.queues,
             topic,
             outbox: Outbox { client: client.clone(), table: tables.outbox },
-            archive: Archive { folder: archive },
+            archive: Archive::new(archive, COUNT_GOOD_FOR),
             orders: Orders::new(client, &tables.order_history, publisher),
             shuffles: Shuffles::new(shuffles),
         }

@@ -80,17 +80,7 @@ impl Message {
     /// When it was sent, in milliseconds since 1970.
     #[must_use]
     pub fn sent_at(&self) -> u64 {
-        self.number("SentTimestamp")
-    }
-
-    /// How often it was received, this time included.
-    #[must_use]
-    pub fn receive_count(&self) -> u64 {
-        self.number("ApproximateReceiveCount")
-    }
-
-    fn number(&self, attribute: &str) -> u64 {
-        self.attributes.get(attribute).and_then(|number| number.parse().ok()).unwrap_or_default()
+        self.attributes.get("SentTimestamp").and_then(|number| number.parse().ok()).unwrap_or_default()
     }
 }
 

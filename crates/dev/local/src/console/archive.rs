@@ -3,18 +3,27 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+
+use super::problem::Problem;
 
 /// The archive of all events.
 pub(super) struct Archive {
     /// The folder of its bucket.
-    pub(super) folder: PathBuf,
+    folder: PathBuf,
+    /// How long a count stays good.
+    good_for: Duration,
+    /// The last count, and when it was made. Held during a count, so that there is only one at a time.
+    counted: Mutex<Option<(Instant, ArchiveState)>>,
 }
 
 /// What is shown of the archive.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct ArchiveState {
     files: u64,
     bytes: u64,
@@ -24,21 +33,38 @@ pub(super) struct ArchiveState {
 }
 
 impl Archive {
-    pub(super) fn state(&self) -> ArchiveState {
-        let mut state = ArchiveState::default();
-        let mut newest = SystemTime::UNIX_EPOCH;
-        // Before the first event there is no folder. A file that disappears meanwhile is no longer a part of it.
-        let _ = each_file(&self.folder.join("events"), &mut |path, length, modified| {
-            state.files += 1;
-            state.bytes += length;
-            if modified >= newest {
-                newest = modified;
-                let key = path.strip_prefix(&self.folder).unwrap_or(path);
-                state.newest = Some(key.to_string_lossy().into_owned());
-            }
-        });
-        state
+    pub(super) fn new(folder: PathBuf, good_for: Duration) -> Self {
+        Self { folder, good_for, counted: Mutex::default() }
     }
+
+    pub(super) async fn state(&self) -> Result<ArchiveState, Problem> {
+        let mut counted = self.counted.lock().await;
+        if let Some((at, state)) = &*counted
+            && at.elapsed() < self.good_for
+        {
+            return Ok(state.clone());
+        }
+        let folder = self.folder.clone();
+        let state = spawn_blocking(move || count(&folder)).await?;
+        *counted = Some((Instant::now(), state.clone()));
+        Ok(state)
+    }
+}
+
+fn count(folder: &Path) -> ArchiveState {
+    let mut state = ArchiveState::default();
+    let mut newest = SystemTime::UNIX_EPOCH;
+    // Before the first event there is no folder. A file that disappears meanwhile is no longer a part of it.
+    let _ = each_file(&folder.join("events"), &mut |path, length, modified| {
+        state.files += 1;
+        state.bytes += length;
+        if modified >= newest {
+            newest = modified;
+            let key = path.strip_prefix(folder).unwrap_or(path);
+            state.newest = Some(key.to_string_lossy().into_owned());
+        }
+    });
+    state
 }
 
 fn each_file(folder: &Path, look: &mut impl FnMut(&Path, u64, SystemTime)) -> io::Result<()> {
@@ -52,4 +78,28 @@ fn each_file(folder: &Path, look: &mut impl FnMut(&Path, u64, SystemTime)) -> io
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn files_are_counted_again_when_the_last_count_is_old() {
+        let folder = std::env::temp_dir().join(format!("archive-{}", std::process::id()));
+        let day = folder.join("events/dt=2026-01-01");
+        fs::create_dir_all(&day).unwrap();
+        fs::write(day.join("a"), "12").unwrap();
+        let archives = [Duration::MAX, Duration::ZERO].map(|good_for| Archive::new(folder.clone(), good_for));
+        for archive in &archives {
+            let newest = Some("events/dt=2026-01-01/a".to_owned());
+            assert_eq!(archive.state().await.unwrap(), ArchiveState { files: 1, bytes: 2, newest });
+        }
+        fs::write(day.join("b"), "3").unwrap();
+        let [kept, again] = &archives;
+        assert_eq!(kept.state().await.unwrap().files, 1);
+        assert_eq!(again.state().await.unwrap().files, 2);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -18,9 +18,8 @@ const MOST_SHOWN: usize = 100;
 /// The dead letters of all queues.
 pub(super) struct DeadLetters {
     queues: Queues,
-    /// How often the console itself has received each message, by its id. A message that is being looked at would not be moved, so
-    /// that only one look or move is under way at a time.
-    looks: Mutex<HashMap<String, u64>>,
+    /// A message that is being looked at would not be moved, so that only one look or move is under way at a time.
+    turn: Mutex<()>,
 }
 
 /// What is shown of a dead letter.
@@ -29,8 +28,9 @@ pub(super) struct DeadLetters {
 pub(super) struct DeadLetter {
     message_id: String,
     sent_at: String,
-    /// Before it was a dead letter and since, without the console's own looks. The engine counts anew when it moves a message.
-    receive_count: u64,
+    /// How often its function got it before it was a dead letter. The engine counts anew when it moves a message, and then counts
+    /// those who look at it.
+    receive_count: u32,
     body: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -38,31 +38,29 @@ pub(super) struct DeadLetter {
     detail: Option<String>,
 }
 
-/// What a function last said of a message that failed.
-struct Said {
+/// What a function last logged of a message that failed.
+struct LoggedFailure {
     reason: Option<String>,
     detail: String,
 }
 
 impl DeadLetters {
     pub(super) fn new(queues: Queues) -> Self {
-        Self { queues, looks: Mutex::default() }
+        Self { queues, turn: Mutex::default() }
     }
 
     /// The dead letters of a queue, the oldest first, with the reasons that its function logged.
     pub(super) async fn of(&self, queue: &WatchedQueue, function: &Function) -> Result<Vec<DeadLetter>, Problem> {
-        let mut looks = self.looks.lock().await;
+        let _turn = self.turn.lock().await;
         let messages = queue.dead_letters.look(MOST_SHOWN).await?;
-        let said = if messages.is_empty() { HashMap::new() } else { reasons(&function.log_lines()) };
+        let failures = if messages.is_empty() { HashMap::new() } else { logged_failures(&function.log_lines().await?) };
         let letter = |message: Message| {
-            let looked = looks.entry(message.id.clone()).or_default();
-            *looked += 1;
-            let said = said.get(&message.id);
+            let failure = failures.get(&message.id);
             DeadLetter {
                 sent_at: rfc3339(SystemTime::UNIX_EPOCH + Duration::from_millis(message.sent_at())),
-                receive_count: u64::from(queue.max_receive_count) + message.receive_count().saturating_sub(*looked),
-                reason: said.and_then(|said| said.reason.clone()),
-                detail: said.map(|said| said.detail.clone()),
+                receive_count: queue.max_receive_count,
+                reason: failure.and_then(|failure| failure.reason.clone()),
+                detail: failure.map(|failure| failure.detail.clone()),
                 message_id: message.id,
                 body: message.body,
             }
@@ -72,19 +70,19 @@ impl DeadLetters {
 
     /// Moves the dead letters back to their queue, and gives how many.
     pub(super) async fn redrive(&self, queue: &WatchedQueue) -> Result<u64, Problem> {
-        let _looks = self.looks.lock().await;
+        let _turn = self.turn.lock().await;
         Ok(self.queues.redrive(&queue.dead_letters).await?)
     }
 }
 
-/// What was last said of each message, by its id: `make dlq` finds it in the same way.
-fn reasons(log: &[String]) -> HashMap<String, Said> {
-    let said = log.iter().filter_map(|line| {
+/// What was last logged of each message that failed, by its id: `make dlq` finds it in the same way.
+fn logged_failures(log: &[String]) -> HashMap<String, LoggedFailure> {
+    let failures = log.iter().filter_map(|line| {
         let line: Value = serde_json::from_str(line).ok()?;
         let text = |name: &str| Some(line.get(name)?.as_str()?.to_owned());
-        Some((text("message_id")?, Said { reason: text("reason"), detail: text("error")? }))
+        Some((text("message_id")?, LoggedFailure { reason: text("reason"), detail: text("error")? }))
     });
-    said.collect()
+    failures.collect()
 }
 
 #[cfg(test)]
@@ -99,8 +97,8 @@ mod tests {
             r#"{"message_id":"a","reason":"malformed","error":"no id"}"#,
             r#"{"message_id":"b","outcome":"written"}"#,
         ];
-        let reasons = reasons(&log.map(str::to_owned));
-        assert_eq!(reasons.keys().collect::<Vec<_>>(), ["a"]);
-        assert_eq!((reasons["a"].reason.as_deref(), &*reasons["a"].detail), (Some("malformed"), "no id"));
+        let failures = logged_failures(&log.map(str::to_owned));
+        assert_eq!(failures.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!((failures["a"].reason.as_deref(), &*failures["a"].detail), (Some("malformed"), "no id"));
     }
 }

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use lambda_host::processes::Processes;
 use order_events::Timestamp;
 use serde::Serialize;
+use tokio::task::spawn_blocking;
 
 use super::problem::Problem;
 
@@ -16,7 +18,7 @@ const LAST_LINE: u64 = 64 * 1024;
 const LAST_LINES: u64 = 8 * 1024 * 1024;
 
 /// All functions.
-pub(super) struct Functions(Vec<Function>);
+pub(super) struct Functions(Arc<[Function]>);
 
 /// A function. Its log is named here and nowhere else, so that no request can name another file.
 pub(super) struct Function {
@@ -53,8 +55,9 @@ impl Functions {
         found.ok_or_else(|| Problem::not_found("there is no function of this name"))
     }
 
-    pub(super) fn state(&self) -> Vec<FunctionState> {
-        self.0.iter().map(Function::state).collect()
+    pub(super) async fn state(&self) -> Result<Vec<FunctionState>, Problem> {
+        let functions = Arc::clone(&self.0);
+        Ok(spawn_blocking(move || functions.iter().map(Function::state).collect()).await?)
     }
 }
 
@@ -74,14 +77,15 @@ impl Function {
     }
 
     /// The last lines of its log, the oldest first.
-    pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
-        let mut lines = self.log_lines();
-        lines.split_off(lines.len().saturating_sub(most))
+    pub(super) async fn last_lines(&self, most: usize) -> Result<Vec<String>, Problem> {
+        let mut lines = self.log_lines().await?;
+        Ok(lines.split_off(lines.len().saturating_sub(most)))
     }
 
     /// The lines of its log, the oldest first; of a long log, the last ones.
-    pub(super) fn log_lines(&self) -> Vec<String> {
-        tail(&self.log, LAST_LINES).unwrap_or_default()
+    pub(super) async fn log_lines(&self) -> Result<Vec<String>, Problem> {
+        let log = self.log.clone();
+        Ok(spawn_blocking(move || tail(&log, LAST_LINES).unwrap_or_default()).await?)
     }
 
     /// Kills its processes, and gives how many there were.

@@ -2,7 +2,7 @@
 
 mod next;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,9 +11,11 @@ use order_events::{AggregateType, Event, EventType, Invalid, OrderId, Payload, T
 use order_store::OrderStore;
 use order_store::table::INDEX;
 use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME, STATUS};
-use order_view::{OrderView, VIEW};
+use order_view::{OrderView, VIEW, has_seen};
 use projection::State;
 use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use self::next::Situation;
@@ -30,12 +32,18 @@ const SHOWN: usize = 50;
 /// would keep this machine busy.
 const LOOKED_AT: i32 = 1_000;
 
+/// How long an event that was published may take to be in the view, and the pause between two looks.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// All orders.
 pub(super) struct Orders {
     client: Client,
     table: String,
     store: OrderStore,
     publisher: Publisher,
+    /// Held while an event is chosen, published and handled: who comes next chooses from what is possible after it.
+    turn: Mutex<()>,
 }
 
 /// What is shown of an order.
@@ -59,7 +67,13 @@ struct Known {
 
 impl Orders {
     pub(super) fn new(client: Client, table: &str, publisher: Publisher) -> Self {
-        Self { store: OrderStore::new(client.clone(), table), client, table: table.to_owned(), publisher }
+        Self {
+            store: OrderStore::new(client.clone(), table),
+            client,
+            table: table.to_owned(),
+            publisher,
+            turn: Mutex::default(),
+        }
     }
 
     /// The newest orders, the newest first. Where there are very many, the newest of some.
@@ -88,8 +102,10 @@ impl Orders {
         Ok(Situation::of(&self.find(order_id).await?.view).next())
     }
 
-    /// Lets an event happen to an order, and gives the event's id.
+    /// Lets an event happen to an order, and gives the event's id. The view has seen the event by then, unless its function is slow or
+    /// fails: two clicks must not let the same thing happen twice.
     pub(super) async fn publish_next(&self, order_id: &str, event_type: &str) -> Result<String, Problem> {
+        let _turn = self.turn.lock().await;
         let known = self.find(order_id).await?;
         let offered = Situation::of(&known.view).next();
         let Some(next) = offered.iter().find(|next| next.event_type.name() == event_type) else {
@@ -105,7 +121,20 @@ impl Orders {
         let aggregate_id = known.aggregate_id(next.event_type).parse()?;
         let event = Event { id: self.publisher.next_id()?, aggregate_id, payload };
         self.publisher.publish(&event).await?;
+        // It is published, whatever comes of it.
+        let _ = timeout(PATIENCE, self.wait_for(&known.view.order_id, &event)).await;
         Ok(event.id.to_string())
+    }
+
+    /// Waits until the view has seen an event.
+    async fn wait_for(&self, order_id: &OrderId, event: &Event) -> Result<(), Problem> {
+        loop {
+            let found = self.store.find_order(order_id).await?;
+            if found.is_some_and(|found| has_seen(&found.state, event.event_type(), event.id)) {
+                return Ok(());
+            }
+            sleep(PAUSE).await;
+        }
     }
 
     /// Lets the demo's consumer place an order, and gives the order's id.

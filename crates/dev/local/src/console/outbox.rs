@@ -21,7 +21,6 @@ pub(super) struct OutboxState {
     unpublished: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_unpublished_at: Option<String>,
-    rows: usize,
 }
 
 impl Outbox {
@@ -31,6 +30,6 @@ impl Outbox {
         let rows = scan.into_paginator().items().send().collect::<Result<Vec<_>, _>>().await?;
         let written = rows.iter().filter_map(|row| row.get("at")?.as_n().ok()?.parse::<u64>().ok());
         let oldest = written.min().map(|at| rfc3339(SystemTime::UNIX_EPOCH + Duration::from_millis(at)));
-        Ok(OutboxState { unpublished: rows.len(), oldest_unpublished_at: oldest, rows: rows.len() })
+        Ok(OutboxState { unpublished: rows.len(), oldest_unpublished_at: oldest })
     }
 }

@@ -74,7 +74,7 @@ async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): 
             .filter(|lines| (1..=MOST_LINES).contains(lines))
             .ok_or_else(|| Problem::bad_request(format!("lines must be a number from 1 to {MOST_LINES}")))?,
     };
-    Ok(answer(&json!({"lines": function.last_lines(lines)})))
+    Ok(answer(&json!({"lines": function.last_lines(lines).await?})))
 }
 
 /// For requests that say all in their path.

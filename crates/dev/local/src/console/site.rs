@@ -28,14 +28,8 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Result<Response, Problem>
 /// Adds what a browser must know of every answer: nothing comes from elsewhere, and nobody else may show or read it.
 pub(super) async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'sha256-{}'; img-src data:; connect-src 'self'; \
-         form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-         trusted-types 'none'",
-        CONSOLE.style_hash
-    );
     let headers = response.headers_mut();
-    if let Ok(policy) = HeaderValue::try_from(policy) {
+    if let Ok(policy) = HeaderValue::try_from(CONSOLE.content_security_policy(&[])) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     let fixed = [

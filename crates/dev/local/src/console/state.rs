@@ -66,10 +66,10 @@ impl Console {
         Ok(State {
             now: rfc3339(SystemTime::now()),
             queues,
-            functions: self.functions.state(),
+            functions: self.functions.state().await?,
             topic: self.topic_state()?,
             outbox: self.outbox.state().await?,
-            archive: self.archive.state(),
+            archive: self.archive.state().await?,
             orders: self.orders.newest().await?,
         })
     }

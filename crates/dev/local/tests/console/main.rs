@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use reqwest::{StatusCode, redirect};
 use serde_json::{Value, json};
 
-use crate::system::{System, answer};
+use crate::system::{System, answer, eventually};
 
 #[tokio::test]
 async fn all_of_a_system_is_shown() {
@@ -54,7 +54,7 @@ async fn all_of_a_system_is_shown() {
     let first = json!({"orderId": "101", "consumerId": "42", "status": "APPROVAL_PENDING"});
     assert_eq!((orders.len(), &orders[0]), (3, &first), "the newest first");
 
-    system.eventually("state", |state| (state["outbox"]["rows"] == 0).then_some(())).await;
+    system.eventually("state", |state| (state["outbox"]["unpublished"] == 0).then_some(())).await;
     let archived = |state: &Value| (state["archive"]["files"].as_u64() > Some(0)).then(|| state["archive"].clone());
     let archive = system.eventually("state", archived).await;
     assert!(archive["bytes"].as_u64() > Some(0), "{archive}");
@@ -98,13 +98,9 @@ async fn an_order_is_created_and_goes_on_by_buttons() {
         assert!(!offered.unwrap_or_else(|| panic!("no {event_type} in {next}"))["text"].as_str().unwrap().is_empty());
         let published = system.act(&format!("orders/{order}/events"), json!({"eventType": event_type})).await;
         assert!(published["eventId"].is_string(), "{published}");
-        loop {
-            let shown = answer(system.client.get(&page)).await.1;
-            if shown.pointer(place).is_some_and(|value| expected.is_empty() || value == expected) {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        let happened =
+            |shown: &Value| shown.pointer(place).is_some_and(|value| expected.is_empty() || value == expected);
+        eventually(|| system.client.get(&page), |shown| happened(shown).then_some(())).await;
     }
     assert_eq!(system.read(&format!("orders/{order}/next")).await, json!({"events": []}), "it is delivered");
     let after = answer(system.client.get(&page)).await.1;
@@ -124,6 +120,23 @@ async fn an_order_is_created_and_goes_on_by_buttons() {
         assert!(!problem["message"].as_str().unwrap().is_empty());
     }
     assert_eq!(answer(system.get("api/orders/no-such-order/next")).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn two_clicks_at_once_publish_one_event() {
+    let system = System::start("clicks", &[]);
+    let next = system.read("orders/101/next").await;
+    assert_eq!(next["events"][0]["eventType"], "OrderAuthorized", "{next}");
+    let before = system.read("state").await["topic"]["published"].as_u64().unwrap();
+    let click = || answer(system.post("api/orders/101/events", &json!({"eventType": "OrderAuthorized"})));
+    let (one, other) = tokio::join!(click(), click());
+    let mut statuses = [one.0, other.0];
+    statuses.sort();
+    assert_eq!(statuses, [StatusCode::OK, StatusCode::BAD_REQUEST], "{one:?} {other:?}");
+    let after = system.read("state").await;
+    assert_eq!(after["topic"]["published"], before + 1, "{after}");
+    let next = system.read("orders/101/next").await;
+    assert_ne!(next["events"][0]["eventType"], "OrderAuthorized", "the view has seen it: {next}");
 }
 
 #[tokio::test]
@@ -155,6 +168,8 @@ async fn a_dead_letter_is_shown_with_its_reason_and_goes_back() {
     assert_eq!(depth(&system.read("state").await), 0);
     // It fails as before.
     system.eventually("state", |state| (depth(state) == 1).then_some(())).await;
+    let again = system.read(&format!("dead-letters/{queue}")).await;
+    assert_eq!(again["messages"][0]["receiveCount"], 5, "{again}");
     assert_eq!(system.act("dead-letters/ftgo-payments-charge-dlq/redrive", json!({})).await, json!({"moved": 0}));
 }
 

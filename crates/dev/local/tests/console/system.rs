@@ -82,15 +82,7 @@ impl System {
 
     /// Waits until the console shows something.
     pub(crate) async fn eventually<T>(&self, path: &str, look: impl Fn(&Value) -> Option<T>) -> T {
-        let began = Instant::now();
-        loop {
-            let shown = self.read(path).await;
-            if let Some(found) = look(&shown) {
-                return found;
-            }
-            assert!(began.elapsed() < PATIENCE, "it does not happen: {shown}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        eventually(|| self.get(&format!("api/{path}")), look).await
     }
 
     /// Publishes a message of an event type to the topic.
@@ -139,6 +131,20 @@ impl System {
     /// A shuffle that has ended.
     pub(crate) async fn shuffled(&self, id: &str) -> Value {
         self.eventually(&format!("shuffles/{id}"), |shown| (shown["running"] == false).then(|| shown.clone())).await
+    }
+}
+
+/// Asks until a good answer shows something.
+pub(crate) async fn eventually<T>(ask: impl Fn() -> RequestBuilder, look: impl Fn(&Value) -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        let (status, shown) = answer(ask()).await;
+        assert_eq!(status, StatusCode::OK, "{shown}");
+        if let Some(found) = look(&shown) {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "it does not happen: {shown}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -41,9 +41,9 @@ pub(super) struct Lane {
     pub(super) sent: AsyncMutex<HashMap<String, usize>>,
 }
 
-/// Looks on.
+/// Looks on at the functions of one shuffle.
 #[derive(Debug)]
-pub(super) struct Onlooker {
+pub(super) struct ShuffleObserver {
     pub(super) report: Arc<Report>,
     pub(super) items: Items,
     pub(super) lanes: [Lane; 2],
@@ -66,8 +66,8 @@ struct Seen {
 }
 
 /// An invocation that has messages of a shuffle.
-struct Watched {
-    onlooker: Arc<Onlooker>,
+struct ObservedInvocation {
+    observer: Arc<ShuffleObserver>,
     seen: Vec<Seen>,
     /// The states of the orders before it.
     before: HashMap<usize, State>,
@@ -75,25 +75,22 @@ struct Watched {
     _turns: Vec<OwnedMutexGuard<()>>,
 }
 
-/// As it is installed.
-pub(super) struct Installed(pub(super) Arc<Onlooker>);
-
 #[async_trait]
-impl Observer for Installed {
-    async fn begin(&self, event: &Value) -> Option<Box<dyn Observation>> {
-        let Self(onlooker) = self;
-        match onlooker.begin(event).await {
-            Ok(watched) => watched.map(|watched| Box::new(watched) as Box<dyn Observation>),
+impl Observer for ShuffleObserver {
+    async fn begin(self: Arc<Self>, event: &Value) -> Option<Box<dyn Observation>> {
+        match self.look_before(event).await {
+            Ok(invocation) => invocation.map(|invocation| Box::new(invocation) as Box<dyn Observation>),
             Err(problem) => {
-                onlooker.fail(problem);
+                self.fail(problem);
                 None
             }
         }
     }
 }
 
-impl Onlooker {
-    async fn begin(self: &Arc<Self>, event: &Value) -> Result<Option<Watched>, Problem> {
+impl ShuffleObserver {
+    /// Notes what is there before the invocation, if it has messages of this shuffle.
+    async fn look_before(self: &Arc<Self>, event: &Value) -> Result<Option<ObservedInvocation>, Problem> {
         let records = event["Records"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut seen = Vec::new();
         for record in records {
@@ -120,7 +117,7 @@ impl Onlooker {
         let may_be_killed = seen.len() == records.len()
             && seen.iter().all(|seen| seen.lane == SHUFFLED && seen.delivery > 0 && !seen.was_projected);
         let kill_after = may_be_killed.then(|| lock(&self.kill_after).pop_front()).flatten();
-        Ok(Some(Watched { onlooker: Arc::clone(self), seen, before, kill_after, _turns: turns }))
+        Ok(Some(ObservedInvocation { observer: Arc::clone(self), seen, before, kill_after, _turns: turns }))
     }
 
     /// Which delivery a message is, if it is one of this shuffle.
@@ -153,39 +150,39 @@ impl Onlooker {
 }
 
 #[async_trait]
-impl Observation for Watched {
+impl Observation for ObservedInvocation {
     fn kill_after(&self) -> Option<Duration> {
         self.kill_after
     }
 
     async fn end(self: Box<Self>, answer: &Answer) {
-        if let Err(problem) = self.look_again(answer).await {
-            self.onlooker.fail(problem);
+        if let Err(problem) = self.look_after(answer).await {
+            self.observer.fail(problem);
         }
     }
 }
 
-impl Watched {
+impl ObservedInvocation {
     /// Notes what the invocation did, and what became of its messages.
-    async fn look_again(&self, answer: &Answer) -> Result<(), Problem> {
+    async fn look_after(&self, answer: &Answer) -> Result<(), Problem> {
         let died = matches!(answer, Err(InvokeError::Exited { .. }));
         if died && self.kill_after.is_some() {
             // One is enough.
-            lock(&self.onlooker.kill_after).clear();
+            lock(&self.observer.kill_after).clear();
         }
         for (&lane, before) in &self.before {
-            let item = self.onlooker.items.order(&self.onlooker.lanes[lane].order_id).await?;
+            let item = self.observer.items.order(&self.observer.lanes[lane].order_id).await?;
             let after = state(&item);
-            self.onlooker.show(lane, &item);
+            self.observer.show(lane, &item);
             let mut projected = HashSet::new();
             for seen in self.seen.iter().filter(|seen| seen.lane == lane) {
                 let is_first = projected.insert(seen.event);
                 let outcomes = self.outcomes(seen, is_first, before, &after);
                 let is_done = answer.as_ref().is_ok_and(|answer| !has_failed(answer, &seen.message_id));
                 if has_written(&outcomes) {
-                    lock(&self.onlooker.lanes[lane].applied).insert(seen.event);
+                    lock(&self.observer.lanes[lane].applied).insert(seen.event);
                 }
-                self.onlooker.report.change(|shuffle| {
+                self.observer.report.change(|shuffle| {
                     note(&mut shuffle.lanes[lane].deliveries[seen.delivery], outcomes, died, is_done);
                 });
             }
@@ -195,7 +192,7 @@ impl Watched {
 
     /// Of two messages of one event in one batch, the second one changes nothing.
     fn outcomes(&self, seen: &Seen, is_first: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
-        let pieces = &self.onlooker.lanes[seen.lane].pieces[seen.event];
+        let pieces = &self.observer.lanes[seen.lane].pieces[seen.event];
         if is_first {
             return outcomes(pieces, seen.was_projected, before, after);
         }

@@ -1,4 +1,4 @@
-//! What is told of a shuffle while it runs.
+//! What is shown of a shuffle while it runs.
 
 use std::sync::Mutex;
 
@@ -20,14 +20,14 @@ pub(in crate::console) struct Shuffle {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
     /// What happens, in the order in which it happens.
-    pub(super) story: Vec<Happening>,
+    pub(super) story: Vec<StoryEvent>,
     pub(super) lanes: [Lane; 2],
 }
 
 /// An event of the story.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Happening {
+pub(super) struct StoryEvent {
     pub(super) event_type: &'static str,
     pub(super) aggregate: &'static str,
     /// What it writes.
@@ -119,7 +119,7 @@ pub(super) fn has_written(outcomes: &[PieceOutcome]) -> bool {
     outcomes.iter().any(|outcome| outcome.outcome == Outcome::Written)
 }
 
-/// A shuffle that is being told.
+/// A shuffle that may still run.
 #[derive(Debug)]
 pub(super) struct Report {
     shuffle: Mutex<Shuffle>,

@@ -15,10 +15,10 @@ use uuid::Uuid;
 use super::Settings;
 use super::comparison::{Content, Names};
 use super::item::Items;
-use super::observer::{Installed, Lane, Onlooker, SHUFFLED};
+use super::observer::{Lane, SHUFFLED, ShuffleObserver};
 use super::piece::{holdings, name, place};
-use super::plan::{in_order, shuffled};
-use super::report::{self, Delivery, DeliveryState, Happening, Report, Shuffle};
+use super::plan;
+use super::report::{self, Delivery, DeliveryState, Report, Shuffle, StoryEvent};
 use super::story::story;
 use crate::console::dice::Dice;
 use crate::console::problem::Problem;
@@ -37,7 +37,7 @@ const LATEST_KILL: usize = 6;
 /// A shuffle that is to run.
 pub(super) struct Run {
     settings: Settings,
-    onlooker: Arc<Onlooker>,
+    observer: Arc<ShuffleObserver>,
 }
 
 impl Run {
@@ -50,10 +50,12 @@ impl Run {
             [lane(&format!("shuffle-{id}-a"), number & !1, now)?, lane(&format!("shuffle-{id}-b"), number | 1, now)?];
 
         let mut dice = Dice(seed);
-        let told = &lanes[IN_ORDER];
-        let facets =
-            told.pieces.iter().map(|pieces| pieces.iter().filter(|piece| is_facet(piece)).filter_map(name).collect());
-        let deliveries = shuffled(&facets.collect::<Vec<_>>(), &mut dice);
+        let in_order = &lanes[IN_ORDER];
+        let facets = in_order
+            .pieces
+            .iter()
+            .map(|pieces| pieces.iter().filter(|piece| is_facet(piece)).filter_map(name).collect());
+        let deliveries = plan::shuffled(&facets.collect::<Vec<_>>(), &mut dice);
         let shown = |name, lane: &Lane, deliveries| report::Lane {
             name,
             order_id: lane.order_id.clone(),
@@ -67,23 +69,23 @@ impl Run {
             running: true,
             equal: None,
             error: None,
-            story: happenings(told),
+            story: story_of(in_order),
             lanes: [
-                shown("in order", &lanes[IN_ORDER], in_order(told.events.len())),
+                shown("in order", &lanes[IN_ORDER], plan::in_order(in_order.events.len())),
                 shown("shuffled", &lanes[SHUFFLED], deliveries),
             ],
         };
-        let onlooker = Onlooker {
+        let observer = ShuffleObserver {
             report: Arc::new(Report::new(shuffle)),
             items: Items { client: settings.client.clone(), tables: settings.tables.clone() },
             lanes,
             kill_after: Mutex::new(kills(&mut dice)),
         };
-        Ok(Self { settings, onlooker: Arc::new(onlooker) })
+        Ok(Self { settings, observer: Arc::new(observer) })
     }
 
     pub(super) fn report(&self) -> &Arc<Report> {
-        &self.onlooker.report
+        &self.observer.report
     }
 
     pub(super) async fn run(self) {
@@ -92,12 +94,12 @@ impl Run {
         let steps = self.settings.pace * u32::try_from(deliveries.unwrap_or_default()).unwrap_or(u32::MAX);
         // A message may come again twice: given back by one function while another that was killed has claimed it.
         let limit = PATIENCE + steps + 3 * self.settings.visibility_timeout;
-        let told = timeout(limit, self.tell()).await.unwrap_or_else(|_| {
+        let sent = timeout(limit, self.send_events()).await.unwrap_or_else(|_| {
             let message =
                 format!("not every event was projected within {limit:?}: look at the queues and the dead letters");
             Err(Problem::bad_request(message))
         });
-        let compared = match told {
+        let compared = match sent {
             Ok(()) => self.compare().await,
             Err(problem) => Err(problem),
         };
@@ -113,15 +115,15 @@ impl Run {
     }
 
     fn look_on(&self) -> Vec<Observing> {
-        let events = &self.onlooker.lanes[IN_ORDER].events;
+        let events = &self.observer.lanes[IN_ORDER].events;
         let types: std::collections::HashSet<_> = events.iter().map(order_events::Event::event_type).collect();
-        let observer: Arc<dyn Observer> = Arc::new(Installed(Arc::clone(&self.onlooker)));
+        let observer: Arc<dyn Observer> = Arc::<ShuffleObserver>::clone(&self.observer);
         let handlers = types.iter().filter_map(|event_type| self.settings.handlers.get(event_type));
         handlers.map(|handler| handler.observe(Arc::clone(&observer))).collect()
     }
 
     /// Sends all events of both lanes, and waits until they are done.
-    async fn tell(&self) -> Result<(), Problem> {
+    async fn send_events(&self) -> Result<(), Problem> {
         tokio::try_join!(self.send_all(IN_ORDER), self.send_all(SHUFFLED))?;
         self.wait_for(|shuffle| {
             shuffle.lanes.iter().flat_map(|lane| &lane.deliveries).all(|delivery| delivery.state == DeliveryState::Done)
@@ -151,7 +153,7 @@ impl Run {
     }
 
     async fn send(&self, lane: usize, place: usize) -> Result<(), Problem> {
-        let Lane { events, sent, .. } = &self.onlooker.lanes[lane];
+        let Lane { events, sent, .. } = &self.observer.lanes[lane];
         let mut sent = sent.lock().await;
         let event = self.report().change(|shuffle| {
             let delivery = &mut shuffle.lanes[lane].deliveries[place];
@@ -171,9 +173,9 @@ impl Run {
     /// Whether both items say the same.
     async fn compare(&self) -> Result<bool, Problem> {
         let mut contents = Vec::new();
-        for (place, lane) in self.onlooker.lanes.iter().enumerate() {
-            let item = self.onlooker.items.order(&lane.order_id).await?;
-            self.onlooker.show(place, &item);
+        for (place, lane) in self.observer.lanes.iter().enumerate() {
+            let item = self.observer.items.order(&lane.order_id).await?;
+            self.observer.show(place, &item);
             contents.push((!item.is_empty()).then(|| Content::of(&item, &lane.names)));
         }
         Ok(contents[IN_ORDER].is_some() && contents[IN_ORDER] == contents[SHUFFLED])
@@ -204,14 +206,14 @@ fn lane(order_id: &str, number: u64, now: Timestamp) -> Result<Lane, Problem> {
     })
 }
 
-fn happenings(lane: &Lane) -> Vec<Happening> {
+fn story_of(lane: &Lane) -> Vec<StoryEvent> {
     let events = lane.events.iter().zip(&lane.pieces);
-    let happening = |(event, pieces): (&order_events::Event, &Vec<Piece>)| Happening {
+    let event = |(event, pieces): (&order_events::Event, &Vec<Piece>)| StoryEvent {
         event_type: event.event_type().name(),
         aggregate: event.event_type().aggregate().name(),
         pieces: pieces.iter().filter_map(name).collect(),
     };
-    events.map(happening).collect()
+    events.map(event).collect()
 }
 
 fn kills(dice: &mut Dice) -> VecDeque<Duration> {
