@@ -31,6 +31,24 @@ impl Site {
         self.files.iter().find(|file| file.path == path)
     }
 
+    /// What a browser may load for this site, and whom it may call: where the site comes from, and these origins.
+    #[must_use]
+    pub fn content_security_policy(&self, origins: &[String]) -> String {
+        let mut policy = format!(
+            "default-src 'none'; script-src 'self'; style-src 'sha256-{}'; img-src data:; connect-src 'self'",
+            self.style_hash
+        );
+        for origin in origins {
+            policy.push(' ');
+            policy.push_str(origin);
+        }
+        policy.push_str(
+            "; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+             trusted-types 'none'",
+        );
+        policy
+    }
+
     /// The file that this site has instead of that of an earlier or a later build, whose name differs in its digest only.
     #[must_use]
     pub fn find_of_other_build(&self, path: &str) -> Option<&'static File> {

@@ -61,7 +61,7 @@ pub enum ConfigError {
     MaxWait,
     /// One of `SIGN_IN_ISSUER` and `SIGN_IN_CLIENT_ID` is set without the other.
     #[error("environment variables SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID must be set together, or neither")]
-    HalfASignIn,
+    IncompleteSignIn,
     /// `SIGN_IN_ISSUER` is no URL of an issuer.
     #[error(
         "environment variable SIGN_IN_ISSUER must be a URL such as https://login.ftgo.example/users, without a query; \
@@ -142,7 +142,7 @@ fn sign_in(environment: &Environment<'_>) -> Result<Option<SignIn>, ConfigError>
     let (issuer, client_id) = match (environment.get("SIGN_IN_ISSUER"), environment.get("SIGN_IN_CLIENT_ID")) {
         (Some(issuer), Some(client_id)) => (issuer, client_id),
         (None, None) => return Ok(None),
-        (Some(_), None) | (None, Some(_)) => return Err(ConfigError::HalfASignIn),
+        (Some(_), None) | (None, Some(_)) => return Err(ConfigError::IncompleteSignIn),
     };
     // A discovery document's URL is the issuer with a path after it.
     let of_issuer = origin(&issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or(ConfigError::Issuer)?;

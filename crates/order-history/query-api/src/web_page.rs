@@ -106,18 +106,7 @@ impl WebPage {
 
     /// What the page may load, and whom it may call: this API and whoever signs its users in.
     fn content_security_policy(&self) -> String {
-        let mut policy = format!(
-            "default-src 'none'; script-src 'self'; style-src 'sha256-{}'; img-src data:; connect-src 'self'",
-            web::PAGE.style_hash
-        );
-        for origin in self.sign_in.iter().flat_map(|sign_in| &sign_in.origins) {
-            policy.push(' ');
-            policy.push_str(origin);
-        }
-        policy.push_str(
-            "; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
-             trusted-types 'none'",
-        );
-        policy
+        let origins = self.sign_in.as_ref().map(|sign_in| sign_in.origins.as_slice());
+        web::PAGE.content_security_policy(origins.unwrap_or_default())
     }
 }

@@ -361,8 +361,8 @@ fn the_environment_says_it_all() {
 fn what_cannot_be_meant_stops_the_function() {
     let client = ("SIGN_IN_CLIENT_ID", "page");
     let issuer = ("SIGN_IN_ISSUER", "https://login.example");
-    assert_eq!(read(&[client]), Err(ConfigError::HalfASignIn));
-    assert_eq!(read(&[issuer]), Err(ConfigError::HalfASignIn));
+    assert_eq!(read(&[client]), Err(ConfigError::IncompleteSignIn));
+    assert_eq!(read(&[issuer]), Err(ConfigError::IncompleteSignIn));
     for bad in [
         "login.example",
         "ftp://login.example",
