@@ -1,4 +1,4 @@
-// What a request came to, as values: nothing here throws.
+// What a request came to, as values.
 
 /** Why a request failed: a problem document (RFC 9457), or what stands for one if the answer had none. */
 export interface Problem {
@@ -27,6 +27,7 @@ export type Answer<T> =
 export const NO_ANSWER: Problem = { title: "No answer", status: 0 };
 export const ENDED: Problem = { title: "Not signed in", status: 401 };
 
+/** Rejects only if the answer breaks off. */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   if (response.status === 304) return { kind: "unchanged" };
   const body = await readJson(response);
@@ -44,8 +45,9 @@ export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
 }
 
 async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
   try {
-    return await response.json();
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

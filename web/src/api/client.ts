@@ -34,10 +34,14 @@ export interface Conditions {
   signal?: AbortSignal | undefined;
 }
 
+/** How long an answer may take, in milliseconds: API Gateway itself gives up after 30 seconds. */
+const PATIENCE = 35_000;
+
 export class Client {
   constructor(
     private readonly credentials: Credentials,
     private readonly send: typeof fetch = (input, init) => fetch(input, init),
+    private readonly patience = PATIENCE,
   ) {}
 
   orders(query: HistoryQuery, conditions: Conditions = {}): Promise<Answer<OrderHistory>> {
@@ -86,23 +90,40 @@ export class Client {
     return this.exchange(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
   }
 
-  /** `no-store`: the page keeps the answers and their ETags itself, so the browser's cache must not answer for it. */
-  private async exchange<T>(path: string, request: RequestInit & { headers: Headers }): Promise<Answer<T>> {
+  private async exchange<T>(path: string, request: ApiRequest): Promise<Answer<T>> {
     try {
-      let response = await this.authorized(path, request);
-      if (response.status === 401 && (await this.credentials.refused())) {
-        response = await this.authorized(path, request);
-        if (response.status === 401) this.credentials.end();
+      let answer = await this.ask<T>(path, request);
+      if (isRefused(answer) && (await this.credentials.refused())) {
+        answer = await this.ask<T>(path, request);
+        if (isRefused(answer)) this.credentials.end();
       }
-      return await readAnswer<T>(response);
+      return answer;
     } catch (error) {
       return { kind: "problem", problem: error instanceof SessionEnded ? ENDED : NO_ANSWER };
     }
   }
 
-  private async authorized(path: string, request: RequestInit & { headers: Headers }): Promise<Response> {
+  /** `no-store`: the page keeps the answers and their ETags itself, so the browser's cache must not answer for it. */
+  private async ask<T>(path: string, { signal, ...request }: ApiRequest): Promise<Answer<T>> {
     const token = await this.credentials.token();
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
-    return this.send(path, { ...request, cache: "no-store" });
+    // A request that hangs would stop whoever waits for it. The time is for the whole answer, with its body.
+    const abort = new AbortController();
+    const giveUp = () => abort.abort();
+    const timer = setTimeout(giveUp, this.patience);
+    if (signal?.aborted) giveUp();
+    signal?.addEventListener("abort", giveUp);
+    try {
+      return await readAnswer<T>(await this.send(path, { ...request, signal: abort.signal, cache: "no-store" }));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", giveUp);
+    }
   }
+}
+
+type ApiRequest = RequestInit & { headers: Headers };
+
+function isRefused(answer: Answer<unknown>): boolean {
+  return answer.kind === "problem" && answer.problem.status === 401;
 }

@@ -20,7 +20,7 @@ export interface SignInSettings {
 
 /** As the page's preload asks for it, so that the browser uses what it has loaded already. */
 export async function loadConfig(): Promise<Config> {
-  const response = await fetch("config.json");
+  const response = await fetch("config.json", { signal: AbortSignal.timeout(35_000) });
   if (!response.ok) throw new Error(`config.json: HTTP ${response.status}`);
   return (await response.json()) as Config;
 }

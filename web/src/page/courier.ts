@@ -1,5 +1,6 @@
 // A small drawing of where the courier was seen: a grid of latitudes and longitudes, true to scale, and nothing that is not known.
 import type { Location } from "../api/schema";
+import { english } from "./time";
 
 export interface Drawing {
   /** Digits that tell two lines of the grid apart. */
@@ -56,12 +57,18 @@ export function draw(places: readonly Pick<Location, "latitude" | "longitude">[]
 /** `37.804° N, 122.271° W` */
 export function formatPlace(
   { latitude, longitude }: Pick<Location, "latitude" | "longitude">,
-  locale?: string,
+  locale = english(),
 ): string {
   return `${formatDegrees(latitude, "N", "S", 4, locale)}, ${formatDegrees(longitude, "E", "W", 4, locale)}`;
 }
 
-export function formatDegrees(degrees: number, plus: string, minus: string, digits: number, locale?: string): string {
+export function formatDegrees(
+  degrees: number,
+  plus: string,
+  minus: string,
+  digits: number,
+  locale = english(),
+): string {
   const number = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${number.format(Math.abs(degrees))}° ${degrees < 0 ? minus : plus}`;
 }

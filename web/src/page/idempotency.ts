@@ -11,9 +11,9 @@ export class Keys {
     private readonly random: () => string = () => crypto.randomUUID(),
   ) {}
 
-  /** The key of a wish: a text that is the same for the same wish, and another for another. */
-  keyFor(wish: string): string {
-    const name = nameOf(wish);
+  /** The key of an intention: a text that is the same for the same intention, and another for another. */
+  keyFor(intention: string): string {
+    const name = nameOf(intention);
     const known = this.store.getItem(name);
     if (known) return known;
     const key = this.random();
@@ -21,14 +21,9 @@ export class Keys {
     return key;
   }
 
-  /** Whether a wish was sent whose end is not known. */
-  isPending(wish: string): boolean {
-    return this.store.getItem(nameOf(wish)) !== null;
-  }
-
-  /** After a definite answer: the next wish of that kind is a new one. */
-  settle(wish: string): void {
-    this.store.removeItem(nameOf(wish));
+  /** After a definite answer: the next intention of that kind is a new one. */
+  settle(intention: string): void {
+    this.store.removeItem(nameOf(intention));
   }
 }
 
@@ -45,6 +40,6 @@ export function isDefinite(answer: Answer<unknown>): boolean {
   return !UNCLEAR.some(name => type?.endsWith(`:${name}`));
 }
 
-function nameOf(wish: string): string {
-  return `ftgo.key.${wish}`;
+function nameOf(intention: string): string {
+  return `ftgo.key.${intention}`;
 }

@@ -4,16 +4,21 @@ import type { SignInSettings } from "./config";
 import type { Grant } from "./session";
 
 /** What must be known when the issuer sends the user back. */
-interface Attempt {
+export interface Attempt {
   verifier: string;
   state: string;
   nonce: string;
 }
 
-const ATTEMPT = "ftgo.sign-in";
+/** How long the issuer may take for all that is asked of it at once, in milliseconds. */
+const PATIENCE = 20_000;
 
-/** Where to send the user. */
-export async function begin(settings: SignInSettings, redirectUri: string, askAgain: boolean): Promise<URL> {
+/** Where to send the user, and what to keep until they are back. */
+export async function begin(
+  settings: SignInSettings,
+  redirectUri: string,
+  askAgain: boolean,
+): Promise<{ url: URL; attempt: Attempt }> {
   const { server } = await discover(settings);
   if (!server.authorization_endpoint) throw new Error("the issuer has no authorization_endpoint");
   const attempt: Attempt = {
@@ -21,7 +26,6 @@ export async function begin(settings: SignInSettings, redirectUri: string, askAg
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
   };
-  sessionStorage.setItem(ATTEMPT, JSON.stringify(attempt));
   const url = new URL(server.authorization_endpoint);
   const parameters: Record<string, string> = {
     client_id: settings.clientId,
@@ -36,15 +40,16 @@ export async function begin(settings: SignInSettings, redirectUri: string, askAg
   if (settings.audience) parameters.audience = settings.audience;
   if (askAgain) parameters.prompt = "login";
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  return url;
+  return { url, attempt };
 }
 
 /** What the issuer grants for the code that the user came back with. An attempt is good for one answer. */
-export async function finish(settings: SignInSettings, redirectUri: string, callback: URL): Promise<Grant> {
-  const stored = sessionStorage.getItem(ATTEMPT);
-  sessionStorage.removeItem(ATTEMPT);
-  if (!stored) throw new Error("nobody began to sign in here");
-  const { verifier, state, nonce } = JSON.parse(stored) as Attempt;
+export async function finish(
+  settings: SignInSettings,
+  redirectUri: string,
+  callback: URL,
+  { verifier, state, nonce }: Attempt,
+): Promise<Grant> {
   const { server, client, options } = await discover(settings);
   const parameters = oauth.validateAuthResponse(server, client, callback, state);
   const response = await oauth.authorizationCodeGrantRequest(
@@ -96,7 +101,10 @@ export function isRefused(error: unknown): boolean {
 
 async function discover(settings: SignInSettings) {
   const issuer = new URL(settings.issuer);
-  const options = isLoopback(issuer) ? { [oauth.allowInsecureRequests]: true } : {};
+  const options = {
+    signal: AbortSignal.timeout(PATIENCE),
+    ...(isLoopback(issuer) ? { [oauth.allowInsecureRequests]: true } : {}),
+  };
   const response = await oauth.discoveryRequest(issuer, { algorithm: "oidc", ...options });
   const server = await oauth.processDiscoveryResponse(issuer, response);
   return { server, client: { client_id: settings.clientId } satisfies oauth.Client, options };
@@ -109,10 +117,7 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 
 /** What an answer leaves out stays as it was. */
 function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & { scope: string }): Grant {
-  const claims = oauth.getValidatedIdTokenClaims(tokens);
-  const name = [claims?.name, claims?.preferred_username, claims?.email, claims?.sub, before.name].find(
-    text => typeof text === "string" && text !== "",
-  );
+  const name = nameOf(oauth.getValidatedIdTokenClaims(tokens) ?? {}) ?? before.name;
   const refreshToken = tokens.refresh_token ?? before.refreshToken;
   const idToken = tokens.id_token ?? before.idToken;
   const lifetime = tokens.expires_in;
@@ -122,6 +127,12 @@ function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & {
     ...(lifetime === undefined ? {} : { lifetime, expiresAt: Date.now() + lifetime * 1000 }),
     ...(refreshToken ? { refreshToken } : {}),
     ...(idToken ? { idToken } : {}),
-    ...(name ? { name: name as string } : {}),
+    ...(name ? { name } : {}),
   };
+}
+
+/** What to call the user: the claim that a person knows best. Cognito's `sub` is a UUID, and so may be its user name. */
+export function nameOf(claims: Readonly<Record<string, unknown>>): string | undefined {
+  const known = ["name", "preferred_username", "email", "cognito:username", "sub"].map(claim => claims[claim]);
+  return known.find((text): text is string => typeof text === "string" && text !== "");
 }

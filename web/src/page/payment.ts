@@ -24,13 +24,8 @@ export function stageOf(seen: Payment | undefined, intent: PaymentIntent | undef
   return seen.status === "CHARGE_FAILED" ? own : stageOfPayment(seen);
 }
 
-/** Whether Payments will still change it by itself. */
-export function isUnderway(stage: Stage): boolean {
-  return stage.name === "requested";
-}
-
-/** The texts of wishes, for keys: the same wish has the same text. */
-export const wishes = {
+/** The texts of intentions, for keys: the same intention has the same text. */
+export const intentions = {
   create: (orderId: string, amount: number, currency: string) => `create ${amount} ${currency} ${orderId}`,
   change: (intent: PaymentIntent, amount: number) => `change ${intent.paymentIntentId} ${intent.version} ${amount}`,
   charge: (intent: PaymentIntent) => `charge ${intent.paymentIntentId} ${intent.version}`,
@@ -40,19 +35,19 @@ const ATTEMPTS = 4;
 const LONGEST_WAIT = 5;
 
 /**
- * Sends a command under the key of its wish. While another request is at work on it, it is sent again by itself, after as long as
+ * Sends a command under the key of its intention. While another request is at work on it, it is sent again by itself, after as long as
  * the service says; every other unclear end is left to the user, whose next click sends the same key.
  */
 export async function carryOut<T>(
   keys: Keys,
-  wish: string,
+  intention: string,
   send: (key: string) => Promise<Answer<T>>,
   wait: (seconds: number) => Promise<void> = sleep,
 ): Promise<Answer<T>> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await send(keys.keyFor(wish));
+    const answer = await send(keys.keyFor(intention));
     if (isDefinite(answer)) {
-      keys.settle(wish);
+      keys.settle(intention);
       return answer;
     }
     if (answer.kind !== "problem" || !isBusy(answer.problem) || attempt === ATTEMPTS) return answer;

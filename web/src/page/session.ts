@@ -1,6 +1,7 @@
 // Who is here: nobody needs to sign in on one machine; elsewhere there is a token, which lives as long as the tab.
 import { type Credentials, SessionEnded } from "../api/client";
 import type { Config, SignInSettings } from "./config";
+import type { Attempt } from "./oidc";
 
 /** What the issuer granted. */
 export interface Grant {
@@ -29,13 +30,42 @@ export type SessionState =
   /** The token has expired. What is shown may stay. */
   | { name: "ended"; user?: string; readsAny: boolean };
 
+/** What a session needs of a browser. */
+export interface Surroundings {
+  /** Lives as long as the tab. */
+  tabStore: Storage;
+  /** Lives as long as the browser's profile. */
+  profileStore: Storage;
+  address(): URL;
+  /** Changes the address, and stays on the page. */
+  replaceAddress(address: string): void;
+  /** Leaves the page. */
+  goTo(address: URL): void;
+  loadOidc(): Promise<Oidc>;
+}
+
+export type Oidc = Pick<typeof import("./oidc"), "begin" | "finish" | "renew" | "leave" | "isRefused">;
+
+const inBrowser = (): Surroundings => ({
+  tabStore: sessionStorage,
+  profileStore: localStorage,
+  address: () => new URL(location.href),
+  replaceAddress: address => history.replaceState(null, "", address),
+  goTo: address => location.assign(address),
+  loadOidc: () => import("./oidc"),
+});
+
 const GRANT = "ftgo.session";
+/** Set while the user is at the issuer to sign in. */
+const ATTEMPT = "ftgo.sign-in";
 const PLACE = "ftgo.place";
 /** Set after a sign-out at an issuer that cannot end its own session: the next sign-in asks for the password again. */
 const ASK_AGAIN = "ftgo.ask-again";
 /** Set while the user is at the issuer to end the session there. */
 const LEFT = "ftgo.left";
 const SIGNED_OUT = "You are signed out.";
+const SIGNED_OUT_HERE = "You are signed out here. The sign-in service could not be reached.";
+const FAILED = "Sign-in did not work. Please try again.";
 const READ_ANY = "orders:read-any";
 
 export class Session implements Credentials {
@@ -46,23 +76,27 @@ export class Session implements Credentials {
 
   private constructor(
     private readonly settings: SignInSettings | undefined,
+    private readonly surroundings: Surroundings,
     state: SessionState,
   ) {
     this.state = state;
   }
 
   /** Reads what the tab knows, and takes the issuer's answer if the address has one. */
-  static async start(config: Config): Promise<Session> {
-    if (config.authorization === "off") return new Session(undefined, { name: "open" });
-    if (config.authorization === "jwt") return new Session(undefined, { name: "not-set-up" });
-    const hasLeft = sessionStorage.getItem(LEFT) !== null;
-    sessionStorage.removeItem(LEFT);
-    const session = new Session(config, { name: "signed-out", ...(hasLeft ? { message: SIGNED_OUT } : {}) });
-    const address = new URL(location.href);
-    const isCallback =
-      address.searchParams.has("state") && ["code", "error"].some(name => address.searchParams.has(name));
-    if (isCallback) await session.finish(address);
-    else session.accept(readGrant());
+  static async start(config: Config, surroundings = inBrowser()): Promise<Session> {
+    if (config.authorization === "off") return new Session(undefined, surroundings, { name: "open" });
+    if (config.authorization === "jwt") return new Session(undefined, surroundings, { name: "not-set-up" });
+    const { tabStore } = surroundings;
+    const hasLeft = take(tabStore, LEFT) !== null;
+    const session = new Session(config, surroundings, {
+      name: "signed-out",
+      ...(hasLeft ? { message: SIGNED_OUT } : {}),
+    });
+    const { searchParams } = surroundings.address();
+    const isCallback = searchParams.has("state") && ["code", "error"].some(name => searchParams.has(name));
+    const attempt = isCallback ? parse<Attempt>(take(tabStore, ATTEMPT)) : undefined;
+    if (attempt) await session.finish(attempt);
+    else session.resume(isCallback);
     return session;
   }
 
@@ -73,10 +107,13 @@ export class Session implements Credentials {
 
   async signIn(): Promise<void> {
     if (!this.settings) return;
+    const { tabStore, address, goTo, loadOidc } = this.surroundings;
     try {
-      sessionStorage.setItem(PLACE, location.hash);
-      const { begin } = await import("./oidc");
-      location.assign(await begin(this.settings, home(), sessionStorage.getItem(ASK_AGAIN) !== null));
+      tabStore.setItem(PLACE, address().hash);
+      const { begin } = await loadOidc();
+      const { url, attempt } = await begin(this.settings, this.home(), tabStore.getItem(ASK_AGAIN) !== null);
+      tabStore.setItem(ATTEMPT, JSON.stringify(attempt));
+      goTo(url);
     } catch (error) {
       console.warn("sign-in:", error);
       this.become({
@@ -88,24 +125,29 @@ export class Session implements Credentials {
 
   async signOut(): Promise<void> {
     const { settings, grant } = this;
+    const { tabStore, profileStore, replaceAddress, goTo, loadOidc } = this.surroundings;
     this.accept(undefined);
     this.become({ name: "leaving" });
-    forgetUser();
-    history.replaceState(null, "", home());
+    for (const store of [tabStore, profileStore]) forgetUser(store);
+    replaceAddress(this.home());
+    let message = SIGNED_OUT;
     try {
       if (settings && grant) {
-        const { leave } = await import("./oidc");
-        const next = await leave(settings, grant, home());
-        sessionStorage.setItem(next ? LEFT : ASK_AGAIN, "yes");
+        const { leave } = await loadOidc();
+        const next = await leave(settings, grant, this.home());
+        tabStore.setItem(next ? LEFT : ASK_AGAIN, "yes");
         if (next) {
-          location.assign(next);
+          goTo(next);
           return;
         }
       }
     } catch (error) {
       console.warn("sign-out:", error);
+      // The issuer still has its own session: without a question it would sign in the same user again.
+      tabStore.setItem(ASK_AGAIN, "yes");
+      message = SIGNED_OUT_HERE;
     }
-    this.become({ name: "signed-out", message: SIGNED_OUT });
+    this.become({ name: "signed-out", message });
   }
 
   async token(): Promise<string | undefined> {
@@ -128,8 +170,7 @@ export class Session implements Credentials {
   }
 
   end(): void {
-    sessionStorage.removeItem(GRANT);
-    this.grant = undefined;
+    this.accept(undefined);
     const { state } = this;
     if (state.name === "signed-in") this.become({ ...state, name: "ended" });
   }
@@ -145,13 +186,16 @@ export class Session implements Credentials {
   private async renewOnce(): Promise<boolean> {
     const { settings, grant } = this;
     if (!settings || !grant?.refreshToken) return false;
-    const { renew, isRefused } = await import("./oidc");
+    const { renew, isRefused } = await this.surroundings.loadOidc();
     try {
-      this.accept(await renew(settings, { ...grant, refreshToken: grant.refreshToken }));
+      const renewed = await renew(settings, { ...grant, refreshToken: grant.refreshToken });
+      // The user signed out meanwhile.
+      if (this.grant !== grant) return false;
+      this.accept(renewed);
       return true;
     } catch (error) {
       console.warn("renewal:", error);
-      if (isRefused(error)) {
+      if (this.grant === grant && isRefused(error)) {
         const { refreshToken: _, ...rest } = grant;
         this.grant = rest;
       }
@@ -159,31 +203,45 @@ export class Session implements Credentials {
     }
   }
 
-  private async finish(callback: URL): Promise<void> {
-    history.replaceState(null, "", home() + (sessionStorage.getItem(PLACE) ?? ""));
-    sessionStorage.removeItem(PLACE);
+  private async finish(attempt: Attempt): Promise<void> {
+    const { tabStore, address, replaceAddress, loadOidc } = this.surroundings;
+    const callback = address();
+    callback.hash = "";
+    replaceAddress(this.home() + (take(tabStore, PLACE) ?? ""));
     try {
-      const { finish } = await import("./oidc");
-      callback.hash = "";
-      this.accept(await finish(this.settings as SignInSettings, home(), callback));
-      sessionStorage.removeItem(ASK_AGAIN);
+      const { finish } = await loadOidc();
+      this.accept(await finish(this.settings as SignInSettings, this.home(), callback, attempt));
+      tabStore.removeItem(ASK_AGAIN);
     } catch (error) {
       console.warn("sign-in:", error);
       this.accept(undefined);
       const isDenied = callback.searchParams.get("error") === "access_denied";
-      const message = isDenied ? "Sign-in was cancelled." : "Sign-in did not work. Please try again.";
-      this.become({ name: "signed-out", message });
+      this.become({ name: "signed-out", message: isDenied ? "Sign-in was cancelled." : FAILED });
     }
   }
 
+  /** Goes on with what the tab has. An answer of the issuer that nobody here asked for is none: anybody can make such a link. */
+  private resume(isAnswered: boolean): void {
+    const { tabStore, address, replaceAddress } = this.surroundings;
+    if (isAnswered) replaceAddress(this.home() + address().hash);
+    this.accept(parse<Grant>(tabStore.getItem(GRANT)));
+    if (isAnswered && !this.grant) this.become({ name: "signed-out", message: FAILED });
+  }
+
   private accept(grant: Grant | undefined): void {
+    const { tabStore } = this.surroundings;
     this.grant = grant;
     if (!grant) {
-      sessionStorage.removeItem(GRANT);
+      tabStore.removeItem(GRANT);
       return;
     }
-    sessionStorage.setItem(GRANT, JSON.stringify(grant));
+    tabStore.setItem(GRANT, JSON.stringify(grant));
     this.become({ name: "signed-in", ...describe(grant) });
+  }
+
+  /** The page's own address, without query and fragment: what the issuer knows as redirect_uri. */
+  private home(): string {
+    return new URL(".", this.surroundings.address()).href;
   }
 
   private become(state: SessionState): void {
@@ -207,21 +265,22 @@ export function describe({ scope, name }: Grant): { readsAny: boolean; user?: st
 }
 
 /** What belongs to the user, not to the browser. */
-function forgetUser(): void {
-  for (const store of [sessionStorage, localStorage]) {
-    for (const name of Object.keys(store)) if (name.startsWith("ftgo.")) store.removeItem(name);
-  }
+function forgetUser(store: Storage): void {
+  const names = Array.from({ length: store.length }, (_, index) => store.key(index) ?? "");
+  for (const name of names) if (name.startsWith("ftgo.")) store.removeItem(name);
 }
 
-function readGrant(): Grant | undefined {
+/** Reads something that is good for one time. */
+function take(store: Storage, name: string): string | null {
+  const text = store.getItem(name);
+  store.removeItem(name);
+  return text;
+}
+
+function parse<T>(text: string | null): T | undefined {
   try {
-    return (JSON.parse(sessionStorage.getItem(GRANT) ?? "null") as Grant | null) ?? undefined;
+    return (JSON.parse(text ?? "null") as T | null) ?? undefined;
   } catch {
     return undefined;
   }
-}
-
-/** The page's own address, without query and fragment: what the issuer knows as redirect_uri. */
-function home(): string {
-  return location.origin + location.pathname.replace(/[^/]*$/, "");
 }

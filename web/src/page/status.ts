@@ -12,7 +12,7 @@ const ORDER: Record<string, Standing> = {
   APPROVED: { text: "Approved", tone: "good" },
   REJECTED: { text: "Rejected", tone: "bad" },
   CANCELLED: { text: "Cancelled", tone: "bad" },
-  REVISION_PENDING: { text: "Change waits for approval", tone: "busy" },
+  REVISION_PENDING: { text: "Change awaits approval", tone: "busy" },
 };
 
 const TICKET: Record<string, Standing> = {

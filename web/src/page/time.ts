@@ -1,13 +1,20 @@
-// Times as a person reads them, in the reader's language and time zone.
+// Times as a person reads them, in the reader's time zone. Words are in English, as all of the page; only a time of day, which
+// has none, is written as the reader's browser does.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** The reader's own English, such as `en-GB`, for whatever has words in it. */
+export function english(languages: readonly string[] = globalThis.navigator?.languages ?? []): string {
+  return languages.find(language => /^en(-|$)/i.test(language)) ?? "en";
+}
+
 /** A moment in full: `18 Nov 2026, 05:15`. A text that is no time is shown as it is. */
-export function formatMoment(at: string, locale?: string): string {
-  return format(at, { dateStyle: "medium", timeStyle: "short" }, locale);
+export function formatMoment(at: string, words = english(), locale?: string): string {
+  if (Number.isNaN(Date.parse(at))) return at;
+  return `${format(at, { dateStyle: "medium" }, words)}, ${formatClock(at, locale)}`;
 }
 
 /** The time of day. */
@@ -16,8 +23,8 @@ export function formatClock(at: string, locale?: string): string {
 }
 
 /** The time of day, with the date if that is another day than today. */
-export function formatNear(at: string, now: number, locale?: string): string {
-  return isNewDay(at, now) ? formatMoment(at, locale) : formatClock(at, locale);
+export function formatNear(at: string, now: number): string {
+  return isNewDay(at, now) ? formatMoment(at) : formatClock(at);
 }
 
 /** Whether two moments are of different days here. */
@@ -26,12 +33,12 @@ export function isNewDay(at: string, before: string | number): boolean {
 }
 
 /** The day without a time. */
-export function formatDay(at: string, locale?: string): string {
+export function formatDay(at: string, locale = english()): string {
   return format(at, { month: "short", day: "numeric" }, locale);
 }
 
 /** `5 minutes ago`, `in 2 hours`. */
-export function formatRelative(at: string, now: number, locale?: string): string {
+export function formatRelative(at: string, now: number, locale = english()): string {
   const distance = Date.parse(at) - now;
   if (Number.isNaN(distance)) return at;
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
@@ -45,7 +52,7 @@ export function formatRelative(at: string, now: number, locale?: string): string
 }
 
 /** How long something took: `45 sec`, `5 min`, `1 hr 5 min`, `2 days 3 hr`. At most two units. */
-export function formatDuration(milliseconds: number, locale?: string): string {
+export function formatDuration(milliseconds: number, locale = english()): string {
   const unit = (value: number, unit: string) =>
     new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 1 }).format(
       value,

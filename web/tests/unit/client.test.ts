@@ -120,3 +120,40 @@ test("a new token that is refused too ends the session", async () => {
   assert.equal(sent.length, 2);
   assert.ok(isEnded);
 });
+
+/** Ends only when it is told to give up, as a request to a server that hangs. */
+function hanging(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal?.aborted) reject(signal.reason);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+test("a request that hangs is given up, and is one without an answer", async () => {
+  const client = new Client(OPEN, (_, request) => hanging(request?.signal), 10);
+  const answer = await client.order("1");
+  assert.ok(answer.kind === "problem" && answer.problem.status === 0);
+});
+
+test("an answer that breaks off is none", async () => {
+  const response = new Response(
+    new ReadableStream({
+      start: controller => {
+        controller.enqueue(new TextEncoder().encode('{"orderId":'));
+        controller.error(new TypeError("network error"));
+      },
+    }),
+    { status: 202 },
+  );
+  const { client } = clientOf([response]);
+  const answer = await client.charge("k", "id", '"2"');
+  assert.ok(answer.kind === "problem" && answer.problem.status === 0);
+});
+
+test("whoever asked may give up first", async () => {
+  const abort = new AbortController();
+  const client = new Client(OPEN, (_, request) => hanging(request?.signal));
+  const answer = client.order("1", { signal: abort.signal });
+  abort.abort();
+  assert.equal((await answer).kind, "problem");
+});

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Answer } from "../../src/api/answer";
 import type { PaymentIntent } from "../../src/api/schema";
 import { isDefinite, Keys, type Store } from "../../src/page/idempotency";
-import { carryOut, wishes } from "../../src/page/payment";
+import { carryOut, intentions } from "../../src/page/payment";
 
 class Memory implements Store {
   readonly items = new Map<string, string>();
@@ -28,35 +28,33 @@ const problem = (status: number, name?: string, retryAfter?: number): Answer<nev
 });
 const done: Answer<string> = { kind: "found", status: 202, value: "done" };
 
-test("a wish has one key until it is settled, also after a reload", () => {
+test("an intention has one key until it is settled, also after a reload", () => {
   const store = new Memory();
   assert.equal(numbered(store).keyFor("charge a"), "key-1");
   assert.equal(new Keys(store, () => "another").keyFor("charge a"), "key-1");
   const keys = numbered(store);
-  assert.ok(keys.isPending("charge a"));
   keys.settle("charge a");
-  assert.ok(!keys.isPending("charge a"));
   assert.equal(new Keys(store, () => "another").keyFor("charge a"), "another");
 });
 
-test("another wish has another key", () => {
+test("another intention has another key", () => {
   const keys = numbered(new Memory());
   assert.notEqual(keys.keyFor("charge a"), keys.keyFor("charge b"));
 });
 
-test("wishes differ in everything that matters, and in nothing else", () => {
+test("intentions differ in everything that matters, and in nothing else", () => {
   const intent = { paymentIntentId: "a", version: 1 } as PaymentIntent;
-  assert.equal(wishes.charge(intent), wishes.charge({ ...intent }));
+  assert.equal(intentions.charge(intent), intentions.charge({ ...intent }));
   const all = [
-    wishes.create("99", 100, "USD"),
-    wishes.create("99", 200, "USD"),
-    wishes.create("99", 100, "EUR"),
-    wishes.create("98", 100, "USD"),
-    wishes.change(intent, 100),
-    wishes.change(intent, 200),
-    wishes.change({ ...intent, version: 2 }, 100),
-    wishes.charge(intent),
-    wishes.charge({ ...intent, version: 2 }),
+    intentions.create("99", 100, "USD"),
+    intentions.create("99", 200, "USD"),
+    intentions.create("99", 100, "EUR"),
+    intentions.create("98", 100, "USD"),
+    intentions.change(intent, 100),
+    intentions.change(intent, 200),
+    intentions.change({ ...intent, version: 2 }, 100),
+    intentions.charge(intent),
+    intentions.charge({ ...intent, version: 2 }),
   ];
   assert.equal(new Set(all).size, all.length);
 });

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayBefore, formatDuration, formatMoment, formatRelative, isNewDay, startOfDay } from "../../src/page/time";
+import {
+  dayBefore,
+  english,
+  formatDay,
+  formatDuration,
+  formatMoment,
+  formatRelative,
+  isNewDay,
+  startOfDay,
+} from "../../src/page/time";
 
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
@@ -53,4 +62,13 @@ test("days are those of the reader's time zone", () => {
   assert.equal(startOfDay("2026-11-18"), "2026-11-17T23:00:00.000Z");
   assert.equal(startOfDay("2026-07-01"), "2026-06-30T22:00:00.000Z");
   assert.equal(startOfDay("18.11.2026"), undefined);
+});
+
+test("words are in the reader's English, times of day as the reader writes them", () => {
+  assert.equal(english(["de-DE", "en-GB", "en"]), "en-GB");
+  assert.equal(english(["de-DE", "enm"]), "en");
+  assert.equal(english([]), "en");
+  assert.equal(formatMoment("2026-05-18T12:00:00Z", "en-GB", "de-DE"), "18 May 2026, 14:00");
+  assert.equal(formatMoment("2026-10-18T12:00:00Z", "en", "de-DE"), "Oct 18, 2026, 14:00");
+  assert.equal(formatDay("2026-10-18T12:00:00Z", "en"), "Oct 18");
 });

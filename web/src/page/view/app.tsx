@@ -11,7 +11,8 @@ import { Account, Leaving, NotSetUp, SessionEndedNotice, SignedOut } from "./sig
 
 export function App({ config, session }: { config: Config; session: Session }) {
   const [, update] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => session.subscribe(() => update(undefined as never)), [session]);
+  // Before the effects of what is inside: its first request may find that the session has ended.
+  useLayoutEffect(() => session.subscribe(() => update(undefined as never)), [session]);
   const client = useMemo(() => new Client(session), [session]);
   const route = useRoute();
   const main = useRef<HTMLElement>(null);

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { Location, Order, Address as PostalAddress } from "../../api/schema";
 import { draw, extend, formatDegrees, formatPlace } from "../courier";
-import { formatRelative } from "../time";
+import { english, formatRelative } from "../time";
 import { Ago, Clock } from "./parts";
 
 export function DeliveryCard({ order, now }: { order: Order; now: number }) {
@@ -121,5 +121,5 @@ function Drawing({ location, now }: { location: Location; now: number }) {
 
 function formatMetres(metres: number): string {
   const [value, unit] = metres < 950 ? [metres, "meter"] : [metres / 1000, "kilometer"];
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, maximumSignificantDigits: 2 }).format(value as number);
+  return new Intl.NumberFormat(english(), { style: "unit", unit, maximumSignificantDigits: 2 }).format(value as number);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { show } from "../place";
 import { type Filter, hasConditions, ordersHash, sinceDay } from "../route";
 import { ORDER_STATUSES } from "../status";
@@ -10,7 +10,18 @@ export function Filters({ filter }: { filter: Filter }) {
   const [words, setWords] = useState(filter.words);
   const timer = useRef<number | undefined>(undefined);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setWords(filter.words), [filter.words]);
+  const latest = useRef(filter);
+  latest.current = filter;
+  /** The list that was asked for here, until it is there. */
+  const asked = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    // The user may have typed on since they asked for this list. Any other list has other words.
+    if (asked.current !== ordersHash(filter)) {
+      clearTimeout(timer.current);
+      setWords(now => (now.trim() === filter.words ? now : filter.words));
+    }
+    asked.current = undefined;
+  }, [filter.consumer, filter.status, filter.words, filter.since]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const known = ORDER_STATUSES.some(({ status }) => status === filter.status);
   return (
@@ -74,6 +85,8 @@ export function Filters({ filter }: { filter: Filter }) {
 
   function change(conditions: Partial<Filter>) {
     clearTimeout(timer.current);
-    show({ ...filter, words, ...conditions });
+    const next = { ...latest.current, words, ...conditions };
+    asked.current = ordersHash(next);
+    show(next);
   }
 }

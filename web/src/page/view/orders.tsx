@@ -100,15 +100,7 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
           ))}
         </ul>
       )}
-      {pages && orders.length === 0 && !problem && !isStale && (
-        <p class="nothing">
-          {hasMore(pages)
-            ? "No orders found yet. There are older ones to look through."
-            : hasConditions(filter)
-              ? "No orders match. Try fewer filters, or an earlier day."
-              : "There are no orders in the last 30 days. Choose an earlier day to see older ones."}
-        </p>
-      )}
+      {pages && orders.length === 0 && !problem && !isStale && <p class="nothing">{noOrders(pages, filter)}</p>}
       {pages && hasMore(pages) && (
         <p class="more">
           <button type="button" class="button" aria-disabled={isReading} onClick={readMore}>
@@ -124,6 +116,19 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
     countBefore.current = orders.length;
     more();
   }
+}
+
+function noOrders(pages: Page[], filter: Filter): string {
+  if (hasMore(pages)) return "No orders found yet. There are older ones to look through.";
+  if (hasConditions(filter)) return "No orders match. Try fewer filters, or an earlier day.";
+  return "There are no orders in the last 30 days. Choose an earlier day to see older ones.";
+}
+
+/** The list in a few words, for those who do not see it. */
+function orderCount(pages: Page[], filter: Filter): string {
+  const count = ordersOf(pages).length;
+  if (count === 0) return noOrders(pages, filter);
+  return `${count === 1 ? "1 order" : `${count} orders`}${hasMore(pages) ? ", and there are more" : ""}`;
 }
 
 function Skeleton() {
@@ -176,16 +181,18 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
       last = done.catch(() => undefined);
       return done;
     };
-    const accept = ({ pages: next, changed, problem }: Read, fresh: ReadonlySet<string>) => {
+    const accept = ({ pages: next, changed, problem }: Read, fresh: ReadonlySet<string>, isMore = false) => {
       if (abort.signal.aborted) return;
       const isFirst = pages === undefined;
       if (next.length > 0) pages = next;
+      if (isFirst && pages) announce(orderCount(pages, filter));
       setShown(before => {
-        const isSame = !isFirst && !changed && !problem && !before.problem && !before.isReading;
+        const isSame = !isFirst && !isMore && !changed && !problem && !before.problem;
         if (isSame) return before;
         return {
           isStale: false,
-          isReading: false,
+          // A refresh in the background does not end what the user asked for.
+          isReading: before.isReading && !isMore,
           fresh: fresh.size > 0 ? fresh : before.fresh,
           ...(pages ? { pages } : {}),
           ...(problem ? { problem } : {}),
@@ -193,7 +200,7 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
       });
     };
 
-    setShown(before => ({ ...before, isStale: before.pages !== undefined, fresh: NONE }));
+    setShown(before => ({ ...before, isStale: before.pages !== undefined, isReading: false, fresh: NONE }));
     const poll = new Poll(A_LIST, async () => {
       const known = pages;
       const result = await inTurn(() => (pages ? refresh(pages, read) : readOn([], read)));
@@ -204,12 +211,16 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
       if (result.problem) return result.problem.status === 401 ? "over" : "failed";
       return result.changed ? "changed" : "unchanged";
     });
+    let isReading = false;
     more.current = () => {
+      if (isReading) return;
+      isReading = true;
       setShown(before => ({ ...before, isReading: true }));
       void inTurn(async () => {
         const count = ordersOf(pages ?? []).length;
         const result = await readOn(pages ?? [], read);
-        accept(result, NONE);
+        isReading = false;
+        accept(result, NONE, true);
         const found = ordersOf(result.pages).length - count;
         if (!abort.signal.aborted && !result.problem) announce(found === 1 ? "1 more order" : `${found} more orders`);
         return result;

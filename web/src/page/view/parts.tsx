@@ -5,6 +5,7 @@ import type { Problem } from "../../api/answer";
 import { sentenceOf } from "../problems";
 import type { Standing } from "../status";
 import { formatMoment, formatNear, formatRelative } from "../time";
+import { announce } from "./announcements";
 
 /** Where something stands. */
 export function Chip({ standing }: { standing: Standing }) {
@@ -51,15 +52,17 @@ export function ReadProblem({ problem, isShown, children }: ReadProblemProps) {
   const { status } = problem;
   const isPassing = status === 0 || status === 429 || status >= 500;
   if (!isPassing) return <ProblemNotice problem={problem}>{children}</ProblemNotice>;
+  const cause =
+    status === 0 ? "We get no answer right now. Please check your connection." : "The service has a problem right now.";
+  return <PassingProblem text={`${cause} ${isShown ? "What you see here may be out of date. " : ""}We keep trying.`} />;
+}
+
+/** It is announced, as a live region that appears together with its text is not always read out. */
+function PassingProblem({ text }: { text: string }) {
+  useEffect(() => announce(text), [text]);
   return (
-    <div class="notice busy" role="status">
-      <p>
-        {status === 0
-          ? "We get no answer right now. Please check your connection."
-          : "The service has a problem right now."}{" "}
-        {isShown && "What you see here may be out of date. "}
-        We keep trying.
-      </p>
+    <div class="notice busy">
+      <p>{text}</p>
     </div>
   );
 }

@@ -6,7 +6,7 @@ import type { Order, PaymentIntent } from "../../api/schema";
 import type { Config } from "../config";
 import { isDefinite, Keys } from "../idempotency";
 import { decimalToMinor, formatDecimal, formatMinor, readTyped, typed } from "../money";
-import { carryOut, type Stage, stageOf, wishes } from "../payment";
+import { carryOut, intentions, type Stage, stageOf } from "../payment";
 import { isNotDeployed, isOfType } from "../problems";
 import type { Session } from "../session";
 import { paymentStanding } from "../status";
@@ -41,7 +41,7 @@ export function PaymentCard(props: PaymentProps) {
       {!isAvailable && !isOver && stage.name !== "paid" && (
         <p class="quiet">Paying is not available here: the payment service is not part of this deployment.</p>
       )}
-      {isOver && (stage.name === "none" || stage.name === "failed") && (
+      {isOver && ["none", "open", "failed"].includes(stage.name) && (
         <p class="quiet">This order will not be delivered, so there is nothing to pay.</p>
       )}
       {isAvailable && !isOver && (stage.name === "none" || stage.name === "failed") && (
@@ -56,7 +56,7 @@ export function PaymentCard(props: PaymentProps) {
           submit={create}
         />
       )}
-      {isAvailable && stage.name === "open" && (
+      {isAvailable && !isOver && stage.name === "open" && (
         <>
           <button type="button" class="button primary wide" aria-disabled={busy !== undefined} onClick={once(charge)}>
             {busy === "charge" ? "Paying…" : `Pay ${formatMinor(stage.intent.amount, stage.intent.currency)}`}
@@ -95,6 +95,7 @@ interface SummaryProps {
 function Summary({ stage, order, config, isOver }: SummaryProps) {
   if (stage.name === "none") return isOver ? null : <p>This order is not paid yet.</p>;
   if (stage.name === "open") {
+    if (isOver) return null;
     const { amount, currency } = stage.intent;
     return (
       <p class="amount">
@@ -252,7 +253,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
 
   function create(amount: number): void {
     const { currency } = config;
-    void command("create", wishes.create(orderId, amount, currency), async key => {
+    void command("create", intentions.create(orderId, amount, currency), async key => {
       // A consumer pays in their own name, which the token says.
       const payer = session.state.name === "signed-in" && !session.state.readsAny ? {} : { consumerId };
       return client.createIntent(key, { orderId, amount, currency, ...payer });
@@ -265,7 +266,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
       announce("The amount is the same.");
       return;
     }
-    void command("change", wishes.change(intent, amount), key => {
+    void command("change", intentions.change(intent, amount), key => {
       return client.changeAmount(key, intent.paymentIntentId, etagOf(intent), amount);
     });
   }
@@ -273,12 +274,14 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   function charge(): void {
     if (!intent) return;
     // With the version that the user has seen: nobody pays another amount than the one on the button.
-    void command("charge", wishes.charge(intent), key => client.charge(key, intent.paymentIntentId, etagOf(intent)));
+    void command("charge", intentions.charge(intent), key =>
+      client.charge(key, intent.paymentIntentId, etagOf(intent)),
+    );
   }
 
   async function command(
     name: Command,
-    wish: string,
+    intention: string,
     send: (key: string) => Promise<Answer<PaymentIntent>>,
   ): Promise<void> {
     if (underway.current) return;
@@ -286,7 +289,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
     hasActed.current = true;
     setBusy(name);
     setProblem(undefined);
-    const answer = await carryOut(keys, wish, send);
+    const answer = await carryOut(keys, intention, send);
     if (answer.kind === "found") {
       accept(answer.value);
       if (name === "change") announce(`The amount is now ${formatMinor(answer.value.amount, answer.value.currency)}.`);

@@ -31,7 +31,7 @@ export function Whose({ filter, consumer, offered }: WhoseProps) {
       </button>
       {offered.length > 0 && (
         <p class="offered quiet">
-          Of the demo:{" "}
+          Consumers in the demo:{" "}
           {offered.map(one => (
             <a
               key={one}
