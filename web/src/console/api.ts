@@ -47,7 +47,6 @@ export interface PublishedEvent {
 export interface Outbox {
   unpublished: number;
   oldestUnpublishedAt?: string;
-  rows: number;
 }
 
 export interface Archive {

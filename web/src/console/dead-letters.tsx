@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { once, useAction } from "./action";
 import type { Api, DeadLetter, Queue } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -49,8 +50,9 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
     };
   }, [api, queue.name, queue.deadLetters]);
 
+  const { isBusy, act } = useAction(run);
   const redrive = () =>
-    run(`Redrive of ${name}`, async () => {
+    act(`Redrive of ${name}`, async () => {
       const { moved } = await api.redrive(queue.name);
       return `${count(moved, "message")} moved back to the queue ${name}.`;
     });
@@ -61,7 +63,7 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
         <h3 class="grow" title={queue.deadLetterQueue}>
           {name} <span class="chip bad">{count(queue.deadLetters, "message")}</span>
         </h3>
-        <button type="button" class="button small" onClick={redrive}>
+        <button type="button" class="button small" aria-disabled={isBusy} onClick={once(redrive)}>
           Redrive<span class="hidden"> {name}</span>
         </button>
       </div>
@@ -84,8 +86,7 @@ function Letter({ letter, now }: { letter: DeadLetter; now: string }) {
         {letter.detail !== undefined && <span>: {letter.detail}</span>}
       </p>
       <p class="quiet">
-        Sent {age(letter.sentAt, now)} ago
-        {letter.receiveCount > 0 && `, received ${count(letter.receiveCount, "time")}`}, message {letter.messageId}
+        Sent {age(letter.sentAt, now)} ago, received {count(letter.receiveCount, "time")}, message {letter.messageId}
       </p>
       <details>
         <summary>Body</summary>

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { once, useAction } from "./action";
 import { type Api, type LambdaFunction, Unreachable } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -109,15 +110,17 @@ interface KillProps {
 }
 
 function KillButton({ api, lambda, name, run }: KillProps) {
+  const { isBusy, act } = useAction(run);
+  const isIdle = lambda.processes === 0;
   const kill = () => {
-    if (lambda.processes === 0) return;
-    run(`Kill ${name}`, async () => {
+    if (isIdle) return;
+    act(`Kill ${name}`, async () => {
       const { killed } = await api.kill(lambda.name);
       return `${name}: ${count(killed, "process", "processes")} killed.`;
     });
   };
   return (
-    <button type="button" class="button tiny" aria-disabled={lambda.processes === 0} onClick={kill}>
+    <button type="button" class="button tiny" aria-disabled={isIdle || isBusy} onClick={once(kill)}>
       Kill<span class="hidden"> {name}</span>
     </button>
   );

@@ -1,4 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { once, useAction } from "./action";
 import { type Api, type NextEvent, type OrderLine, Refused, Unreachable } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -19,8 +20,9 @@ export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; ru
   const chosen = picked ?? newest;
   // The choice stays when newer orders come: a button must not change below the reader's finger.
   useEffect(() => setPicked(before => before ?? newest), [newest]);
+  const { isBusy, act } = useAction(run);
   const create = () =>
-    run("New order", async () => {
+    act("New order", async () => {
       const { orderId } = await api.newOrder();
       setPicked(orderId);
       return `Order ${orderId} is created.`;
@@ -31,7 +33,7 @@ export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; ru
         <h2 class="grow" id="orders">
           Orders
         </h2>
-        <button type="button" class="button small" onClick={create}>
+        <button type="button" class="button small" aria-disabled={isBusy} onClick={once(create)}>
           New order
         </button>
       </div>
@@ -67,20 +69,35 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
   const [events, setEvents] = useState<NextEvent[]>();
   const [problem, setProblem] = useState<string>();
 
-  usePoll(orderId, NEXT_EVERY_MS, async ended => {
+  const { isBusy, act } = useAction(run);
+  const latest = useRef(0);
+
+  /** An answer is of no use when somebody has asked again since: an event may have been published between the two. */
+  const read = async () => {
+    latest.current += 1;
+    const asked = latest.current;
+    const isLate = () => asked !== latest.current;
     try {
       const answer = await api.next(orderId);
-      if (ended.aborted) return;
+      if (isLate()) return;
       setEvents(answer);
       setProblem(undefined);
     } catch (error) {
-      if (!ended.aborted && !(error instanceof Unreachable)) setProblem(problemText(orderId, error as Error));
+      if (!isLate() && !(error instanceof Unreachable)) setProblem(problemText(orderId, error as Error));
     }
+  };
+  usePoll(orderId, NEXT_EVERY_MS, async () => {
+    if (!isBusy) await read();
   });
 
   const publish = (eventType: string) =>
-    run(`Publish ${eventType}`, async () => {
-      await api.publish(orderId, eventType);
+    act(`Publish ${eventType}`, async () => {
+      try {
+        await api.publish(orderId, eventType);
+      } finally {
+        // Only what is possible now may be pressed next.
+        await read();
+      }
       return `${eventType} of order ${orderId} is published.`;
     });
 
@@ -90,14 +107,17 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
         <a href={hrefOfOrder(orderId)}>See order {orderId} on the page</a>
       </p>
       {problem !== undefined && <p class="quiet">{problem}</p>}
-      {problem === undefined && events?.length === 0 && (
-        <p class="quiet">Nothing can happen next: the story is over.</p>
-      )}
+      {problem === undefined && events?.length === 0 && <p class="quiet">No further events: this order is finished.</p>}
       <ul>
         {problem === undefined &&
           events?.map(event => (
             <li key={event.eventType}>
-              <button type="button" class="button publish" onClick={() => publish(event.eventType)}>
+              <button
+                type="button"
+                class="button publish"
+                aria-disabled={isBusy}
+                onClick={once(() => publish(event.eventType))}
+              >
                 <span>
                   Publish <Words text={event.eventType} />
                 </span>{" "}

@@ -1,14 +1,14 @@
 import type { State } from "./api";
 import { number } from "./text";
 
-/** The way of an event through the system, with what is there now. Each step leads to its region. */
+/** The path of an event through the system, with what is there now. Each step leads to its region. */
 export function Overview({ state }: { state: State }) {
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const waiting = sum(state.queues.map(queue => queue.waiting));
   const inFlight = sum(state.queues.map(queue => queue.inFlight));
   const dead = sum(state.queues.map(queue => queue.deadLetters));
   return (
-    <nav aria-label="The way of an event">
+    <nav aria-label="Path of an event">
       <ol class="overview">
         <Step to="outbox" name="Outbox" count={state.outbox.unpublished} unit="unpublished" mood="busy" />
         <Step to="topic" name="Topic" count={state.topic.published} unit="published" />

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { useAction } from "./action";
 import { type Api, Refused, type Shuffle } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -13,7 +14,7 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
   const [id, setId] = useState(() => shuffleInHash(location.hash));
   const [shuffle, setShuffle] = useState<Shuffle>();
   const [refusal, setRefusal] = useState<{ id: string; text: string }>();
-  const [starting, setStarting] = useState(false);
+  const { isBusy: isStarting, act } = useAction(run);
 
   useEffect(() => {
     const follow = () => setId(before => shuffleInHash(location.hash) ?? before);
@@ -36,17 +37,15 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
     }
   });
 
-  const busy = starting || (id !== undefined && !ended);
-  const start = async (seed?: number) => {
+  const busy = isStarting || (id !== undefined && !ended);
+  const start = (seed?: number) => {
     if (busy) return;
-    setStarting(true);
-    await run("Shuffle", async () => {
+    act("Shuffle", async () => {
       const started = await api.startShuffle(seed);
       setId(started.id);
       history.pushState(null, "", hashOfShuffle(started.id));
       return undefined;
     });
-    setStarting(false);
   };
 
   return (
@@ -65,9 +64,9 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
           <button type="button" class="button primary" aria-disabled={busy} onClick={() => start()}>
             Shuffle
           </button>
-          {current && !current.running && (
-            <button type="button" class="button small" aria-disabled={busy} onClick={() => start(current.seed)}>
-              Repeat seed {current.seed}
+          {shuffle && (
+            <button type="button" class="button small" aria-disabled={busy} onClick={() => start(shuffle.seed)}>
+              Repeat seed {shuffle.seed}
             </button>
           )}
         </div>

@@ -20,6 +20,10 @@ const row = (tab: Tab, region: string, name: string) =>
     .getByRole("row")
     .filter({ has: tab.page.getByRole("rowheader", { name, exact: true }) });
 
+/** Waits until the region's heading has the focus. */
+const headingHasFocus = (tab: Tab, name: string) =>
+  tab.region(name).getByRole("heading", { name, level: 2 }).and(tab.page.locator(":focus")).waitFor();
+
 test("the console shows queues, functions, topic, outbox and archive", async tab => {
   await tab.goto(`${system.url}/console`);
   for (const name of ["Queues", "Dead letters", "Functions", "Topic", "Outbox", "Archive", "Shuffle"]) {
@@ -40,8 +44,12 @@ test("a dead letter is shown with its reason, and moves back to its queue", asyn
   await tab.sees("<b>not JSON</b>", letters);
   await tab.mainState("console-dead-letter");
 
-  await letters.getByRole("button", { name: /^Redrive/ }).click();
+  await tab.sees("received 5 times", letters);
+  await letters.getByRole("button", { name: /^Redrive/ }).press("Enter");
   await tab.sees(/1 message moved back/);
+  await headingHasFocus(tab, "Dead letters");
+  await tab.button("Dismiss").press("Enter");
+  await tab.page.locator("section:focus").and(tab.region("Messages")).waitFor({ state: "attached" });
   // It is as bad as before, so it comes back; a good one is not held up by it.
   await system.publish([order.created()]);
   await system.order(order.id);
@@ -93,6 +101,44 @@ test(
       .first()
       .click();
     await tab.sees("Waiting for the kitchen");
+  },
+  { failures: [404] },
+);
+
+test(
+  "two clicks, or two presses of a key, publish one event, and the focus stays near",
+  async tab => {
+    await tab.goto(`${system.url}/console/`);
+    const sent: string[] = [];
+    tab.page.on("request", request => {
+      if (request.method() === "POST") sent.push(`${new URL(request.url()).pathname} ${request.postData()}`);
+    });
+    await tab.button("New order").dblclick();
+    await tab.sees(/^Order \S+ is created/);
+    assert.equal(sent.length, 1, `${sent}`);
+    await tab.button(/^Publish OrderAuthorized/).dblclick();
+    await tab.sees(/^OrderAuthorized of order \S+ is published/);
+    assert.equal(sent.length, 2, `${sent}`);
+    await headingHasFocus(tab, "Orders");
+
+    let answer = () => {};
+    const isAnswered = new Promise<void>(resolve => {
+      answer = resolve;
+    });
+    await tab.page.route("**/console/api/orders/*/events", async route => {
+      await isAnswered;
+      await route.continue();
+    });
+    const created = tab.button(/^Publish TicketCreated/);
+    await created.press("Enter");
+    await tab.page.getByRole("button", { name: /^Publish TicketCreated/, disabled: true }).waitFor();
+    await created.press("Enter");
+    answer();
+    await tab.sees(/^TicketCreated of order \S+ is published/);
+    await headingHasFocus(tab, "Orders");
+    assert.equal(sent.length, 3, `${sent}`);
+    // Only what is possible now is offered.
+    assert.equal(await created.count(), 0);
   },
   { failures: [404] },
 );

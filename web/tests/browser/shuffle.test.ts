@@ -38,6 +38,16 @@ test("a shuffle shows how both orders become equal", async tab => {
   // The address names it.
   await tab.page.reload();
   await areEqual(tab);
+
+  const repeat = tab.button(/^Repeat seed/);
+  const seed = await repeat.textContent();
+  await repeat.press("Enter");
+  await tab.page.getByTestId("shuffle-result").filter({ hasText: "Not equal yet" }).waitFor();
+  // The button that was pressed is still there, and has the focus.
+  const pressed = tab.page.getByRole("button", { name: seed ?? "", exact: true, disabled: true });
+  await pressed.and(tab.page.locator(":focus")).waitFor();
+  await areEqual(tab);
+  assert.equal(await repeat.textContent(), seed);
 });
 
 test(
