@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import axe from "axe-core";
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page, type Route } from "playwright-core";
 
 const ARTEFACTS = process.env.BROWSER_ARTEFACTS ?? "../target/browser";
 const FLAGS = [
@@ -29,6 +29,8 @@ export interface Expectations {
   /** Other origins that the page may ask, such as the issuer of tokens. */
   origins?: readonly string[];
   phone?: boolean;
+  /** The browser's language, if it is not that of the United States. */
+  locale?: string;
   /** How long the whole test may take, in seconds. */
   seconds?: number;
 }
@@ -62,6 +64,36 @@ export function inBrowser(): (name: string, run: (tab: Tab) => Promise<void>, ex
   };
 }
 
+/** Requests that wait. */
+export class Held {
+  count = 0;
+  readonly #waiting: Route[] = [];
+  #isReleased = false;
+  #tell: () => void = () => undefined;
+  readonly #first = new Promise<void>(resolve => {
+    this.#tell = resolve;
+  });
+
+  async take(route: Route): Promise<void> {
+    this.count += 1;
+    this.#tell();
+    if (this.#isReleased) await route.continue();
+    else this.#waiting.push(route);
+  }
+
+  /** The first one waits. */
+  arrived(): Promise<void> {
+    return this.#first;
+  }
+
+  /** These go on, and so do all that follow. */
+  async release(): Promise<void> {
+    this.#isReleased = true;
+    // The page may have given up.
+    await Promise.all(this.#waiting.splice(0).map(route => route.continue().catch(() => undefined)));
+  }
+}
+
 export class Tab {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -79,7 +111,7 @@ export class Tab {
   static async open(browser: Browser, expectations: Expectations = {}): Promise<Tab> {
     const context = await browser.newContext({
       viewport: expectations.phone ? PHONE : DESKTOP,
-      locale: "en-US",
+      locale: expectations.locale ?? "en-US",
       timezoneId: "UTC",
       reducedMotion: "reduce",
     });
@@ -119,6 +151,13 @@ export class Tab {
     await this.page.goto(url);
   }
 
+  /** Keeps requests waiting until the test lets them go. */
+  async hold(isHeld: (url: URL) => boolean): Promise<Held> {
+    const held = new Held();
+    await this.page.route(isHeld, route => held.take(route));
+    return held;
+  }
+
   button(name: string | RegExp): Locator {
     return this.page.getByRole("button", { name });
   }
@@ -133,6 +172,11 @@ export class Tab {
 
   field(label: string | RegExp): Locator {
     return this.page.getByLabel(label);
+  }
+
+  /** What a screen reader was given to read out, a moment ago. */
+  announced(text: string | RegExp): Locator {
+    return this.page.getByTestId("announcements").getByText(text);
   }
 
   /** Waits until a text is there for a person to see. */

@@ -88,6 +88,9 @@ test(
 
     // What is after # in the address changes nothing of that.
     await tab.goto(`${PAGE}#/?consumer=${BOB.id}`);
+    const answer = tab.page.waitForResponse(response => new URL(response.url()).pathname.endsWith("/orders"));
+    await tab.page.reload();
+    assert.equal(new URL((await answer).url()).searchParams.get("consumerId"), null);
     await tab.sees(orders.ada.id);
     assert.ok(!(await tab.page.content()).includes(orders.bob.id));
     await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
@@ -136,10 +139,10 @@ test(
   "a session that has ended is told, and signing in again returns to the same place",
   async tab => {
     await tab.goto(PAGE);
-    await signIn(tab, ADA, { lifetime: 8 });
+    await signIn(tab, ADA, { lifetime: 20 });
     await tab.goto(`${PAGE}#/orders/${orders.ada.id}`);
     await tab.sees("Ajanta");
-    await tab.page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+    await tab.page.getByText("Your session has ended").waitFor({ timeout: 60_000 });
     await tab.sees("Ajanta");
     await tab.mainState("session-ended");
     await signIn(tab, ADA);
@@ -228,6 +231,13 @@ test(
     await signIn(tab, ADA);
     await tab.sees(orders.ada.id);
     assert.match(answer, /code=/);
+    // Somebody who is signed in stays so, whatever link they follow.
+    for (const link of [forged, `${PAGE}?error=access_denied&state=forged`, answer]) {
+      await tab.goto(link);
+      await tab.sees(orders.ada.id);
+      await tab.button("Sign out").waitFor();
+      assert.equal(new URL(tab.page.url()).search, "");
+    }
     await signOut(tab);
     await tab.goto(answer);
     await tab.sees("Sign-in did not work");

@@ -52,6 +52,7 @@ test("the history has filters for status, words and time", async tab => {
   await orderCard(tab, pending).waitFor({ state: "detached" });
   await shows(tab, 1);
   await orderCard(tab, rejected).waitFor();
+  await tab.announced("1 order").waitFor({ state: "attached" });
   await tab.state("history-filtered");
   await tab.page.reload();
   await shows(tab, 1);
@@ -68,6 +69,7 @@ test("the history has filters for status, words and time", async tab => {
   await tab.page.keyboard.press("Enter");
   await orderCard(tab, pending).waitFor({ state: "detached" });
   await tab.sees(/no orders/i);
+  await tab.announced(/^No orders match/).waitFor({ state: "attached" });
   await tab.state("history-empty");
 
   await tab.field("Words").fill("");
@@ -108,6 +110,66 @@ test("a long history comes in pages, each order once", async tab => {
   await orderCard(tab, fresh).waitFor();
   await shows(tab, 46);
   assert.equal(await last.getAttribute("data-marked"), "yes");
+});
+
+test("more orders are read once, whatever a refresh in the background does", async tab => {
+  const consumerId = newConsumer();
+  const orders = Array.from({ length: 45 }, (_, index) => new Order({ consumerId, minutesAgo: 10 + index }));
+  await system.publish(orders.map(order => order.created()));
+  await system.orders(consumerId, orders.length);
+  await tab.goto(page(consumerId));
+  await shows(tab, 20);
+
+  const refresh = await tab.hold(url => url.pathname.endsWith("/orders") && !url.searchParams.has("startKey"));
+  const more = await tab.hold(url => url.searchParams.has("startKey"));
+  await tab.page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await refresh.arrived();
+  await tab.button("More orders").click();
+  await tab.button("Reading…").waitFor();
+  await refresh.release();
+  // It is sent after the refresh, which is over now.
+  await more.arrived();
+  assert.equal(await tab.button("Reading…").getAttribute("aria-disabled"), "true");
+  await tab.button("Reading…").click({ force: true });
+  await more.release();
+  await tab.announced("20 more orders").waitFor({ state: "attached" });
+  await shows(tab, 40);
+  assert.equal(more.count, 1);
+});
+
+test("words that are being typed stay in the field, and never lead to another consumer", async tab => {
+  const [first, second] = [newConsumer(), newConsumer()];
+  const naan = new Order({ consumerId: first, restaurant: "Garlic Naan House" });
+  const other = new Order({ consumerId: first, restaurant: "Ajanta" });
+  const ofSecond = new Order({ consumerId: second, restaurant: "Chez Panisse" });
+  await system.publish([naan.created(), other.created(), ofSecond.created()]);
+  await system.orders(first, 2);
+  await system.orders(second, 1);
+  await tab.page.clock.install();
+  await tab.goto(page(first));
+  await shows(tab, 2);
+
+  // A space at the end of a pause in the typing is kept: another word follows.
+  const words = tab.field("Words");
+  await words.pressSequentially("garlic ");
+  await tab.page.waitForURL(/words=garlic$/);
+  await orderCard(tab, other).waitFor({ state: "detached" });
+  assert.equal(await words.inputValue(), "garlic ");
+  await words.pressSequentially("naan");
+  await tab.page.waitForURL(/words=garlic\+naan$/);
+  await shows(tab, 1);
+
+  // Before the pause in the typing is over, the list becomes another consumer's.
+  await tab.page.clock.pauseAt(Date.now() + 60_000);
+  await words.fill("ajanta");
+  await tab.field("Consumer").fill(second);
+  await tab.page.keyboard.press("Enter");
+  await tab.sees(second);
+  await tab.page.clock.runFor(1_000);
+  assert.ok(tab.page.url().includes(`consumer=${second}`), tab.page.url());
+  assert.equal(await words.inputValue(), "garlic naan");
+  await tab.page.clock.resume();
+  await tab.sees("No orders match");
 });
 
 test("one can do all of it without a mouse", async tab => {
@@ -161,6 +223,25 @@ test("the texts of others are only texts", async tab => {
   }
 });
 
+test("a name that turns the direction of writing turns nothing but itself", async tab => {
+  const consumerId = newConsumer();
+  const turning = new Order({ consumerId, restaurant: "\u2066\u202eAjanta" });
+  await system.publish([turning.created()]);
+  await system.order(turning.id);
+  await tab.goto(`${system.url}/#/orders/${turning.id}`);
+  const isLeftToRight = await tab.page.locator(".lead .quiet").evaluate(lead => {
+    const text = document.createTreeWalker(lead, NodeFilter.SHOW_TEXT).nextNode() as Text;
+    const left = (index: number) => {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + 1);
+      return range.getBoundingClientRect().left;
+    };
+    return text.data.startsWith("placed") && left(0) < left(5);
+  });
+  assert.ok(isLeftToRight, "what follows the name is read from left to right");
+});
+
 test(
   "addresses that lead nowhere say so",
   async tab => {
@@ -168,15 +249,13 @@ test(
     await tab.sees(/no such order/i);
     await tab.state("order-unknown");
     await tab.goto(`${system.url}/#/nowhere`);
-    await tab
-      .link(/orders/i)
-      .first()
-      .waitFor();
+    await tab.page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    await tab.link("See all orders").waitFor();
     await tab.state("nowhere");
     await tab.goto(page(newConsumer()));
     await tab.sees(/no orders/i);
     await tab.goto(page("with%20spaces"));
-    await tab.sees(/check what you entered|consumer/i);
+    await tab.sees(/check what you entered/i);
   },
   { failures: [400, 404] },
 );

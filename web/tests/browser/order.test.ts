@@ -1,7 +1,7 @@
 // One order: all that is known of it, and what changes while one looks.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { inBrowser } from "./browser";
+import { inBrowser, type Tab } from "./browser";
 import { newConsumer, Order } from "./events";
 import { System } from "./system";
 
@@ -105,3 +105,104 @@ test("a status of a newer version is shown as it is", async tab => {
   await tab.sees(/on.the.moon/i);
   await tab.state("order-of-a-newer-version");
 });
+
+test(
+  "a request that hangs is given up, told, and sent again",
+  async tab => {
+    const order = new Order({ consumerId: newConsumer() });
+    await system.publish([order.created()]);
+    await system.order(order.id);
+    await tab.page.clock.install();
+    await tab.goto(`${system.url}/#/orders/${order.id}`);
+    await tab.sees("Waiting for approval");
+    const held = await tab.hold(url => url.pathname.endsWith(`/orders/${order.id}`));
+    await tab.page.clock.fastForward(3_000);
+    await held.arrived();
+    await tab.page.clock.fastForward(36_000);
+    await tab.sees("We get no answer right now");
+    await tab.announced(/^We get no answer right now/).waitFor({ state: "attached" });
+    await held.release();
+    await system.publish([order.now().event("OrderAuthorized")]);
+    await system.order(order.id, shown => shown.status === "APPROVED");
+    await tab.page.clock.fastForward(5_000);
+    await tab.sees("Approved");
+    await tab.page.locator("main").getByText("We get no answer").waitFor({ state: "detached" });
+  },
+  { lostAnswers: true },
+);
+
+test(
+  "in a browser of another language, sentences are all English, and money and times are the reader's",
+  async tab => {
+    const order = new Order({ consumerId: newConsumer() });
+    await system.publish(order.story());
+    await system.order(order.id, shown => shown.status === "APPROVED");
+    await tab.goto(`${system.url}/#/orders/${order.id}`);
+    await tab.region("Timeline").waitFor();
+    await tab.sees(/placed 3\d minutes ago/);
+    await tab.sees("3 min", tab.region("Timeline"));
+    await tab.sees("37,02\u00a0$");
+    const text =
+      (await tab.page.locator("main").textContent()) + (await tab.page.getByRole("img").first().ariaSnapshot());
+    assert.doesNotMatch(text, /\bvor \d|\bMin\.|Minute[^s]|gestern/);
+  },
+  { locale: "de-DE" },
+);
+
+/** The page as if one had to sign in, at an issuer that this test does not need. */
+async function withSignIn(tab: Tab, expiresAt: number): Promise<void> {
+  const config = { authorization: "oidc", currency: "USD", issuer: "https://issuer.invalid", clientId: "page" };
+  await tab.page.route("**/config.json", route => route.fulfill({ json: { ...config, scope: "openid" } }));
+  await tab.page.addInitScript(
+    grant => {
+      if (!sessionStorage.getItem("tested")) sessionStorage.setItem("ftgo.session", grant);
+      sessionStorage.setItem("tested", "yes");
+    },
+    JSON.stringify({ accessToken: "t", scope: "openid", name: "Ada", lifetime: 600, expiresAt }),
+  );
+}
+
+test("an order that is opened with an expired session says so", async tab => {
+  await withSignIn(tab, Date.now() - 1_000);
+  await tab.goto(`${system.url}/#/orders/99`);
+  await tab.sees("Your session has ended");
+  await tab.button("Sign in again").waitFor();
+  await tab.state("order-session-ended");
+});
+
+test("a link that looks like an answer of the issuer signs nobody out", async tab => {
+  const order = new Order({ consumerId: newConsumer() });
+  await system.publish([order.created()]);
+  await system.order(order.id);
+  await withSignIn(tab, Date.now() + 600_000);
+  await tab.goto(`${system.url}/?state=x&error=y#/orders/${order.id}`);
+  await tab.sees("Chicken Vindaloo");
+  await tab.button("Sign out").waitFor();
+  assert.equal(new URL(tab.page.url()).search, "");
+});
+
+test(
+  "on a phone, a status stays in one piece",
+  async tab => {
+    const order = new Order({ consumerId: newConsumer() });
+    const soon = new Date(Date.now() + 20 * 60_000).toISOString();
+    await system.publish([
+      order.created(),
+      order.event("OrderAuthorized"),
+      order.event("DeliveryScheduled", { courierId: "7", estimatedPickupTime: soon, estimatedDeliveryTime: soon }),
+    ]);
+    await tab.goto(`${system.url}/#/orders/${order.id}`);
+    const status = tab.page.getByRole("list", { name: "Where it stands" }).getByText("Scheduled", { exact: true });
+    await status.waitFor();
+    for (const width of [390, 360, 320]) {
+      await tab.page.setViewportSize({ width, height: 844 });
+      const lines = await status.evaluate(element => {
+        const range = document.createRange();
+        range.selectNodeContents(element);
+        return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+      });
+      assert.equal(lines, 1, `at ${width} px`);
+    }
+  },
+  { phone: true },
+);

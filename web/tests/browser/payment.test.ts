@@ -1,4 +1,4 @@
-// Paying: every wish is carried out once, whatever the user, the network or the gateway does.
+// Paying: every command is carried out once, whatever the user, the network or the gateway does.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
@@ -100,11 +100,46 @@ for (const [fault, amount] of [
   });
 }
 
+test("a payment on its way is told, until its result is there", async tab => {
+  const order = await newOrder();
+  await startPayment(tab, order);
+  const held = await tab.hold(url => url.pathname.endsWith(`/orders/${order.id}`));
+  await pay(tab).click();
+  await tab.sees(/in progress/i, payment(tab));
+  await tab.mainState("payment-in-progress");
+  await held.release();
+  await isPaidOnce(tab, order, 2468);
+});
+
+test("nobody is asked to pay for an order that was cancelled after the payment was created", async tab => {
+  const order = await newOrder();
+  await startPayment(tab, order);
+  await system.publish([order.now().event("OrderAuthorized"), order.event("OrderCancelled")]);
+  await tab.sees(/nothing to pay/i, payment(tab));
+  assert.equal(await payment(tab).getByRole("button").count(), 0);
+  await tab.seesNot("$24.68", payment(tab));
+  // The page finds the payment again, and still does not offer it.
+  const intent = tab.page.waitForResponse(/\/payment-intents\/[^/]+$/);
+  await tab.page.reload();
+  await (await intent).finished();
+  await tab.sees(/nothing to pay/i, payment(tab));
+  assert.equal(await payment(tab).getByRole("button").count(), 0);
+  await tab.state("payment-cancelled-order");
+});
+
 test("the amount may change until it is charged", async tab => {
   const order = await newOrder();
   await startPayment(tab, order);
   await changeAmount(tab, "12.50");
   await tab.sees("$12.50", payment(tab));
+  // What is announced twice is read out twice.
+  for (const count of [1, 2]) {
+    await changeAmount(tab, "12.50");
+    await tab
+      .announced("The amount is the same.")
+      .nth(count - 1)
+      .waitFor({ state: "attached" });
+  }
   await pay(tab).click();
   await isPaidOnce(tab, order, 1250);
   assert.equal(await payment(tab).getByRole("button", { name: "Change amount" }).count(), 0);
@@ -137,7 +172,6 @@ test(
     await tab.page.route(`**/orders/${order.id}`, route => route.abort());
     await pay(another).click();
     await another.sees(/in progress/i, payment(another));
-    await another.mainState("payment-in-progress");
     await changeAmount(tab, "8.00");
     await tab.sees(/can no longer change|changed in another window/i, payment(tab));
     await tab.sees(/in progress/i, payment(tab));
@@ -209,7 +243,7 @@ test(
     await pay(tab).click();
     await isPaidOnce(tab, order, 2468);
     assert.equal(keys.length, 2);
-    assert.equal(keys[0], keys[1], "the same wish has the same key");
+    assert.equal(keys[0], keys[1], "the same intention has the same key");
   },
   { lostAnswers: true },
 );
