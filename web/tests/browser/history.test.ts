@@ -225,7 +225,7 @@ test("the texts of others are only texts", async tab => {
 
 test("a name that turns the direction of writing turns nothing but itself", async tab => {
   const consumerId = newConsumer();
-  const turning = new Order({ consumerId, restaurant: "\u2066\u202eAjanta" });
+  const turning = new Order({ consumerId, restaurant: "\u202eAjanta \u2066" });
   await system.publish([turning.created()]);
   await system.order(turning.id);
   await tab.goto(`${system.url}/#/orders/${turning.id}`);
