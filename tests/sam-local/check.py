@@ -55,6 +55,8 @@ REQUESTS = [
     ("GET", "/orders?pageSize=0&status=done"),
     ("POST", "/orders"),
     ("OPTIONS", "/orders/99"),
+    ("GET", "/"),
+    ("GET", "/assets/none.js"),
 ]
 
 # A payment, in the order in which it happens. What is read comes before the charge, which the running system may settle any time.

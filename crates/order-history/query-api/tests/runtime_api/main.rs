@@ -82,6 +82,9 @@ async fn the_sample_requests_get_their_answers() {
     assert_eq!(history["statusCode"], 200);
     assert_eq!(body(&history)["orders"][0]["orderId"], "99");
 
+    let page = function.invoke(sample("query-page")).await.unwrap();
+    assert_eq!((&page["statusCode"], &page["headers"]["content-encoding"]), (&json!(200), &json!("gzip")));
+
     let refused = function.invoke(sample("failure-query-parameters")).await.unwrap();
     assert_eq!(refused["statusCode"], 400);
     assert_eq!(body(&refused)["errors"].as_array().unwrap().len(), 2);
