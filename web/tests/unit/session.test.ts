@@ -141,7 +141,8 @@ for (const [what, settle] of [
         leave: async () => undefined,
         isRefused: () => true,
       },
-      { ...expired(), refreshToken: "r" },
+      // About to expire: what came back by mistake would still be good.
+      { ...valid(), expiresAt: Date.now() + 20_000, refreshToken: "r" },
     );
     const session = await Session.start(CONFIG, stage);
     const token = session.token();
