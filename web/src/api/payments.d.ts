@@ -11,12 +11,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a payment intent for an order
-         * @description An order has at most one open payment intent, and is paid once. A consumer pays for themselves; a token with the scope `payments:write-any` names the consumer.
+         * Create a payment intent for an order
+         * @description An order has at most one open payment intent and is paid at most once. A consumer can pay only as themselves. A caller with the scope `payments:write-any` sends `consumerId`.
          */
         post: operations["createPaymentIntent"];
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["createPaymentIntentOptions"];
         head?: never;
         patch?: never;
@@ -30,23 +30,23 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A payment intent
-         * @description A payment intent of another consumer is the same as one that does not exist.
+         * Get a payment intent
+         * @description Payment intents of other consumers are reported as not found.
          */
         get: operations["findPaymentIntent"];
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["paymentIntentOptions"];
         /**
          * The headers of GET
-         * @description A payment intent of another consumer is the same as one that does not exist.
+         * @description Payment intents of other consumers are reported as not found.
          */
         head: operations["findPaymentIntentHead"];
         /**
          * Change the amount
-         * @description Allowed in state `CREATED` only: once a charge is requested, the amount is fixed.
+         * @description Allowed only in the state `CREATED`. The amount cannot change after a charge was requested.
          */
         patch: operations["changeAmount"];
         trace?: never;
@@ -61,12 +61,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Charge what is stored
-         * @description A payment intent is charged once. 202: the charge is requested, and the result comes by events. 200: the payment gateway has decided; see `state`. The `Consistency-Token` makes `GET /orders/{orderId}` wait for it.
+         * Charge the stored amount
+         * @description A payment intent is charged at most once. 202: the charge is requested; the result follows, so read the payment intent again. 200: the payment gateway has decided; see `state`. Send the `Consistency-Token` to `GET /orders/{orderId}` to read an order that includes this charge.
          */
         post: operations["chargePaymentIntent"];
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["chargePaymentIntentOptions"];
         head?: never;
         patch?: never;
@@ -79,12 +79,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the API works */
+        /** Check whether the API works */
         get: operations["paymentsHealth"];
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["healthOptions"];
         /** The headers of GET */
         head: operations["paymentsHealthHead"];
@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["openapiOptions"];
         /** The headers of GET */
         head: operations["paymentsOpenapiHead"];
@@ -114,7 +114,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What API Gateway itself answers, before or instead of the function. */
+        /** @description An error that API Gateway itself returns, without the function. */
         GatewayError: {
             message: string;
         };
@@ -123,7 +123,7 @@ export interface components {
             /** @description What to change. */
             detail: string;
             /**
-             * @description Where the parameter stands: `body`, `query`, `path` or `header`.
+             * @description Where the parameter is: `body`, `query`, `path` or `header`.
              * @enum {string}
              */
             in: "body" | "query" | "path" | "header";
@@ -131,33 +131,33 @@ export interface components {
             parameter: string;
         };
         NewAmount: {
-            /** @description How much, in the currency's minor units, such as cents. */
+            /** @description The amount in the currency's minor units, such as cents. */
             amount: number;
         };
         NewPaymentIntent: {
-            /** @description How much, in the currency's minor units, such as cents. */
+            /** @description The amount in the currency's minor units, such as cents. */
             amount: number;
-            /** @description Who pays. It may be left out if the token names a consumer. */
+            /** @description The consumer who pays. Required if the token does not name a consumer. */
             consumerId?: string;
             /** @description The currency (ISO 4217). */
             currency: string;
             /** @description The order to pay for. */
             orderId: string;
         };
-        /** @description A payment intent. What is not known is left out. */
+        /** @description A payment intent. Unknown members are left out. */
         PaymentIntent: {
             /**
              * Format: int64
-             * @description How much, in the currency's minor units, such as cents.
+             * @description The amount in the currency's minor units, such as cents.
              */
             amount: number;
-            /** @description The payment gateway's name for the charge. */
+            /** @description The payment gateway's id of the charge. */
             chargeId?: string;
             /** @description The consumer who pays. */
             consumerId: string;
             /**
              * Format: date-time
-             * @description When it was created: RFC 3339 in UTC.
+             * @description The time of creation (RFC 3339, UTC).
              */
             createdAt: string;
             /** @description The currency (ISO 4217). */
@@ -168,21 +168,21 @@ export interface components {
             errorMessage?: string;
             /** @description The order paid for. */
             orderId: string;
-            /** @description Names the intent: a UUID. */
+            /** @description The id of the intent, a UUID. */
             paymentIntentId: string;
             /**
-             * @description Where the intent is in its life. `CHARGED` and `CHARGE_FAILED` are final.
+             * @description The state of the intent. `CHARGED` and `CHARGE_FAILED` are final.
              * @enum {string}
              */
             state: "CREATED" | "CHARGE_REQUESTED" | "CHARGED" | "CHARGE_FAILED";
             /**
              * Format: date-time
-             * @description When it last changed: RFC 3339 in UTC.
+             * @description The time of the last change (RFC 3339, UTC).
              */
             updatedAt: string;
             /**
              * Format: uint64
-             * @description 1 when it is created, and one more with every change: the `ETag` without its quotes.
+             * @description 1 for a new intent; each change adds one. The `ETag` is the version in quotes.
              */
             version: number;
         };
@@ -194,13 +194,13 @@ export interface components {
             errors?: components["schemas"]["Mistake"][];
             /**
              * Format: uuid
-             * @description With `order-has-open-intent`: the payment intent that the order has.
+             * @description With `order-has-open-intent`: the open payment intent of the order.
              */
             paymentIntentId?: string;
             /** @description Names this request in our logs. */
             requestId: string;
             /**
-             * @description With `wrong-state`: the state that the payment intent is in.
+             * @description With `wrong-state`: the state of the payment intent.
              * @enum {string}
              */
             state?: "CREATED" | "CHARGE_REQUESTED" | "CHARGED" | "CHARGE_FAILED";
@@ -221,17 +221,17 @@ export interface components {
     responses: never;
     parameters: {
         /**
-         * @description A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII characters in double quotes, or a bare token.
+         * @description A new key for each command, and the same key for each repetition: 1 to 255 printable ASCII characters in double quotes, or a token without quotes.
          * @example "8e03978e-40d5-43e8-bc93-6894a57f9324"
          */
         IdempotencyKey: string;
         /**
-         * @description The ETag that you have decided on: 412 if the payment intent is in another version.
+         * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
          * @example "1"
          */
         IfMatch: string;
         /**
-         * @description The ETag of what you have: 304 if it still holds.
+         * @description The ETag of the version that you have: 304 if it is still the current one.
          * @example "1"
          */
         IfNoneMatch: string;
@@ -244,17 +244,17 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The methods there are.
+         * @description The allowed methods.
          * @example GET, HEAD, PATCH, OPTIONS
          */
         Allow: string;
         /**
-         * @description Who may keep the answer, and how.
+         * @description Who may cache the answer, and how.
          * @example no-store
          */
         "Cache-Control": string;
         /**
-         * @description Give it to GET /orders/{orderId}, which then shows an order that has seen the event.
+         * @description Send it to GET /orders/{orderId} to read an order that includes the event.
          * @example MSBQYXltZW50SW50ZW50Q2hhcmdlUmVxdWVzdGVkIDAwMDAwMTlkYTk0NTBhMGUtMDI0MmFjMTIwMDA4MDAwMiA5OQ
          */
         "Consistency-Token": string;
@@ -264,22 +264,22 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description `true`: the command was carried out before, under the same key, and this is its answer.
+         * @description `true`: a command with the same key was processed before; this is its answer.
          * @example true
          */
         "Idempotent-Replayed": string;
         /**
-         * @description Where the payment intent is.
+         * @description The path of the payment intent.
          * @example /payment-intents/3f2b8c1e-5a47-4d0e-9c6b-7e1f0a9d2c35
          */
         Location: string;
         /**
-         * @description Retry after so many seconds.
+         * @description Wait this many seconds, then retry.
          * @example 1
          */
         "Retry-After": string;
         /**
-         * @description The answer depends on who asks.
+         * @description The answer depends on the caller.
          * @example Authorization
          */
         Vary: string;
@@ -298,7 +298,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII characters in double quotes, or a bare token.
+                 * @description A new key for each command, and the same key for each repetition: 1 to 255 printable ASCII characters in double quotes, or a token without quotes.
                  * @example "8e03978e-40d5-43e8-bc93-6894a57f9324"
                  */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
@@ -382,7 +382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such resource */
+            /** @description Resource not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -403,7 +403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Request in progress; or: Conflict; or: The order has an open payment intent; or: The order is paid */
+            /** @description Request in progress; or: Conflict; or: The order has an open payment intent; or: The order is already paid */
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -483,7 +483,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the version that you have: 304 if it is still the current one.
                  * @example "1"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -525,7 +525,7 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentIntent"];
                 };
             };
-            /** @description It is still in the version that If-None-Match names */
+            /** @description The payment intent still has the version in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -572,7 +572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such payment intent */
+            /** @description Payment intent not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -668,7 +668,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the version that you have: 304 if it is still the current one.
                  * @example "1"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -694,7 +694,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It is still in the version that If-None-Match names */
+            /** @description The payment intent still has the version in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -729,7 +729,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No such payment intent */
+            /** @description Payment intent not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -770,12 +770,12 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII characters in double quotes, or a bare token.
+                 * @description A new key for each command, and the same key for each repetition: 1 to 255 printable ASCII characters in double quotes, or a token without quotes.
                  * @example "8e03978e-40d5-43e8-bc93-6894a57f9324"
                  */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description The ETag that you have decided on: 412 if the payment intent is in another version.
+                 * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
                  * @example "1"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -862,7 +862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such resource; or: No such payment intent */
+            /** @description Resource not found; or: Payment intent not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -954,12 +954,12 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII characters in double quotes, or a bare token.
+                 * @description A new key for each command, and the same key for each repetition: 1 to 255 printable ASCII characters in double quotes, or a token without quotes.
                  * @example "8e03978e-40d5-43e8-bc93-6894a57f9324"
                  */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description The ETag that you have decided on: 412 if the payment intent is in another version.
+                 * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
                  * @example "1"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -1065,7 +1065,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such resource; or: No such payment intent */
+            /** @description Resource not found; or: Payment intent not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1191,7 +1191,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description 1: also reads from the table.
+                 * @description `1`: also read from the table.
                  * @example 1
                  */
                 deep?: "0" | "1";
@@ -1202,7 +1202,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The API works */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1299,7 +1299,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description 1: also reads from the table.
+                 * @description `1`: also read from the table.
                  * @example 1
                  */
                 deep?: "0" | "1";
@@ -1310,7 +1310,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The API works */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

@@ -1,4 +1,4 @@
-//! The answer to a command, as it is recorded and sent: a repetition gets the same bytes.
+//! The answer to a command. The same bytes are sent, recorded, and sent again to a repetition.
 
 use api_gateway::{JSON, PROBLEM_JSON, Response};
 use order_events::{ConsistencyToken, EventType};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::intent::ShownIntent;
 use crate::problem::ProblemKind;
 
-/// What of a response is recorded. A member may be added, but none may change its meaning while records with the old one live.
+/// The recorded part of a response. Members may be added. The meaning of a member must not change within 24 hours, the life of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Answer {
@@ -33,7 +33,7 @@ impl Answer {
         Self::of(200, found)
     }
 
-    /// 202 while the charge is not decided; with the token of the event that the intent published last.
+    /// 202 until the charge is decided, then 200. The consistency token names the last event that the intent published.
     pub(crate) fn charged(found: &Found) -> Self {
         let state = found.intent.state().name();
         let status = if state.is_final() { 200 } else { 202 };
@@ -50,7 +50,7 @@ impl Answer {
         Self { consistency_token: token, ..Self::of(status, found) }
     }
 
-    /// A refusal of the domain.
+    /// A refusal by the domain.
     pub(crate) fn refused(kind: ProblemKind, request_id: &str) -> Self {
         let document = kind.document(request_id, Vec::new());
         Self { status: document.status, body: json(&document), etag: None, location: None, consistency_token: None }
@@ -81,12 +81,12 @@ impl Answer {
     }
 }
 
-/// A strong tag: one version has one representation.
+/// A strong tag, because a version has exactly one representation.
 pub(crate) fn etag(found: &Found) -> String {
     format!("\"{}\"", found.intent.version())
 }
 
-/// Only texts and numbers: there is nothing in it that could not be written.
+/// Cannot fail: the values hold only texts and numbers.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

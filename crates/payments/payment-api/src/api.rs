@@ -22,7 +22,7 @@ use crate::intent::ShownIntent;
 use crate::openapi;
 use crate::problem::{Cause, Problem, ProblemKind};
 
-/// The API over the tables of one stack.
+/// Serves the HTTP API of Payments from the tables of one stack.
 pub struct Api {
     store: PaymentStore,
     mode: Mode,
@@ -30,25 +30,25 @@ pub struct Api {
     function: HttpFunction,
 }
 
-/// Who carries a charge out. What the API does is the same in both; only when the client learns the result differs.
+/// Who sends a charge to the gateway. Both modes have the same effect; they differ in when the client gets the result.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// The charge handler, after the answer. Nothing is locked: versions tell who was first.
+    /// The charge handler, after the answer. Nothing is locked: the version decides which of two requests was first.
     Saga,
     /// The request itself, through this gateway and under the intent's lock.
     Locked(Arc<dyn Gateway>),
 }
 
-/// How long a request waits for the lock of an intent that another one has.
+/// How long a request waits for an intent's lock that another request holds.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
 
-/// How long before the invocation's deadline the gateway is not waited for any more: to store what is known, and answer.
+/// The request stops waiting for the gateway this long before the invocation's deadline, to store the result and to answer.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
 
-/// The age from which on a charge is left to the reconciler: gateways forget keys after 24 hours, and would charge again.
+/// Older charges are left to the reconciler: gateways forget keys after 24 hours, and would then charge again.
 const MAX_CHARGE_AGE: Duration = Duration::from_hours(1);
 
-/// What a path names.
+/// The resource that a path names.
 enum Resource {
     Intents,
     Intent(String),
@@ -74,7 +74,7 @@ impl Resource {
         }
     }
 
-    /// Whether the path can name a resource: an intent's id must be a valid one.
+    /// Checks the intent's id in the path.
     fn check(&self) -> Result<(), Problem> {
         let (Self::Intent(id) | Self::Charge(id)) = self else { return Ok(()) };
         let mut parameters = Parameters::default();
@@ -82,7 +82,7 @@ impl Resource {
         Ok(parameters.finish(id).map(drop)?)
     }
 
-    /// As in the `OpenAPI` document.
+    /// The path in the `OpenAPI` document.
     fn route(&self) -> &'static str {
         match self {
             Self::Intents => "/payment-intents",
@@ -103,7 +103,7 @@ impl Resource {
 }
 
 impl Api {
-    /// The API over a store.
+    /// Creates an API on top of a store.
     #[must_use]
     pub fn new(store: PaymentStore, mode: Mode, settings: Settings, clock: Clock) -> Self {
         let Settings { authorization, metrics_namespace, function_version } = settings;
@@ -115,7 +115,7 @@ impl Api {
     pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
-        // Boxed, or the future's type would be deeper than the compiler likes.
+        // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
         let answer = Box::pin(self.answer(&request, resource, deadline));
         self.function.answer(&request, route, deadline, answer).await
     }
@@ -151,8 +151,8 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let body = Create::read(request, &mut parameters).and_then(|body| {
             let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
-            let needed = "is required: the request's token names no consumer";
-            let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", needed))?;
+            let missing = "is required because the token does not name a consumer";
+            let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", missing))?;
             Ok((body, consumer_id))
         });
         let (Create { order_id, amount, currency, .. }, consumer_id) = parameters.finish(body)?;
@@ -225,7 +225,9 @@ impl Api {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
             Mode::Locked(gateway) => {
                 let until = self.function.before(deadline, CLOSING_TIME);
-                let charge = async |intent: &PaymentIntent| self.ask(&**gateway, intent, until, request.id()).await;
+                let charge = async |intent: &PaymentIntent| {
+                    self.charge_at_gateway(&**gateway, intent, until, request.id()).await
+                };
                 let locking = self.store.until(deadline).locking(LOCK_WAIT);
                 Box::pin(locking.charge(id, &key, admit, decide, charge, answer)).await?
             }
@@ -233,8 +235,8 @@ impl Api {
         self.respond(answered)
     }
 
-    /// Has the gateway charge; none if its answer is not definite, or if it must not be asked.
-    async fn ask(
+    /// Sends the charge to the gateway. Returns none if the charge is too old to be sent, or if the gateway's answer is not definite.
+    async fn charge_at_gateway(
         &self,
         gateway: &dyn Gateway,
         intent: &PaymentIntent,
@@ -255,8 +257,8 @@ impl Api {
         }
     }
 
-    /// Logs and counts an answer of the gateway that is not definite: the same metrics as those of the functions `charge` and
-    /// `reconcile`, which go on with the charge.
+    /// Logs and counts an answer of the gateway that is not definite, with the same metrics as the functions `charge` and
+    /// `reconcile`, which will retry the charge.
     fn count_unknown(&self, unknown: &Unknown, id: PaymentIntentId, request_id: &str) {
         let HttpFunction { name, metrics_namespace, clock, .. } = &self.function;
         let line = Line::new(Level::WARN, clock.now())
@@ -308,7 +310,7 @@ fn admit(caller: &Caller, found: Option<Found>) -> Result<Found, ProblemKind> {
     found.filter(|found| caller.may_act_for(found.intent.consumer_id())).ok_or(ProblemKind::IntentNotFound)
 }
 
-/// What the domain decides about the version that the client has seen. A mismatch is not recorded.
+/// Compares `If-Match`, then lets the domain decide. A version mismatch is not recorded.
 fn decide(
     request: &Request,
     found: &Found,
@@ -323,7 +325,7 @@ fn decide(
     }
 }
 
-/// A refusal of the domain: it is recorded, so that a repetition gets the same answer.
+/// A refusal by the domain is recorded, so that a repetition gets the same answer.
 fn refuse(kind: ProblemKind, request: &Request) -> Decision<ProblemKind> {
     Decision::Record(Answer::refused(kind, request.id()).to_record())
 }
@@ -333,7 +335,7 @@ fn request_key(caller: &Caller, route: &str, key: &IdempotencyKey, command: &Val
     Ok(RequestKey { key: Scope { caller: &caller.name, route }.key(key), fingerprint })
 }
 
-/// The intent's id in the path.
+/// Reads the intent's id in the path.
 fn read_id(parameters: &mut Parameters, text: &str) -> Result<PaymentIntentId, Mistaken> {
     PaymentIntentId::parse(text).map_err(|error| parameters.mistake_in("path", "paymentIntentId", error))
 }

@@ -1,4 +1,4 @@
-//! The bodies of commands. All members are checked, so that the client sees every mistake in one answer.
+//! The bodies of commands. All members are checked, so that one answer lists every mistake.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -19,7 +19,7 @@ pub(crate) struct Create {
     pub(crate) consumer_id: Option<ConsumerId>,
 }
 
-/// The members of a JSON object. `serde_json` would take the last of several with one name, and let the others pass unseen.
+/// The members of a JSON object. If a name is repeated, `serde_json` alone would silently use the last value.
 #[derive(Default)]
 struct Members {
     values: Map<String, Value>,
@@ -52,7 +52,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-/// Reads an object. A member that is not in `known`, or is given more than once, is a mistake.
+/// Reads an object. A member that is unknown or repeated is a mistake.
 fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Result<Map<String, Value>, Mistaken> {
     let Some(body) = request.body() else { return Err(parameters.mistake_in(BODY, BODY, "is not UTF-8")) };
     let Members { values, repeated } = match serde_json::from_str(&body) {
@@ -61,7 +61,7 @@ fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Res
         Err(_) => return Err(parameters.mistake_in(BODY, BODY, "is not JSON")),
     };
     for name in repeated {
-        parameters.mistake_in(BODY, &name, "is given more than once");
+        parameters.mistake_in(BODY, &name, "must not be repeated");
     }
     for name in values.keys().filter(|name| !known.contains(&name.as_str())) {
         parameters.mistake_in(BODY, name, format!("unknown member; expected one of {}", known.join(", ")));
@@ -72,7 +72,7 @@ fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Res
 const BODY: &str = "body";
 
 impl Create {
-    /// Every member is read, and its mistakes are noted, before this returns.
+    /// Notes the mistakes of all members before it returns.
     pub(crate) fn read(request: &Request, parameters: &mut Parameters) -> Result<Self, Mistaken> {
         let body = object(request, parameters, &["orderId", "amount", "currency", "consumerId"])?;
         let order_id = required(&body, parameters, "orderId", id);
@@ -91,12 +91,12 @@ pub(crate) fn read_amount(request: &Request, parameters: &mut Parameters) -> Res
     required(&body, parameters, "amount", amount)
 }
 
-/// The body of a charge: none, or an object without members.
+/// The body of a charge: empty, or an empty object.
 pub(crate) fn read_nothing(request: &Request, parameters: &mut Parameters) -> Result<(), Mistaken> {
     match request.body().as_deref().map(str::trim) {
         Some("") => Ok(()),
         Some(text) if serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|body| body.is_empty()) => Ok(()),
-        _ => Err(parameters.mistake_in(BODY, BODY, "must be empty: what is charged is what is stored")),
+        _ => Err(parameters.mistake_in(BODY, BODY, "must be empty: the stored amount is charged")),
     }
 }
 
@@ -126,7 +126,7 @@ fn id<T: FromStr<Err = order_events::Invalid>>(value: &Value) -> Result<T, Strin
 fn amount(value: &Value) -> Result<Amount, Invalid> {
     let whole = value.as_i64().or_else(|| {
         let number = value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=1e15).contains(number))?;
-        // Whole, and below 2^53: it fits.
+        // It fits: it is whole and below 2^53.
         #[allow(clippy::cast_possible_truncation)]
         Some(number as i64)
     });

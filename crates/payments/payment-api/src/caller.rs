@@ -1,4 +1,4 @@
-//! Who is asking, and whose intents they may use.
+//! The caller of a request, and which consumers' intents they may use.
 
 use api_gateway::Request;
 use order_events::ConsumerId;
@@ -9,14 +9,14 @@ use crate::problem::ProblemKind;
 /// The caller that a request's token names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// Whose idempotency keys are theirs alone. Consumers and services have names of different kinds.
+    /// Scopes the caller's idempotency keys. The names of consumers and services have different prefixes, so they are never equal.
     pub(crate) name: String,
-    /// The consumer they are, if they are one.
+    /// None for a service.
     pub(crate) consumer_id: Option<ConsumerId>,
     acts_for_any: bool,
 }
 
-/// The scope that acts for every consumer.
+/// With this scope, the caller may act for every consumer.
 pub(crate) const WRITE_ANY: &str = "payments:write-any";
 
 impl Caller {
@@ -28,12 +28,12 @@ impl Caller {
         let jwt = request.jwt().ok_or(ProblemKind::Unauthenticated)?;
         let claim = |name| jwt.claim(name).filter(|value| !value.is_empty());
         let (client, subject) = (claim("client_id"), claim("sub"));
-        // The subject of a service's token is its client, which is no consumer.
+        // The subject of a service's token is its client id, not a consumer.
         // <https://www.rfc-editor.org/rfc/rfc9068#section-2.2>
         let consumer = claim(consumer_id_claim).filter(|id| client.as_ref() != Some(id));
         let consumer_id = consumer.and_then(|id| ConsumerId::parse(&id).ok());
         let acts_for_any = jwt.has_scope(WRITE_ANY);
-        // Neither a consumer nor one who acts for all: there is nothing they may do.
+        // Neither a consumer nor allowed to act for others: there is nothing they may do.
         if consumer_id.is_none() && !acts_for_any {
             return Err(ProblemKind::Forbidden);
         }
@@ -41,7 +41,7 @@ impl Caller {
             (Some(consumer_id), _, _) => format!("consumer:{consumer_id}"),
             (None, Some(client), _) => format!("client:{client}"),
             (None, None, Some(subject)) => format!("subject:{subject}"),
-            // The keys of all callers without a name would be one another's.
+            // All callers without a name would share their idempotency keys.
             (None, None, None) => return Err(ProblemKind::NamelessCaller),
         };
         Ok(Self { name, consumer_id, acts_for_any })

@@ -1,32 +1,31 @@
-//! Configuration: from the environment only.
+//! The configuration, read from the environment only.
 
 use lambda_boot::{Environment, Missing};
 use payment_store::{METRICS_NAMESPACE, Tables};
 
-/// What the function needs to know. Region, credentials and endpoint are the SDK's to read, and the gateway's client reads its
-/// own.
+/// The function's settings. The SDK reads region, credentials and endpoint itself; the gateway's client reads its own settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The tables of Payments.
     pub tables: Tables,
-    /// Who carries a charge out.
+    /// Who sends a charge to the gateway.
     pub charge_mode: ChargeMode,
-    /// What the API itself needs.
+    /// The settings that do not depend on the mode.
     pub settings: Settings,
 }
 
-/// The settings of the API, in either mode.
+/// The settings of the API in both modes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Who may do what.
     pub authorization: Authorization,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
-    /// The version of the function that this process runs: a rollout is taken back by what the new version does.
+    /// The version of the function that this process runs. A rollback is decided by the metrics of the new version.
     pub function_version: String,
 }
 
-/// Who carries a charge out.
+/// Who sends a charge to the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChargeMode {
     /// The charge handler, after the answer.
@@ -38,7 +37,7 @@ pub enum ChargeMode {
 /// Who may do what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorization {
-    /// What the JWT authorizer in front of us says.
+    /// The claims that API Gateway's JWT authorizer has verified decide.
     Jwt {
         /// The claim that names the consumer.
         consumer_id_claim: String,
@@ -53,11 +52,11 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// `CHARGE_MODE` is neither of the two.
-    #[error("environment variable CHARGE_MODE must be saga (also if it is not set) or locked")]
+    /// `CHARGE_MODE` has another value.
+    #[error("environment variable CHARGE_MODE must be saga (the default) or locked")]
     ChargeMode,
-    /// `AUTHORIZATION` is neither of the two.
-    #[error("environment variable AUTHORIZATION must be jwt (also if it is not set) or off")]
+    /// `AUTHORIZATION` has another value.
+    #[error("environment variable AUTHORIZATION must be jwt (the default) or off")]
     Authorization,
 }
 

@@ -1,30 +1,30 @@
-//! A payment intent as the API shows it.
+//! The JSON of a payment intent.
 
 use order_events::Timestamp;
 use payment_intents::{PaymentIntent, State, Stored};
 use serde::Serialize;
 
-/// A payment intent. What is not known is left out.
+/// A payment intent. Unknown members are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", schemars(rename = "PaymentIntent"))]
 pub(crate) struct ShownIntent<'a> {
-    /// Names the intent: a UUID.
+    /// The id of the intent, a UUID.
     payment_intent_id: String,
     /// The order paid for.
     order_id: &'a str,
     /// The consumer who pays.
     consumer_id: &'a str,
-    /// How much, in the currency's minor units, such as cents.
+    /// The amount in the currency's minor units, such as cents.
     amount: i64,
     /// The currency (ISO 4217).
     currency: &'a str,
-    /// Where the intent is in its life. `CHARGED` and `CHARGE_FAILED` are final.
+    /// The state of the intent. `CHARGED` and `CHARGE_FAILED` are final.
     state: &'static str,
-    /// 1 when it is created, and one more with every change: the `ETag` without its quotes.
+    /// 1 for a new intent; each change adds one. The `ETag` is the version in quotes.
     version: u64,
-    /// The payment gateway's name for the charge.
+    /// The payment gateway's id of the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     charge_id: Option<&'a str>,
     /// Why the charge failed, for programs.
@@ -33,10 +33,10 @@ pub(crate) struct ShownIntent<'a> {
     /// Why the charge failed, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<&'a str>,
-    /// When it was created: RFC 3339 in UTC.
+    /// The time of creation (RFC 3339, UTC).
     #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     created_at: Timestamp,
-    /// When it last changed: RFC 3339 in UTC.
+    /// The time of the last change (RFC 3339, UTC).
     #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     updated_at: Timestamp,
 }

@@ -1,5 +1,4 @@
-//! What went wrong, as RFC 9457 problem documents. What a client reads here and what an operator reads in the log are two
-//! messages.
+//! Errors as RFC 9457 problem documents. The client gets these messages; the operator gets others, in the log.
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,29 +8,29 @@ use idempotency::KeyError;
 use payment_intents::{PaymentIntentId, StateName};
 use serde_json::Map;
 
-/// Why a request gets a problem document, with what is known beyond the kind.
+/// A problem and its details.
 #[derive(Debug)]
 pub(crate) struct Problem {
     kind: ProblemKind,
     mistakes: Vec<Mistake>,
-    /// After how many seconds to try again, where it is known better than by the kind.
+    /// In seconds. None: the default of the kind.
     retry_after: Option<u64>,
-    /// The failure on our side, for the log and never for the client.
+    /// The failure on our side. It is logged and never sent to the client.
     cause: Option<Cause>,
 }
 
-/// Why a request that is not at fault gets no answer.
+/// Why a correct request fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Cause {
     #[error(transparent)]
     Store(#[from] payment_store::Error),
     #[error("a recorded answer cannot be read")]
     Recorded(#[from] serde_json::Error),
-    #[error("no answer before the end of the invocation's time")]
+    #[error("the request did not finish before the invocation's deadline")]
     OutOfTime,
 }
 
-/// The kinds of problem there are.
+/// The kinds of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     InvalidRequest,
@@ -39,16 +38,16 @@ pub(crate) enum ProblemKind {
     KeyInvalid,
     Unauthenticated,
     Forbidden,
-    /// A service whose token does not name it.
+    /// A service whose token has neither `client_id` nor `sub`.
     NamelessCaller,
     IntentNotFound,
     RouteNotFound,
-    /// With the methods that are allowed.
+    /// With the allowed methods.
     MethodNotAllowed(&'static str),
     KeyInProgress,
-    /// With the state that the intent is in.
+    /// With the intent's state.
     WrongState(StateName),
-    /// With that intent; without it only in the document of the API.
+    /// With the open intent. It is none only in the `OpenAPI` document.
     OrderHasOpenIntent(Option<PaymentIntentId>),
     OrderAlreadyPaid,
     Conflict,
@@ -63,17 +62,20 @@ impl ProblemKind {
         format!("urn:ftgo:payments:problem:{}", self.parts().0)
     }
 
-    /// Its name, status, title and advice.
+    /// Name, status, title and detail.
     fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
         match self {
-            Self::InvalidRequest => {
-                ("invalid-request", 400, "Invalid request", "Correct what `errors` lists, and send the request again.")
-            }
+            Self::InvalidRequest => (
+                "invalid-request",
+                400,
+                "Invalid request",
+                "Correct the mistakes listed in `errors`, then send the request again.",
+            ),
             Self::KeyMissing => (
                 "idempotency-key-missing",
                 400,
                 "Idempotency-Key missing",
-                "Send an Idempotency-Key header: a new key for each command, the same key for each repetition.",
+                "Send an Idempotency-Key header: a new key for each command, and the same key for each repetition.",
             ),
             Self::KeyInvalid => (
                 "idempotency-key-invalid",
@@ -88,65 +90,68 @@ impl ProblemKind {
                 "forbidden",
                 403,
                 "Not allowed",
-                "Pay for yourself, or with a token that has the scope payments:write-any.",
+                "You can pay only as yourself. To pay as another consumer, the token needs the scope payments:write-any.",
             ),
             Self::NamelessCaller => {
-                ("forbidden", 403, "Not allowed", "The token must name its client: it needs a claim client_id or sub.")
+                ("forbidden", 403, "Not allowed", "The token must have the claim client_id or sub.")
             }
             Self::IntentNotFound => (
                 "payment-intent-not-found",
                 404,
-                "No such payment intent",
-                "There is no payment intent with this id that you may see.",
+                "Payment intent not found",
+                "No payment intent with this id exists, or it belongs to another consumer.",
             ),
             Self::RouteNotFound => (
                 "route-not-found",
                 404,
-                "No such resource",
+                "Resource not found",
                 "See /payments/openapi.json for the resources of this API.",
             ),
             Self::MethodNotAllowed(_) => {
-                ("method-not-allowed", 405, "Method not allowed", "Use a method that the Allow header lists.")
+                ("method-not-allowed", 405, "Method not allowed", "Use a method listed in the Allow header.")
             }
             Self::KeyInProgress => (
                 "idempotency-key-in-progress",
                 409,
                 "Request in progress",
-                "The same request is being processed. Retry after the seconds that Retry-After gives.",
+                "A request with the same Idempotency-Key is being processed. Wait as many seconds as Retry-After says, then retry.",
             ),
             Self::WrongState(_) => (
                 "wrong-state",
                 409,
                 "Not allowed in this state",
-                "The payment intent is in the state that `state` names, which does not allow this.",
+                "The state of the payment intent (see `state`) does not allow this command.",
             ),
             Self::OrderHasOpenIntent(_) => (
                 "order-has-open-intent",
                 409,
                 "The order has an open payment intent",
-                "Charge the payment intent that `paymentIntentId` names; a new one may be made if that charge fails.",
+                "Charge the open payment intent (see `paymentIntentId`). You can create a new one only if that charge fails.",
             ),
-            Self::OrderAlreadyPaid => {
-                ("order-already-paid", 409, "The order is paid", "The order was paid for: nothing is left to pay.")
-            }
+            Self::OrderAlreadyPaid => (
+                "order-already-paid",
+                409,
+                "The order is already paid",
+                "The order is already paid. It cannot be paid again.",
+            ),
             Self::Conflict => (
                 "conflict",
                 409,
                 "Conflict",
-                "Other requests are changing the same payment intent. Retry with the same Idempotency-Key, after the seconds that \
-                 Retry-After gives.",
+                "Another request is changing the same payment intent. Wait as many seconds as Retry-After says, then retry with \
+                 the same Idempotency-Key.",
             ),
             Self::VersionMismatch => (
                 "version-mismatch",
                 412,
                 "Version mismatch",
-                "The payment intent is not in the version that If-Match names. Read it again, and decide again.",
+                "The payment intent has changed: its version is not the one in If-Match. Read it again before you retry.",
             ),
             Self::KeyReused => (
                 "idempotency-key-reused",
                 422,
                 "Idempotency-Key reused",
-                "The Idempotency-Key was used before for another command. Use a new key for each command.",
+                "This Idempotency-Key was already used for another command. Use a new key for each command.",
             ),
             Self::Internal => (
                 "internal-error",
@@ -158,7 +163,7 @@ impl ProblemKind {
                 "unavailable",
                 503,
                 "Temporarily unavailable",
-                "Retry with the same Idempotency-Key, after the seconds that Retry-After gives.",
+                "Wait as many seconds as Retry-After says, then retry with the same Idempotency-Key.",
             ),
         }
     }
@@ -175,7 +180,7 @@ impl ProblemKind {
         Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors, extensions }
     }
 
-    /// The headers it comes with.
+    /// The headers of the response.
     pub(crate) fn headers(self) -> Vec<(&'static str, &'static str)> {
         match self {
             Self::Unauthenticated => vec![("www-authenticate", "Bearer")],
@@ -199,9 +204,9 @@ impl ProblemKind {
 }
 
 impl Problem {
-    /// A problem that is over after this time.
+    /// A problem that will be over after this time.
     pub(crate) fn retry_after(kind: ProblemKind, time: Duration) -> Self {
-        // A started second counts: before its end it would be too early.
+        // Rounded up, so that the client does not retry too early.
         let seconds = time.as_millis().div_ceil(1_000).max(1);
         Self { retry_after: u64::try_from(seconds).ok(), ..kind.into() }
     }
@@ -245,7 +250,7 @@ impl From<KeyError> for Problem {
 }
 
 impl Cause {
-    /// A stable name, to search the log by.
+    /// A stable name to search for in the log.
     fn code(&self) -> &'static str {
         match self {
             Self::Store(error) => error.code(),
@@ -264,7 +269,7 @@ impl Cause {
 }
 
 impl From<Cause> for Problem {
-    /// The client learns whether to try again; the log has the rest.
+    /// The client learns only whether to retry.
     fn from(cause: Cause) -> Self {
         let kind = if cause.is_retryable() { ProblemKind::Unavailable } else { ProblemKind::Internal };
         Self { cause: Some(cause), ..kind.into() }
@@ -274,7 +279,7 @@ impl From<Cause> for Problem {
 impl From<payment_store::Error> for Problem {
     fn from(error: payment_store::Error) -> Self {
         match error {
-            // Nothing is wrong with the tables: too many want the same intent.
+            // The tables work: too many requests change the same intent.
             payment_store::Error::Contended => ProblemKind::Conflict.into(),
             error => Cause::from(error).into(),
         }

@@ -1,4 +1,4 @@
-//! Makes the `OpenAPI` document from the types and limits that the code uses.
+//! Generates the `OpenAPI` document from the types and limits of the code.
 
 use api_gateway::{Document, Mistake, PROBLEM_JSON};
 use payment_intents::{Amount, StateName};
@@ -13,7 +13,7 @@ use crate::problem::ProblemKind::{
     VersionMismatch, WrongState,
 };
 
-/// Makes the document.
+/// Generates the document.
 #[must_use]
 pub fn document() -> Value {
     json!({
@@ -22,11 +22,11 @@ pub fn document() -> Value {
             "title": "FTGO Payments",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A consumer pays for an order",
-            "description": "Amounts are whole numbers of minor units, such as cents; times are RFC 3339 in UTC. What is not known is left \
-                            out: no member is ever `null`. Every command needs an `Idempotency-Key`: a repetition with the same key gets \
-                            the same answer for 24 hours, with `Idempotent-Replayed: true`, and has no second effect. Errors are problem \
-                            documents (RFC 9457), but for those that API Gateway answers itself, such as 401 for a token it does not \
-                            accept and 429 for too many requests.",
+            "description": "Amounts are whole numbers of minor units, such as cents. Times are RFC 3339 in UTC. Unknown members are left \
+                            out: no member is ever `null`. Every command needs an `Idempotency-Key`. For 24 hours, a repetition with the \
+                            same key gets the same answer, with `Idempotent-Replayed: true`, and has no second effect. Errors are problem \
+                            documents (RFC 9457), except the errors that API Gateway itself returns, such as 401 for an invalid token \
+                            and 429 for too many requests.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -56,7 +56,7 @@ pub fn document() -> Value {
     })
 }
 
-/// What every command may be answered with, besides its own.
+/// The problems that every command may return.
 const COMMAND: [ProblemKind; 12] = [
     InvalidRequest,
     KeyMissing,
@@ -75,10 +75,10 @@ const COMMAND: [ProblemKind; 12] = [
 fn create() -> Value {
     json!({
         "operationId": "createPaymentIntent",
-        "summary": "Make a payment intent for an order",
+        "summary": "Create a payment intent for an order",
         "description": format!(
-            "An order has at most one open payment intent, and is paid once. A consumer pays for themselves; a token with the \
-             scope `{WRITE_ANY}` names the consumer."
+            "An order has at most one open payment intent and is paid at most once. A consumer can pay only as themselves. A \
+             caller with the scope `{WRITE_ANY}` sends `consumerId`."
         ),
         "security": [{"jwt": []}],
         "parameters": [parameter("IdempotencyKey")],
@@ -93,14 +93,14 @@ fn create() -> Value {
 fn find() -> Value {
     json!({
         "operationId": "findPaymentIntent",
-        "summary": "A payment intent",
-        "description": "A payment intent of another consumer is the same as one that does not exist.",
+        "summary": "Get a payment intent",
+        "description": "Payment intents of other consumers are reported as not found.",
         "security": [{"jwt": []}],
         "parameters": [parameter("PaymentIntentId"), parameter("IfNoneMatch")],
         "responses": responses(
             &[
                 ("200", "The payment intent", &["ETag", "Cache-Control", "Vary"], &intent("CHARGED", 3)),
-                ("304", "It is still in the version that If-None-Match names", &["ETag", "Cache-Control", "Vary"], &Value::Null),
+                ("304", "The payment intent still has the version in If-None-Match", &["ETag", "Cache-Control", "Vary"], &Value::Null),
             ],
             &[
                 InvalidRequest, Unauthenticated, Forbidden, IntentNotFound,
@@ -114,7 +114,7 @@ fn change_amount() -> Value {
     json!({
         "operationId": "changeAmount",
         "summary": "Change the amount",
-        "description": "Allowed in state `CREATED` only: once a charge is requested, the amount is fixed.",
+        "description": "Allowed only in the state `CREATED`. The amount cannot change after a charge was requested.",
         "security": [{"jwt": []}],
         "parameters": [parameter("PaymentIntentId"), parameter("IdempotencyKey"), parameter("IfMatch")],
         "requestBody": body("NewAmount", &json!({"amount": 7000})),
@@ -129,9 +129,10 @@ fn charge() -> Value {
     let with = ["ETag", "Consistency-Token", "Cache-Control", "Idempotent-Replayed"];
     json!({
         "operationId": "chargePaymentIntent",
-        "summary": "Charge what is stored",
-        "description": "A payment intent is charged once. 202: the charge is requested, and the result comes by events. 200: the payment \
-                        gateway has decided; see `state`. The `Consistency-Token` makes `GET /orders/{orderId}` wait for it.",
+        "summary": "Charge the stored amount",
+        "description": "A payment intent is charged at most once. 202: the charge is requested; the result follows, so read the payment \
+                        intent again. 200: the payment gateway has decided; see `state`. Send the `Consistency-Token` to \
+                        `GET /orders/{orderId}` to read an order that includes this charge.",
         "security": [{"jwt": []}],
         "parameters": [parameter("PaymentIntentId"), parameter("IdempotencyKey"), parameter("IfMatch")],
         "responses": responses(
@@ -150,16 +151,16 @@ fn health() -> Value {
         "properties": {"status": {"type": "string", "const": "ok"}},
     });
     let mut responses = responses(
-        &[("200", "It works", &["Cache-Control"], &json!({"status": "ok"}))],
+        &[("200", "The API works", &["Cache-Control"], &json!({"status": "ok"}))],
         &[InvalidRequest, MethodNotAllowed("GET, HEAD, OPTIONS"), Internal, Unavailable],
     );
     responses["200"]["content"]["application/json"]["schema"] = schema;
     json!({
         "operationId": "paymentsHealth",
-        "summary": "Whether the API works",
+        "summary": "Check whether the API works",
         "security": [],
         "parameters": [{
-            "name": "deep", "in": "query", "description": "1: also reads from the table.",
+            "name": "deep", "in": "query", "description": "`1`: also read from the table.",
             "schema": {"type": "string", "enum": ["0", "1"]}, "example": "1",
         }],
         "responses": responses,
@@ -175,7 +176,7 @@ fn this_document() -> Value {
     json!({"operationId": "paymentsOpenapi", "summary": "This document", "security": [], "responses": responses})
 }
 
-/// GET without bodies.
+/// The same as GET, without bodies.
 fn head(get: &Value) -> Value {
     let mut head = get.clone();
     head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
@@ -191,14 +192,14 @@ fn head(get: &Value) -> Value {
 fn options(operation: &str, parameters: &[&str]) -> Value {
     let mut responses = Map::new();
     responses.insert("204".to_owned(), json!({"description": "No content", "headers": header_refs(&["Allow"])}));
-    // Only a path with a parameter can be wrong.
+    // Only a path with a parameter can be invalid.
     if !parameters.is_empty() {
         let (status, response) = problem_responses(&[InvalidRequest]).remove(0);
         responses.insert(status, response);
     }
     json!({
         "operationId": format!("{operation}Options"),
-        "summary": "The methods there are",
+        "summary": "The allowed methods",
         "security": [],
         "parameters": parameters.iter().map(|name| parameter(name)).collect::<Vec<_>>(),
         "responses": responses,
@@ -231,7 +232,7 @@ fn responses(successes: &[Success<'_>], problems: &[ProblemKind]) -> Value {
     Value::Object(responses)
 }
 
-/// The responses of kinds of problem, by status: several kinds may have the same.
+/// The responses for problems. Problems with the same status share one response.
 fn problem_responses(kinds: &[ProblemKind]) -> Vec<(String, Value)> {
     let mut responses: Vec<(String, Value)> = Vec::new();
     for kind in kinds {
@@ -262,7 +263,7 @@ fn problem_responses(kinds: &[ProblemKind]) -> Vec<(String, Value)> {
             headers.extend(more);
         }
         response["content"][PROBLEM_JSON]["examples"][name.as_str()] = json!({"value": document});
-        // API Gateway answers these itself before the function is asked, and not as a problem document.
+        // API Gateway may return these statuses itself, without the function. They are then not problem documents.
         let by_gateway = match kind {
             Unauthenticated => Some("Unauthorized"),
             Internal => Some("Internal Server Error"),
@@ -296,13 +297,13 @@ fn headers() -> Value {
     let text = |description: &str, example: &str| json!({"description": description, "schema": {"type": "string"}, "example": example});
     json!({
         "ETag": text("The version, for If-Match and If-None-Match.", "\"2\""),
-        "Location": text("Where the payment intent is.", &format!("/payment-intents/{ID}")),
-        "Consistency-Token": text("Give it to GET /orders/{orderId}, which then shows an order that has seen the event.", TOKEN),
-        "Idempotent-Replayed": text("`true`: the command was carried out before, under the same key, and this is its answer.", "true"),
-        "Cache-Control": text("Who may keep the answer, and how.", "no-store"),
-        "Vary": text("The answer depends on who asks.", "Authorization"),
-        "Allow": text("The methods there are.", "GET, HEAD, PATCH, OPTIONS"),
-        "Retry-After": text("Retry after so many seconds.", "1"),
+        "Location": text("The path of the payment intent.", &format!("/payment-intents/{ID}")),
+        "Consistency-Token": text("Send it to GET /orders/{orderId} to read an order that includes the event.", TOKEN),
+        "Idempotent-Replayed": text("`true`: a command with the same key was processed before; this is its answer.", "true"),
+        "Cache-Control": text("Who may cache the answer, and how.", "no-store"),
+        "Vary": text("The answer depends on the caller.", "Authorization"),
+        "Allow": text("The allowed methods.", "GET, HEAD, PATCH, OPTIONS"),
+        "Retry-After": text("Wait this many seconds, then retry.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
     })
 }
@@ -319,25 +320,25 @@ fn parameters() -> Value {
         },
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": true,
-            "description": "A new key for each command, the same key for each repetition: a string of 1 to 255 printable ASCII \
-                            characters in double quotes, or a bare token.",
+            "description": "A new key for each command, and the same key for each repetition: 1 to 255 printable ASCII \
+                            characters in double quotes, or a token without quotes.",
             "schema": {"type": "string", "pattern": r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=-]{1,255})$"#},
             "example": "\"8e03978e-40d5-43e8-bc93-6894a57f9324\"",
         },
         "IfMatch": {
             "name": "If-Match", "in": "header",
-            "description": "The ETag that you have decided on: 412 if the payment intent is in another version.",
+            "description": "The ETag of the version that you have read: 412 if the payment intent has another version now.",
             "schema": {"type": "string"}, "example": "\"1\"",
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header",
-            "description": "The ETag of what you have: 304 if it still holds.",
+            "description": "The ETag of the version that you have: 304 if it is still the current one.",
             "schema": {"type": "string"}, "example": "\"1\"",
         },
     })
 }
 
-/// The schemas of the bodies, from the types that are written.
+/// The schemas of the bodies, generated from the types that are serialized.
 fn schemas() -> Value {
     let mut generator = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -347,7 +348,7 @@ fn schemas() -> Value {
     generator.subschema_for::<Document>();
     let mut schemas = Value::Object(generator.take_definitions(true));
     for member in ["chargeId", "errorCode", "errorMessage"] {
-        // Left out where it is not known, and never `null`.
+        // Left out if unknown, and never `null`.
         schemas["PaymentIntent"]["properties"][member]["type"] = "string".into();
     }
     let states = StateName::ALL.map(StateName::as_str);
@@ -357,13 +358,13 @@ fn schemas() -> Value {
     }
     schemas["Problem"]["properties"]["type"]["enum"] = problem_types().into();
     schemas["Problem"]["properties"]["state"] = json!({
-        "description": "With `wrong-state`: the state that the payment intent is in.", "type": "string", "enum": states,
+        "description": "With `wrong-state`: the state of the payment intent.", "type": "string", "enum": states,
     });
     schemas["Problem"]["properties"]["paymentIntentId"] = json!({
-        "description": "With `order-has-open-intent`: the payment intent that the order has.", "type": "string", "format": "uuid",
+        "description": "With `order-has-open-intent`: the open payment intent of the order.", "type": "string", "format": "uuid",
     });
     schemas["Mistake"]["properties"]["in"] = json!({
-        "description": "Where the parameter stands: `body`, `query`, `path` or `header`.",
+        "description": "Where the parameter is: `body`, `query`, `path` or `header`.",
         "type": "string", "enum": ["body", "query", "path", "header"],
     });
     let id = |description: &str| {
@@ -373,7 +374,7 @@ fn schemas() -> Value {
         })
     };
     let amount = json!({
-        "description": "How much, in the currency's minor units, such as cents.",
+        "description": "The amount in the currency's minor units, such as cents.",
         "type": "integer", "minimum": 1, "maximum": Amount::MAX,
     });
     schemas["NewPaymentIntent"] = json!({
@@ -382,20 +383,20 @@ fn schemas() -> Value {
             "orderId": id("The order to pay for."),
             "amount": amount,
             "currency": {"description": "The currency (ISO 4217).", "type": "string", "pattern": "^[A-Z]{3}$"},
-            "consumerId": id("Who pays. It may be left out if the token names a consumer."),
+            "consumerId": id("The consumer who pays. Required if the token does not name a consumer."),
         },
     });
     schemas["NewAmount"] = json!({
         "type": "object", "additionalProperties": false, "required": ["amount"], "properties": {"amount": amount},
     });
     schemas["GatewayError"] = json!({
-        "description": "What API Gateway itself answers, before or instead of the function.",
+        "description": "An error that API Gateway itself returns, without the function.",
         "type": "object", "required": ["message"], "properties": {"message": {"type": "string"}},
     });
     schemas
 }
 
-/// What the member `type` of a problem document may be.
+/// The values of the member `type` of a problem document.
 fn problem_types() -> Vec<String> {
     let own =
         [IntentNotFound, OrderHasOpenIntent(None), OrderAlreadyPaid, WrongState(StateName::Charged), VersionMismatch];

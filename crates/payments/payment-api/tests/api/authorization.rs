@@ -17,16 +17,16 @@ fn ann() -> Value {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_done() {
+async fn a_command_without_a_token_is_refused() {
     for (_world, api) in World::both_guarded().await {
         let id = "00000000-0000-4000-8000-000000000000";
-        for ask in [
+        for request in [
             post("1", None),
             change(id, 1).key("k"),
             charge(id).key("k"),
             RequestBuilder::new("GET", &format!("/payment-intents/{id}")),
         ] {
-            let refused = api.send(ask).await;
+            let refused = api.send(request).await;
             refused.expect_problem(401, "unauthenticated");
             assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
         }
@@ -46,7 +46,7 @@ async fn a_token_that_names_no_consumer_and_has_no_scope_may_do_nothing() {
 }
 
 #[tokio::test]
-async fn a_consumer_pays_for_themselves() {
+async fn a_consumer_can_pay_only_as_themselves() {
     for (_world, api) in World::both_guarded().await {
         let created = api.send(post("1", None).by(&ann())).await;
         assert_eq!((created.status(), created.member("consumerId")), (201, json!("ann")));
@@ -60,12 +60,12 @@ async fn intents_of_others_are_reported_as_not_found() {
     for (world, api) in World::both_guarded().await {
         let id = api.send(post("1", None).by(&ann())).await.id();
         let bob = json!({"sub": "bob"});
-        for ask in [
+        for request in [
             change(&id, 1).key("k"),
             charge(&id).key("k"),
             RequestBuilder::new("GET", &format!("/payment-intents/{id}")),
         ] {
-            api.send(ask.by(&bob)).await.expect_problem(404, "payment-intent-not-found");
+            api.send(request.by(&bob)).await.expect_problem(404, "payment-intent-not-found");
         }
         assert_eq!(world.saga().state(&id).await, "CREATED");
     }
@@ -82,7 +82,7 @@ async fn a_token_with_the_scope_acts_for_everybody() {
             assert_eq!(created.status(), 201, "{created:?}");
             let charged = api.send(charge(&created.id()).key("k").by(&service)).await;
             assert_eq!(charged.status(), if api.is_locked { 200 } else { 202 });
-            // A service pays for nobody by mistake: its own name is no consumer's.
+            // A service must name the consumer: its own name is never used as one.
             let nobody = api.send(post("3", None).by(&service)).await;
             nobody.expect_problem(400, "invalid-request");
             assert_eq!(nobody.member("errors")[0]["parameter"], "consumerId");
@@ -111,7 +111,7 @@ async fn a_service_and_a_consumer_of_the_same_name_are_two_callers() {
         let id = api.send(post("1", None).by(&ann())).await.id();
         let service = json!({"client_id": "ann", "scope": "payments:write-any"});
         assert!(api.send(charge(&id).key("k").by(&service)).await.status() < 300);
-        // The same key, but not the service's answer.
+        // The consumer's key is another one, so the service's answer is not replayed.
         api.send(charge(&id).key("k").by(&ann())).await.expect_problem(409, "wrong-state");
     }
 }

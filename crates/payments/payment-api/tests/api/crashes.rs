@@ -18,14 +18,14 @@ enum Command {
 impl Command {
     const ALL: [Self; 3] = [Self::Create, Self::Amount, Self::Charge];
 
-    /// Its request, for an intent that is there unless it creates one.
+    /// Builds the request. Creates the intent first, if the command needs one.
     async fn prepare(self, api: &TestApi) -> RequestBuilder {
-        let ask = match self {
+        let request = match self {
             Self::Create => create("99", 100),
             Self::Amount => change(&api.created("99", 100).await, 200),
             Self::Charge => charge(&api.created("99", 100).await),
         };
-        ask.key("the-key")
+        request.key("the-key")
     }
 }
 
@@ -33,11 +33,11 @@ fn mode(world: &World, is_locked: bool) -> Mode {
     if is_locked { world.locked_mode() } else { Mode::Saga }
 }
 
-/// Sends a request over a wire that does `disturbance` to the `k`th request. A process that dies is one that is dropped.
+/// Sends a request over a wire that disturbs the `k`th request to DynamoDB. For a crash, the future is dropped.
 async fn send_disturbed(
     world: &World,
     is_locked: bool,
-    ask: RequestBuilder,
+    request: RequestBuilder,
     k: usize,
     disturbance: Disturbance,
 ) -> Option<Reply> {
@@ -45,7 +45,7 @@ async fn send_disturbed(
     let api = world.over(&wire, mode(world, is_locked));
     tokio::select! {
         biased;
-        reply = api.send(ask) => Some(reply),
+        reply = api.send(request) => Some(reply),
         () = async { while disturbance != Disturbance::Stall || wire.requests().len() < k { tokio::task::yield_now().await } } => None,
     }
 }
@@ -55,9 +55,9 @@ async fn a_crash_at_any_request_and_a_repetition_have_one_effect() {
     for is_locked in [false, true] {
         for command in Command::ALL {
             let world = World::create().await;
-            let ask = command.prepare(&world.saga()).await;
+            let request = command.prepare(&world.saga()).await;
             let wire = Wire::watched();
-            let undisturbed = world.over(&wire, mode(&world, is_locked)).send(ask).await;
+            let undisturbed = world.over(&wire, mode(&world, is_locked)).send(request).await;
             let requests = wire.requests().len();
             assert!(undisturbed.status() < 300 && requests >= 2);
             for k in 1..=requests {
@@ -72,18 +72,18 @@ async fn a_crash_at_any_request_and_a_repetition_have_one_effect() {
 async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturbance, undisturbed: &Reply) {
     let case = format!("{command:?}, locked: {is_locked}, {disturbance:?} at request {k}");
     let world = World::create().await;
-    let ask = command.prepare(&world.saga()).await;
-    if let Some(reply) = send_disturbed(&world, is_locked, ask.clone(), k, disturbance).await {
+    let request = command.prepare(&world.saga()).await;
+    if let Some(reply) = send_disturbed(&world, is_locked, request.clone(), k, disturbance).await {
         assert!(reply.status() == 503 || reply.status() < 300, "{case}: {reply:?}");
     }
-    // Whatever was left behind has ended.
+    // Claims and leases that were left behind have expired.
     world.pass(Duration::from_secs(31));
     let api = if is_locked { world.locked() } else { world.saga() };
-    let repeated = api.send(ask.clone()).await;
+    let repeated = api.send(request.clone()).await;
     assert_eq!(repeated.status(), undisturbed.status(), "{case}: {repeated:?}");
     assert_eq!(repeated.member("state"), undisturbed.member("state"), "{case}");
     assert_eq!(repeated.member("version"), undisturbed.member("version"), "{case}");
-    let again = api.send(ask).await;
+    let again = api.send(request).await;
     assert!(again.is_replayed() && again.0.body == repeated.0.body, "{case}: {again:?}");
 
     let intents = world.intents().await;
@@ -102,17 +102,17 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
 /// The request of a charge in locked mode dies at any of its requests, and the charge handler gets the message: at once, together with
 /// the client's repetition, and once more.
 #[tokio::test]
-async fn a_crash_at_any_request_under_the_lock_with_the_handler_beside_it_is_one_charge() {
+async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one_charge() {
     for is_handler_early in [true, false] {
         for k in 1..=4 {
             for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Stall] {
                 let case = format!("{disturbance:?} at request {k}, early: {is_handler_early}");
                 let world = World::create().await;
                 let api = world.locked();
-                let ask = Command::Charge.prepare(&api).await;
+                let request = Command::Charge.prepare(&api).await;
                 let id =
                     world.intents().await[0]["pk"].as_s().unwrap().strip_prefix("PaymentIntent#").unwrap().to_owned();
-                if let Some(reply) = send_disturbed(&world, true, ask.clone(), k, disturbance).await {
+                if let Some(reply) = send_disturbed(&world, true, request.clone(), k, disturbance).await {
                     assert!(reply.status() == 503 || reply.status() == 200, "{case}: {reply:?}");
                 }
                 if is_handler_early {
@@ -123,10 +123,10 @@ async fn a_crash_at_any_request_under_the_lock_with_the_handler_beside_it_is_one
                     }
                 }
                 world.pass(Duration::from_secs(31));
-                let (repeated, _) = futures_util::join!(api.send(ask.clone()), api.handle_message(&id));
+                let (repeated, _) = futures_util::join!(api.send(request.clone()), api.handle_message(&id));
                 assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{case}");
                 assert_eq!(api.handle_message(&id).await, Done::Nothing, "{case}");
-                let again = api.send(ask).await;
+                let again = api.send(request).await;
                 assert!(again.is_replayed() && again.0.body == repeated.0.body, "{case}: {again:?}");
                 assert_eq!((world.gateway.charged(), world.events().await.len()), (vec![100], 2), "{case}");
                 assert_eq!(world.held_locks().await, 0, "{case}");

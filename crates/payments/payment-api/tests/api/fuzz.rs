@@ -1,4 +1,4 @@
-//! Whatever a client sends, the fault is never ours.
+//! Random requests never cause a server error.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ struct Target {
     _world: World,
 }
 
-/// One of each, for all cases.
+/// Shared by all cases.
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (world, apis, id) = runtime.block_on(async {
@@ -63,7 +63,7 @@ fn body() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn no_request_is_our_fault(
+    fn no_request_causes_a_server_error(
         api in 0..3_usize,
         method in prop_oneof![Just("POST"), Just("PATCH"), Just("GET"), Just("HEAD"), Just("OPTIONS"), Just("PUT"), Just("")],
         path in 0..6_usize,
@@ -81,18 +81,18 @@ proptest! {
             "/payment-intents".to_owned(), format!("/payment-intents/{id}"), format!("/payment-intents/{id}/charge"),
             "/payments/health".to_owned(), "/payments/openapi.json".to_owned(), format!("/{id}"),
         ][path].clone();
-        let mut ask = RequestBuilder::new(method, &path).text(&body);
-        ask.0["rawQueryString"] = query.into();
-        ask.0["isBase64Encoded"] = base64.into();
+        let mut request = RequestBuilder::new(method, &path).text(&body);
+        request.0["rawQueryString"] = query.into();
+        request.0["isBase64Encoded"] = base64.into();
         for (name, value) in [("idempotency-key", key), ("if-match", if_match)] {
             if let Some(value) = value {
-                ask = ask.header(name, value);
+                request = request.header(name, value);
             }
         }
         if let Some(claims) = claims {
-            ask = ask.by(&json!(claims));
+            request = request.by(&json!(claims));
         }
-        let reply = target.runtime.block_on(target.apis[api].send(ask));
+        let reply = target.runtime.block_on(target.apis[api].send(request));
         prop_assert!(reply.status() < 500, "{:?}", reply);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that wait to be let pass, one by one.
+//! Holds requests to DynamoDB back until a test lets them pass, one by one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,23 +11,23 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use embedded_dynamodb::Wire;
 use tokio::sync::Semaphore;
 
-/// A wire whose every request waits for leave.
+/// A wire on which every request needs a permit.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     wire: Wire,
-    pub(crate) leave: Arc<Semaphore>,
+    pub(crate) permits: Arc<Semaphore>,
     done: Arc<AtomicUsize>,
 }
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self { wire: Wire::watched(), leave: Arc::new(Semaphore::new(0)), done: Arc::default() }
+        Self { wire: Wire::watched(), permits: Arc::new(Semaphore::new(0)), done: Arc::default() }
     }
 
-    /// Lets so many requests pass, and waits until they are answered.
+    /// Lets this many requests pass, and waits until they are answered.
     pub(crate) async fn pass(&self, requests: usize) {
         let until = self.done() + requests;
-        self.leave.add_permits(requests);
+        self.permits.add_permits(requests);
         while self.done() < until {
             tokio::task::yield_now().await;
         }
@@ -35,7 +35,7 @@ impl Gate {
 
     /// Lets all requests pass from now on.
     pub(crate) fn open(&self) {
-        self.leave.add_permits(1_000);
+        self.permits.add_permits(1_000);
     }
 
     pub(crate) fn done(&self) -> usize {
@@ -47,7 +47,7 @@ impl HttpConnector for Gate {
     fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
         let gate = self.clone();
         HttpConnectorFuture::new(async move {
-            gate.leave.acquire().await.unwrap().forget();
+            gate.permits.acquire().await.unwrap().forget();
             let answer = gate.wire.call(http).await;
             gate.done.fetch_add(1, Ordering::SeqCst);
             answer

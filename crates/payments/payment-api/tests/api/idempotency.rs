@@ -13,15 +13,19 @@ use serde_json::{Value, json};
 use crate::world::{Behaviour, Reply, RequestBuilder, TestApi, World, change, charge, create, tables};
 
 /// Sends one request 50 times at once.
-async fn fifty_times(api: &TestApi, ask: &RequestBuilder) -> Vec<Reply> {
-    join_all((0..50).map(|_| api.send(ask.clone()))).await
+async fn fifty_times(api: &TestApi, request: &RequestBuilder) -> Vec<Reply> {
+    join_all((0..50).map(|_| api.send(request.clone()))).await
 }
 
 #[track_caller]
 fn check_one_effect(replies: &[Reply], status: u16) {
     let bodies: Vec<_> = replies.iter().map(|reply| (reply.status(), &reply.0.body, reply.header("etag"))).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0] && body.0 == status), "{bodies:?}");
-    assert_eq!(replies.iter().filter(|reply| !reply.is_replayed()).count(), 1, "one did it, the others heard of it");
+    assert_eq!(
+        replies.iter().filter(|reply| !reply.is_replayed()).count(),
+        1,
+        "one request had the effect, the others are replays"
+    );
 }
 
 #[tokio::test]
@@ -43,7 +47,7 @@ async fn one_key_50_times_at_once_is_one_charge_under_the_lock() {
     let api = world.locked();
     let id = api.created("99", 100).await;
     let charged = fifty_times(&api, &charge(&id).key("k")).await;
-    // One that finds the request in progress is told to retry.
+    // Requests that find the first one in progress must retry.
     let (answered, busy): (Vec<_>, Vec<_>) = charged.into_iter().partition(|reply| reply.status() == 200);
     check_one_effect(&answered, 200);
     for reply in busy {
@@ -68,7 +72,7 @@ async fn another_command_under_the_same_key_is_refused() {
 }
 
 #[tokio::test]
-async fn the_same_command_written_otherwise_is_the_same() {
+async fn the_same_command_in_another_notation_is_a_repetition() {
     let world = World::create().await;
     let api = world.saga();
     let one = r#"{"orderId":"99","amount":100,"currency":"USD","consumerId":"7"}"#;
@@ -86,26 +90,26 @@ async fn the_same_command_written_otherwise_is_the_same() {
 }
 
 #[tokio::test]
-async fn one_key_of_two_callers_or_on_two_routes_is_two_keys() {
+async fn two_callers_or_two_routes_may_use_the_same_key() {
     let world = World::create().await;
     let api = world.guarded(Mode::Saga);
     let post = |caller: &str, order_id: &str| {
         let body = json!({"orderId": order_id, "amount": 100, "currency": "USD"});
-        let ask = RequestBuilder::new("POST", "/payment-intents").key("k").body(&body).by(&json!({"sub": caller}));
-        api.send(ask)
+        let request = RequestBuilder::new("POST", "/payment-intents").key("k").body(&body).by(&json!({"sub": caller}));
+        api.send(request)
     };
     let (ann, bob) = (post("ann", "1").await, post("bob", "2").await);
     assert_eq!((ann.status(), bob.status()), (201, 201));
     assert_ne!(ann.id(), bob.id());
     let charged = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "ann"}))).await;
     assert_eq!(charged.status(), 202, "{charged:?}");
-    // Bob cannot learn Ann's answer with her key.
+    // Bob cannot read Ann's answer by sending her key.
     let stolen = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "bob"}))).await;
     stolen.expect_problem(404, "payment-intent-not-found");
 }
 
 #[tokio::test]
-async fn who_may_no_longer_see_an_intent_is_not_shown_a_recorded_answer() {
+async fn a_caller_who_has_lost_access_to_an_intent_gets_no_recorded_answer() {
     let world = World::create().await;
     let api = world.guarded(Mode::Saga);
     let service = json!({"sub": "desk", "scope": "payments:write-any"});
@@ -117,7 +121,7 @@ async fn who_may_no_longer_see_an_intent_is_not_shown_a_recorded_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_lost_after_the_commit_is_replayed_after_a_state_change_too() {
+async fn an_answer_lost_after_the_commit_is_replayed_even_after_a_state_change() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         // The last transaction of the charge.
@@ -142,7 +146,7 @@ async fn an_answer_lost_after_the_commit_is_replayed_after_a_state_change_too() 
 }
 
 #[tokio::test]
-async fn the_sdks_own_repetition_of_a_lost_answer_is_the_same_transaction() {
+async fn a_retry_by_the_sdk_after_a_lost_answer_is_the_same_transaction() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match request.number {
@@ -158,7 +162,7 @@ async fn the_sdks_own_repetition_of_a_lost_answer_is_the_same_transaction() {
 }
 
 #[tokio::test]
-async fn keys_that_are_missing_or_malformed_are_refused() {
+async fn missing_and_malformed_keys_are_refused() {
     let world = World::create().await;
     for api in [world.saga(), world.locked()] {
         api.send(create("99", 100)).await.expect_problem(400, "idempotency-key-missing");
@@ -187,7 +191,7 @@ async fn keys_that_are_missing_or_malformed_are_refused() {
 }
 
 #[tokio::test]
-async fn a_bare_key_is_the_same_as_a_quoted_one() {
+async fn a_key_is_the_same_with_and_without_quotes() {
     let world = World::create().await;
     let api = world.saga();
     assert_eq!(api.send(create("99", 100).key("4711")).await.status(), 201);
@@ -195,14 +199,14 @@ async fn a_bare_key_is_the_same_as_a_quoted_one() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_domain_is_recorded() {
+async fn a_refusal_by_the_domain_is_recorded() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         let refused = api.send(create("99", 50).key("second")).await;
         refused.expect_problem(409, "order-has-open-intent");
         world.gateway.now(Behaviour::Decline);
         api.charge_and_settle(&id, "k").await;
-        // The order is free again, but the question was answered.
+        // The order has no open intent any more, but the recorded refusal is replayed.
         let again = api.send(create("99", 50).key("second")).await;
         assert!(again.is_replayed() && again.0.body == refused.0.body, "{again:?}");
         assert_eq!(api.send(create("99", 50).key("third")).await.status(), 201);
@@ -226,7 +230,7 @@ async fn other_refusals_are_not_recorded() {
     }
 }
 
-/// The answer to a `BatchGetItem` that has seen these items of the payments table, and no record.
+/// The answer to a `BatchGetItem` that found these items of the payments table, and no record.
 fn read_without_record(items: &[HashMap<String, AttributeValue>]) -> &'static str {
     let attribute = |value: &AttributeValue| match value {
         AttributeValue::S(text) => json!({"S": text}),
@@ -242,13 +246,13 @@ fn read_without_record(items: &[HashMap<String, AttributeValue>]) -> &'static st
 }
 
 #[tokio::test]
-async fn a_read_between_the_writes_of_a_transaction_does_not_refuse_what_was_carried_out() {
+async fn a_repetition_that_reads_in_the_middle_of_the_transaction_is_not_refused() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         let request = change(&id, 200).key("k").header("if-match", "\"1\"");
         let changed = api.send(request.clone()).await;
         assert_eq!(changed.status(), 200);
-        // Its copy has read the record before the transaction, and the intent after it: BatchGetItem is no snapshot.
+        // The repetition has read the record before the transaction, and the intent after it: BatchGetItem is not a snapshot.
         let torn = read_without_record(&world.intents().await);
         let wire =
             Wire::disturbed(
@@ -275,12 +279,12 @@ async fn an_answer_is_kept_for_24_hours() {
     assert_eq!((changed.is_replayed(), changed.member("version")), (false, json!(3)));
 }
 
-/// The engine has no conflicts of its own.
+/// The embedded engine never reports transaction conflicts.
 const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
     "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"},{"Code":"None"}]}"#;
 
 #[tokio::test]
-async fn another_transaction_in_the_way_is_retried_with_a_fresh_read() {
+async fn a_transaction_conflict_is_retried_with_a_new_read() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match (request.operation.as_str(), request.number) {
@@ -293,7 +297,7 @@ async fn another_transaction_in_the_way_is_retried_with_a_fresh_read() {
 }
 
 #[tokio::test]
-async fn transactions_in_the_way_for_too_long_are_a_conflict_which_is_not_recorded() {
+async fn a_transaction_conflict_that_persists_is_answered_as_conflict_and_not_recorded() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match request.operation.as_str() {

@@ -1,4 +1,4 @@
-//! Two commands at once, in every order of their requests: the outcome is that of one after the other.
+//! Two concurrent commands, in every order of their requests to DynamoDB. The outcome is always one of a serial execution.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::gate::Gate;
 use crate::world::{Reply, RequestBuilder, TestApi, World, change, charge, create};
 
-/// Every order of so many steps of one and so many of the other.
+/// Every order of `one` steps of the first command and `other` steps of the second.
 fn schedules(one: usize, other: usize) -> Vec<Vec<usize>> {
     if one == 0 && other == 0 {
         return vec![Vec::new()];
@@ -25,7 +25,7 @@ fn schedules(one: usize, other: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// What two commands leave behind: their statuses, whether they got the same body, the intents, and the number of events.
+/// The result of two commands: their statuses, whether their bodies are equal, the intents, and the number of events.
 type Outcome = ([u16; 2], bool, Vec<(Value, Value, Value)>, usize);
 
 async fn outcome(world: &World, api: &TestApi, replies: [&Reply; 2]) -> Outcome {
@@ -40,7 +40,7 @@ async fn outcome(world: &World, api: &TestApi, replies: [&Reply; 2]) -> Outcome 
     (replies.map(Reply::status), is_same, intents, world.events().await.len())
 }
 
-/// Makes the two requests; the intent is there before.
+/// Builds the two requests for an existing intent.
 type Requests = fn(&str) -> [RequestBuilder; 2];
 
 async fn world_with_intent(is_locked: bool) -> (World, TestApi, String) {
@@ -50,33 +50,33 @@ async fn world_with_intent(is_locked: bool) -> (World, TestApi, String) {
     (world, api, id)
 }
 
-/// Runs the two commands in every order of their first `steps` requests each; what comes after those is not ordered. Returns
-/// the most requests that one of them took.
+/// Runs the two commands in every order of their first `steps` requests each. Later requests are not ordered. Returns the
+/// largest number of requests that one command needed.
 async fn check(is_locked: bool, steps: usize, requests: Requests) -> usize {
     let mut most = 0;
     // One after the other, in both orders.
     let mut serial = Vec::new();
     for order in [[0, 1], [1, 0]] {
         let (world, api, id) = world_with_intent(is_locked).await;
-        let asks = requests(&id);
+        let pair = requests(&id);
         let mut replies = [None, None];
         for place in order {
-            replies[place] = Some(api.send(asks[place].clone()).await);
+            replies[place] = Some(api.send(pair[place].clone()).await);
         }
         let [Some(one), Some(other)] = &replies else { panic!("both were sent") };
         serial.push(outcome(&world, &api, [one, other]).await);
     }
     for schedule in schedules(steps, steps) {
         let (world, api, id) = world_with_intent(is_locked).await;
-        let asks = requests(&id);
+        let pair = requests(&id);
         let gates = [Gate::new(), Gate::new()];
         let gated = |gate| world.gated(gate, if is_locked { world.locked_mode() } else { Mode::Saga });
         let apis = [gated(&gates[0]), gated(&gates[1])];
         let ended: [AtomicUsize; 2] = Default::default();
         let send = |place: usize| {
-            let (api, ask, ended) = (&apis[place], asks[place].clone(), &ended[place]);
+            let (api, request, ended) = (&apis[place], pair[place].clone(), &ended[place]);
             async move {
-                let reply = api.send(ask).await;
+                let reply = api.send(request).await;
                 ended.store(1, Ordering::SeqCst);
                 reply
             }
@@ -85,22 +85,22 @@ async fn check(is_locked: bool, steps: usize, requests: Requests) -> usize {
             for place in &schedule {
                 let (gate, ended) = (&gates[*place], &ended[*place]);
                 let before = gate.done();
-                gate.leave.add_permits(1);
+                gate.permits.add_permits(1);
                 while gate.done() == before && ended.load(Ordering::SeqCst) == 0 {
                     tokio::task::yield_now().await;
                 }
             }
             for gate in &gates {
-                gate.leave.add_permits(1_000);
+                gate.open();
             }
         };
         let (mut one, mut other, ()) = futures_util::join!(send(0), send(1), drive);
         most = gates.iter().map(Gate::done).chain([most]).max().unwrap_or_default();
-        // A repetition that finds its request in progress is sent again, as its client would.
-        for (reply, ask) in [(&mut one, &asks[0]), (&mut other, &asks[1])] {
+        // A client retries a request that is answered as in progress.
+        for (reply, request) in [(&mut one, &pair[0]), (&mut other, &pair[1])] {
             if reply.status() == 409 && reply.problem() == "idempotency-key-in-progress" {
                 assert!(reply.header("retry-after").is_some());
-                *reply = api.send(ask.clone()).await;
+                *reply = api.send(request.clone()).await;
             }
         }
         let seen = outcome(&world, &api, [&one, &other]).await;
@@ -118,15 +118,15 @@ const PAIRS: [(&str, Requests); 5] = [
     ("one charge twice", |id| [charge(id).key("a"), charge(id).key("a")]),
 ];
 
-/// A command is a read and a transaction; where that is refused, a second read, and a transaction or the record of a refusal.
+/// A command needs a read and a transaction. If the transaction is refused: a second read, and a transaction or the record of a refusal.
 const SAGA: usize = 4;
 
-/// A charge under the lock is a read, the lock and two transactions. How often the other asks for the lock meanwhile is a matter
-/// of time, so that what it does after its fourth request runs freely.
+/// A charge under the lock needs a read, the lock and two transactions. How often the other command tries to get the lock
+/// depends on time, so its requests after the fourth are not ordered.
 const LOCKED: usize = 4;
 
 #[tokio::test]
-async fn every_interleaving_of_two_commands_is_one_after_the_other() {
+async fn every_interleaving_of_two_commands_has_the_outcome_of_a_serial_execution() {
     for (name, requests) in PAIRS {
         println!("{name}");
         let most = check(false, SAGA, requests).await;
@@ -135,7 +135,7 @@ async fn every_interleaving_of_two_commands_is_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn every_order_of_the_first_four_requests_under_the_lock_is_one_after_the_other() {
+async fn every_order_of_the_first_four_requests_under_the_lock_has_the_outcome_of_a_serial_execution() {
     for (name, requests) in PAIRS {
         println!("{name}");
         let most = check(true, LOCKED, requests).await;

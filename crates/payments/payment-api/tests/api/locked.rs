@@ -1,4 +1,4 @@
-//! What is special about the locked way.
+//! Behaviour of the locked mode only.
 
 use std::time::Duration;
 
@@ -11,31 +11,31 @@ use crate::gate::Gate;
 use crate::world::{Behaviour, Reply, RequestBuilder, World, change, charge, tables};
 
 #[tokio::test]
-async fn an_outcome_that_is_not_known_is_202_and_never_a_failure() {
+async fn a_charge_with_an_unknown_outcome_is_answered_202_and_never_fails() {
     let world = World::create().await;
     let api = world.locked();
     let id = api.created("99", 100).await;
     world.gateway.now(Behaviour::LoseAnswer);
     let accepted = api.send(charge(&id).key("k")).await;
     assert_eq!((accepted.status(), accepted.member("state").as_str()), (202, Some("CHARGE_REQUESTED")));
-    assert_eq!(world.held_locks().await, 0, "the handler can go on at once");
-    // The handler finishes it, with the same key at the gateway.
+    assert_eq!(world.held_locks().await, 0, "the handler can continue at once");
+    // The handler finishes the charge. It uses the same key at the gateway.
     world.gateway.now(Behaviour::Charge);
     api.settle_pending(&id).await;
     assert_eq!((api.state(&id).await.as_str(), world.gateway.charged()), ("CHARGED", vec![100]));
     let replayed = api.send(charge(&id).key("k")).await;
-    assert_eq!((replayed.status(), replayed.is_replayed()), (202, true), "the answer that was given");
+    assert_eq!((replayed.status(), replayed.is_replayed()), (202, true), "the recorded answer");
 }
 
 #[tokio::test]
-async fn a_lock_that_another_holds_is_a_conflict_and_left_alone() {
+async fn a_lock_held_by_another_process_is_answered_as_conflict_and_not_changed() {
     let world = World::create().await;
     let api = world.locked();
     let id = api.created("99", 100).await;
     let _held = world.take_lock(&id).await;
-    // Both wait for it, and give up.
-    let asks = [change(&id, 200), charge(&id)].map(|ask| api.send(ask.key("k")));
-    for refused in futures_util::future::join_all(asks).await {
+    // Both wait for the lock, then give up.
+    let waiting = [change(&id, 200), charge(&id)].map(|request| api.send(request.key("k")));
+    for refused in futures_util::future::join_all(waiting).await {
         refused.expect_problem(409, "conflict");
         assert!(refused.header("retry-after").is_some());
     }
@@ -45,7 +45,7 @@ async fn a_lock_that_another_holds_is_a_conflict_and_left_alone() {
     assert_eq!(api.find(&id).await.member("version"), 1);
 }
 
-/// The answer, and the requests to DynamoDB that it took.
+/// The answer, and the requests to DynamoDB that it needed.
 async fn operations(world: &World, request: RequestBuilder) -> (Reply, Vec<String>) {
     let wire = Wire::watched();
     let reply = world.over(&wire, world.locked_mode()).send(request).await;
@@ -87,7 +87,7 @@ async fn a_repetition_during_the_gateway_call_is_in_progress() {
             tokio::task::yield_now().await;
         }
         let early = api.send(request.clone()).await;
-        // The state is a semantic lock: other commands are refused by it, and need not wait for the lock either.
+        // The state is a semantic lock: it refuses other commands, and they do not wait for the lock.
         let other = api.send(change(&id, 200).key("other")).await;
         world.gateway.resume.notify_one();
         (early, other)
@@ -102,12 +102,12 @@ async fn a_repetition_during_the_gateway_call_is_in_progress() {
 }
 
 #[tokio::test]
-async fn a_repetition_that_waited_for_the_lock_in_vain_is_in_progress() {
+async fn a_repetition_that_does_not_get_the_lock_in_time_is_in_progress() {
     let world = World::create().await;
     let id = world.locked().created("99", 100).await;
     world.gateway.now(Behaviour::Stall);
     let request = charge(&id).key("k");
-    // It has looked at the key when the first request has the lock, but has not yet written its claim.
+    // The repetition reads the key when the first request has the lock, but has not yet written its claim.
     let gate = Gate::new();
     let first = world.gated(&gate, world.locked_mode());
     let repeat = async {
@@ -132,7 +132,7 @@ async fn a_repetition_that_waited_for_the_lock_in_vain_is_in_progress() {
 }
 
 #[tokio::test]
-async fn a_stranger_learns_nothing_and_writes_nothing() {
+async fn a_request_of_another_consumer_reveals_nothing_and_writes_nothing() {
     let world = World::create().await;
     let api = world.guarded(world.locked_mode());
     let id = world.locked().created("99", 100).await;
@@ -149,7 +149,7 @@ async fn a_stranger_learns_nothing_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_request_that_died_at_the_gateway_is_in_progress_and_then_goes_on() {
+async fn a_request_that_crashed_during_the_gateway_call_is_in_progress_and_can_then_be_repeated() {
     let world = World::create().await;
     let api = world.locked();
     let id = api.created("99", 100).await;
@@ -176,7 +176,7 @@ async fn a_request_that_died_at_the_gateway_is_in_progress_and_then_goes_on() {
 }
 
 #[tokio::test]
-async fn a_request_that_died_and_was_finished_by_the_handler_is_answered_with_the_result() {
+async fn a_repetition_of_a_crashed_request_that_the_handler_has_finished_gets_the_result() {
     for is_locked in [true, false] {
         let world = World::create().await;
         let api = world.locked();
@@ -189,10 +189,10 @@ async fn a_request_that_died_and_was_finished_by_the_handler_is_answered_with_th
             () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
         }
         world.gateway.now(Behaviour::Decline);
-        assert_eq!(api.handle_message(&id).await, Done::HeldByAnother, "the lease of the dead request");
+        assert_eq!(api.handle_message(&id).await, Done::HeldByAnother, "the crashed request's lease has not expired");
         world.pass(Duration::from_secs(31));
         api.settle_pending(&id).await;
-        // Also if the mode was changed meanwhile.
+        // The same after a change of the mode.
         let after = if is_locked { world.locked() } else { world.saga() };
         let done = after.send(request.clone()).await;
         assert_eq!((done.status(), done.member("state").as_str()), (200, Some("CHARGE_FAILED")), "{done:?}");
@@ -233,8 +233,8 @@ async fn a_zombie_that_lost_its_lock_writes_nothing() {
         _ = &mut zombie => panic!("the gateway does not answer"),
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
-    // Its lease ends while it sleeps, and the handler takes the lock. It has not settled the charge when the zombie wakes up,
-    // with the gateway's answer in its hands: the intent is as the zombie has left it, and only the lock refuses it.
+    // The zombie's lease ends while it waits for the gateway, and the handler takes the lock. Then the zombie gets the gateway's
+    // answer before the handler has settled the charge. The intent has not changed, so only the lock can refuse the zombie.
     world.pass(Duration::from_secs(20));
     let _taken = world.take_lock(&id).await;
     let before = api.find(&id).await;
@@ -242,7 +242,7 @@ async fn a_zombie_that_lost_its_lock_writes_nothing() {
     world.gateway.resume.notify_one();
     zombie.await.expect_problem(503, "unavailable");
     assert_eq!((api.find(&id).await, world.events().await.len()), (before, 1));
-    assert_eq!(world.held_locks().await, 1, "its successor's lock is left alone");
+    assert_eq!(world.held_locks().await, 1, "the new holder keeps its lock");
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn a_zombie_that_lost_its_lock_before_its_first_write_requests_no_charge()
     let gate = Gate::new();
     let zombie = world.gated(&gate, world.locked_mode());
     let (refused, _taken) = futures_util::join!(zombie.send(charge(&id).key("k")), async {
-        // It has read, and has the lock.
+        // The zombie has read the intent, and has the lock.
         gate.pass(2).await;
         world.pass(Duration::from_secs(20));
         let taken = world.take_lock(&id).await;
@@ -263,11 +263,11 @@ async fn a_zombie_that_lost_its_lock_before_its_first_write_requests_no_charge()
     });
     refused.expect_problem(503, "unavailable");
     assert_eq!((api.find(&id).await, world.events().await.len(), world.gateway.calls()), (before, 0, 0));
-    assert_eq!(world.held_locks().await, 1, "its successor's lock is left alone");
+    assert_eq!(world.held_locks().await, 1, "the new holder keeps its lock");
 }
 
 #[tokio::test]
-async fn what_changed_before_the_lock_was_taken_is_read_and_decided_afresh() {
+async fn an_intent_that_changed_before_the_lock_was_taken_is_read_again() {
     let world = World::create().await;
     let api = world.locked();
     let id = api.created("99", 100).await;
@@ -300,17 +300,21 @@ async fn a_charge_that_the_handler_settled_before_the_repetition_had_the_lock_is
     let gate = Gate::new();
     let gated = world.gated(&gate, world.locked_mode());
     let (repeated, ()) = futures_util::join!(gated.send(request.clone()), async {
-        // It has read that its charge is open.
+        // The repetition has read that its charge is open.
         gate.pass(1).await;
         api.settle_pending(&id).await;
         gate.open();
     });
     assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{repeated:?}");
-    assert_eq!((world.gateway.calls(), world.held_locks().await), (2, 0), "the dead request's, and the handler's");
+    assert_eq!(
+        (world.gateway.calls(), world.held_locks().await),
+        (2, 0),
+        "one call by the crashed request, one by the handler"
+    );
 }
 
 #[tokio::test]
-async fn another_transaction_in_the_way_of_the_result_is_outlasted() {
+async fn a_transaction_conflict_while_the_result_is_stored_is_retried() {
     // A heartbeat may write the lock at the moment when the result and the lock's release are committed.
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
         "CancellationReasons":[{"Code":"None"},{"Code":"None"},{"Code":"None"},{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
@@ -318,8 +322,8 @@ async fn another_transaction_in_the_way_of_the_result_is_outlasted() {
         let world = World::create().await;
         let id = world.locked().created("99", 100).await;
         let wire = Wire::disturbed(move |request| {
-            let is_in_the_way = (4..4 + conflicts).contains(&request.number);
-            if is_in_the_way { Disturbance::Answer(400, CONFLICT) } else { Disturbance::None }
+            let has_conflict = (4..4 + conflicts).contains(&request.number);
+            if has_conflict { Disturbance::Answer(400, CONFLICT) } else { Disturbance::None }
         });
         let charged = world.over(&wire, world.locked_mode()).send(charge(&id).key("k")).await;
         assert_eq!((charged.status(), charged.member("state").as_str()), (200, Some("CHARGED")), "{charged:?}");
@@ -329,7 +333,7 @@ async fn another_transaction_in_the_way_of_the_result_is_outlasted() {
 }
 
 #[tokio::test]
-async fn a_result_that_cannot_be_committed_is_a_conflict_and_left_to_the_handler() {
+async fn a_result_that_cannot_be_stored_is_answered_as_conflict_and_the_handler_finishes_the_charge() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
         "CancellationReasons":[{"Code":"TransactionConflict"}]}"#;
     let world = World::create().await;

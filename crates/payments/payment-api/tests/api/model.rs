@@ -1,4 +1,4 @@
-//! Random commands do what a model does, in both ways.
+//! Random commands have the same effect as in a model, in both modes.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ enum Command {
     Settle {
         order: usize,
     },
-    /// The last command once more, with its key.
+    /// Repeats the last command with its key.
     Repeat,
 }
 
@@ -39,7 +39,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// What is known of an order: its last intent's state and amount.
+/// The last intent of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Model {
     state: &'static str,
@@ -60,7 +60,7 @@ impl Run {
         self.ids.get(&order).cloned().unwrap_or_else(|| NOBODY.to_owned())
     }
 
-    /// The state that a decided charge leads to; none if it is not decided.
+    /// The state after the charge; none if the charge is not decided.
     fn decided(behaviour: Behaviour) -> Option<&'static str> {
         match behaviour {
             Behaviour::Charge => Some("CHARGED"),
@@ -122,16 +122,16 @@ impl Run {
         }
     }
 
-    /// The same request again: the same answer, unless it is not recorded, and no effect.
+    /// Sends the same request again. It is replayed, except 404, which is not recorded.
     async fn repeat(&self, step: usize, command: Command) {
         let key = format!("step-{step}");
-        let ask = match command {
+        let request = match command {
             Command::Create { order, amount } => create(&order.to_string(), amount),
             Command::Amount { order, amount } => change(&self.id(order), amount),
             Command::Charge { order, .. } => charge(&self.id(order)),
             Command::Settle { .. } | Command::Repeat => return,
         };
-        let reply = self.api.send(ask.key(&key)).await;
+        let reply = self.api.send(request.key(&key)).await;
         assert!(reply.is_replayed() || reply.status() == 404, "{reply:?}");
     }
 
@@ -162,7 +162,7 @@ fn run(commands: &[Command], is_locked: bool) {
         }
         assert_eq!(world.held_locks().await, 0);
         let charged = run.model.values().filter(|model| model.state == "CHARGED").map(|model| model.amount);
-        // An answer that was lost has charged all the same, and is settled later or not at all in this run.
+        // A charge whose answer was lost was made, but may not be settled in this run.
         let pending = run.model.values().filter(|model| model.state == "CHARGE_REQUESTED").count();
         assert!(world.gateway.charged().len() <= charged.clone().count() + pending);
         for amount in charged {
@@ -174,7 +174,7 @@ fn run(commands: &[Command], is_locked: bool) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn random_commands_do_what_the_model_does(commands in prop::collection::vec(command(), 1..14)) {
+    fn random_commands_have_the_same_effect_as_in_the_model(commands in prop::collection::vec(command(), 1..14)) {
         run(&commands, false);
         run(&commands, true);
     }

@@ -1,4 +1,4 @@
-//! The race of the example: a charge and a change of amount at once.
+//! A race between a charge and a change of amount.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use order_events::Payload;
 
 use crate::world::{TestApi, World, change};
 
-/// Lets others go first, some of the time.
+/// Lets other tasks run first.
 async fn hesitate(times: u32) {
     for _ in 0..times {
         tokio::task::yield_now().await;
     }
 }
 
-/// Races them so many times; returns how often the change took effect before the charge, and how often not.
+/// Runs the race this many times. Returns how often the change took effect before the charge, and how often it was refused.
 async fn race(world: &World, api: &TestApi, times: usize) -> (usize, usize) {
     let mut random = 7_u32;
     let (mut before, mut after) = (0, 0);
@@ -47,32 +47,32 @@ async fn race(world: &World, api: &TestApi, times: usize) -> (usize, usize) {
         }
         amounts.insert(id, found.member("amount").as_i64().unwrap());
     }
-    // What was charged is what is stored, and what the events say.
+    // The stored amount was charged, and the events have the same amount.
     let requests = world.gateway.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), times, "one gateway call each");
     for request in requests {
         assert_eq!(request.amount.minor_units(), amounts[&request.payment_intent_id.to_string()]);
     }
     for message in world.events().await {
-        let told = match &message.event.payload {
+        let published = match &message.event.payload {
             Payload::PaymentIntentChargeRequested(requested) => requested.amount,
             Payload::PaymentIntentCharged(charged) => charged.amount,
             other => panic!("unexpected {other:?}"),
         };
-        assert_eq!(told, amounts[message.event.aggregate_id.as_str()]);
+        assert_eq!(published, amounts[message.event.aggregate_id.as_str()]);
     }
     (before, after)
 }
 
 #[tokio::test]
-async fn a_charge_and_a_change_of_amount_race_1000_times_and_what_is_charged_is_what_is_stored() {
+async fn a_charge_and_a_change_of_amount_race_1000_times_and_the_stored_amount_is_charged() {
     let world = World::create().await;
     let (before, after) = race(&world, &world.saga(), 1_000).await;
     assert!(before > 0 && after > 0, "both outcomes occur: {before} and {after}");
 }
 
 #[tokio::test]
-async fn the_same_under_the_lock() {
+async fn under_the_lock_a_charge_and_a_change_of_amount_race_200_times_and_the_stored_amount_is_charged() {
     let world = World::create().await;
     let (before, after) = race(&world, &world.locked(), 200).await;
     assert!(before > 0 && after > 0, "both outcomes occur: {before} and {after}");

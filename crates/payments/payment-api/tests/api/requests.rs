@@ -1,4 +1,4 @@
-//! What a command costs: requests to DynamoDB.
+//! The requests to DynamoDB that each command needs.
 
 use embedded_dynamodb::{Disturbance, Wire};
 use payment_api::Mode;
@@ -15,32 +15,32 @@ const WRITE: &str = "TransactWriteItems";
 const LOCK: &str = "UpdateItem";
 
 #[tokio::test]
-async fn a_command_is_one_read_and_one_transaction() {
+async fn a_command_needs_one_read_and_one_transaction() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
-    for ask in [create("100", 5), change(&id, 200), charge(&id)] {
+    for request in [create("100", 5), change(&id, 200), charge(&id)] {
         let wire = Wire::watched();
-        let reply = world.over(&wire, Mode::Saga).send(ask.key("k")).await;
+        let reply = world.over(&wire, Mode::Saga).send(request.key("k")).await;
         assert!(reply.status() < 300, "{reply:?}");
         assert_eq!(operations(&wire), [READ, WRITE]);
     }
 }
 
 #[tokio::test]
-async fn a_repetition_is_one_read() {
+async fn a_repetition_needs_one_read() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
-    for ask in [create("100", 5), change(&id, 200), charge(&id)] {
-        let ask = ask.key("k");
-        world.saga().send(ask.clone()).await;
+    for request in [create("100", 5), change(&id, 200), charge(&id)] {
+        let request = request.key("k");
+        world.saga().send(request.clone()).await;
         let wire = Wire::watched();
-        assert!(world.over(&wire, Mode::Saga).send(ask).await.is_replayed());
+        assert!(world.over(&wire, Mode::Saga).send(request).await.is_replayed());
         assert_eq!(operations(&wire), [READ]);
     }
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_domain_is_one_read_and_one_put() {
+async fn a_refusal_by_the_domain_needs_one_read_and_one_put() {
     let world = World::create().await;
     world.saga().created("99", 100).await;
     let wire = Wire::watched();
@@ -50,7 +50,7 @@ async fn a_refusal_of_the_domain_is_one_read_and_one_put() {
 }
 
 #[tokio::test]
-async fn what_is_not_recorded_is_one_read() {
+async fn an_answer_that_is_not_recorded_needs_one_read() {
     let world = World::create().await;
     let wire = Wire::watched();
     let api = world.over(&wire, Mode::Saga);
@@ -65,7 +65,7 @@ async fn what_is_not_recorded_is_one_read() {
 }
 
 #[tokio::test]
-async fn under_the_lock_a_command_takes_one_request_more_and_none_to_release() {
+async fn the_lock_needs_one_more_request_and_none_for_its_release() {
     let world = World::create().await;
     let id = world.locked().created("99", 100).await;
     let wire = Wire::watched();
@@ -78,7 +78,7 @@ async fn under_the_lock_a_command_takes_one_request_more_and_none_to_release() {
 }
 
 #[tokio::test]
-async fn a_bad_request_reaches_no_table() {
+async fn an_invalid_request_sends_nothing_to_dynamodb() {
     let world = World::create().await;
     let wire = Wire::disturbed(|_| Disturbance::FailBefore);
     for mode in [Mode::Saga, world.locked_mode()] {
@@ -91,15 +91,15 @@ async fn a_bad_request_reaches_no_table() {
 }
 
 #[tokio::test]
-async fn without_tables_the_answer_is_503_and_deep_health_says_so() {
+async fn without_dynamodb_commands_and_the_deep_health_check_are_answered_503() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     world.gateway.now(Behaviour::Charge);
     let wire = Wire::disturbed(|_| Disturbance::FailBefore);
     for mode in [Mode::Saga, world.locked_mode()] {
         let api = world.over(&wire, mode);
-        for ask in [create("100", 5), change(&id, 200), charge(&id)] {
-            let reply = api.send(ask.key("k")).await;
+        for request in [create("100", 5), change(&id, 200), charge(&id)] {
+            let reply = api.send(request.key("k")).await;
             reply.expect_problem(503, "unavailable");
             assert_eq!(reply.header("retry-after"), Some("1"));
         }

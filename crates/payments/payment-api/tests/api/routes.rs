@@ -7,7 +7,7 @@ use crate::world::{RequestBuilder, World, change, charge, create};
 const ID: &str = "00000000-0000-4000-8000-000000000000";
 
 #[tokio::test]
-async fn paths_that_name_nothing_are_not_found() {
+async fn unknown_paths_are_not_found() {
     let world = World::create().await;
     let api = world.saga();
     for path in
@@ -20,7 +20,7 @@ async fn paths_that_name_nothing_are_not_found() {
 }
 
 #[tokio::test]
-async fn methods_that_are_not_there_are_refused_with_those_that_are() {
+async fn other_methods_are_refused_and_the_answer_lists_the_allowed_ones() {
     let world = World::create().await;
     let api = world.saga();
     let intent = format!("/payment-intents/{ID}");
@@ -42,15 +42,15 @@ async fn methods_that_are_not_there_are_refused_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn the_stage_is_no_part_of_the_path() {
+async fn the_stage_is_removed_from_the_path() {
     let world = World::create().await;
-    let mut ask = RequestBuilder::new("GET", "/prod/payments/health");
-    ask.0["requestContext"]["stage"] = "prod".into();
-    assert_eq!(world.saga().send(ask).await.status(), 200);
+    let mut request = RequestBuilder::new("GET", "/prod/payments/health");
+    request.0["requestContext"]["stage"] = "prod".into();
+    assert_eq!(world.saga().send(request).await.status(), 200);
 }
 
 #[tokio::test]
-async fn every_mistake_of_a_body_is_in_one_answer() {
+async fn one_answer_lists_every_mistake_of_a_body() {
     let world = World::create().await;
     let api = world.saga();
     let body = json!({"orderId": 99, "amount": "12", "currency": "usd", "consumerId": true, "tip": 5});
@@ -64,7 +64,7 @@ async fn every_mistake_of_a_body_is_in_one_answer() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_objects_are_refused() {
+async fn invalid_bodies_are_refused() {
     let world = World::create().await;
     let api = world.saga();
     for text in ["", "{", "null", "[]", "\"text\"", "7", "{\"amount\":1}{}"] {
@@ -82,7 +82,7 @@ async fn bodies_that_are_no_objects_are_refused() {
 }
 
 #[tokio::test]
-async fn a_member_that_is_given_twice_is_refused() {
+async fn a_repeated_member_is_refused() {
     let world = World::create().await;
     let api = world.saga();
     let twice = [
@@ -94,26 +94,26 @@ async fn a_member_that_is_given_twice_is_refused() {
         let refused = api.send(request.key("k")).await;
         refused.expect_problem(400, "invalid-request");
         let mistake = &refused.member("errors")[0];
-        assert_eq!((&mistake["parameter"], &mistake["detail"]), (&json!("amount"), &json!("is given more than once")));
+        assert_eq!((&mistake["parameter"], &mistake["detail"]), (&json!("amount"), &json!("must not be repeated")));
     }
     assert!(world.intents().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_body_in_base64_is_the_same() {
+async fn a_body_may_be_base64() {
     let world = World::create().await;
-    let mut ask = create("99", 1)
+    let mut request = create("99", 1)
         .key("k")
         .text("eyJvcmRlcklkIjoiOTkiLCJhbW91bnQiOjYwNjMsImN1cnJlbmN5IjoiVVNEIiwiY29uc3VtZXJJZCI6IjcifQ==");
-    ask.0["isBase64Encoded"] = true.into();
-    let created = world.saga().send(ask.clone()).await;
+    request.0["isBase64Encoded"] = true.into();
+    let created = world.saga().send(request.clone()).await;
     assert_eq!((created.status(), created.member("amount")), (201, json!(6_063)));
-    ask.0["body"] = "/w==".into();
-    world.saga().send(ask).await.expect_problem(400, "invalid-request");
+    request.0["body"] = "/w==".into();
+    world.saga().send(request).await.expect_problem(400, "invalid-request");
 }
 
 #[tokio::test]
-async fn parameters_in_the_query_string_are_refused() {
+async fn unknown_query_parameters_are_refused() {
     let world = World::create().await;
     let refused = world.saga().get(&format!("/payment-intents/{ID}?verbose=1")).await;
     refused.expect_problem(400, "invalid-request");
@@ -134,7 +134,7 @@ async fn an_unchanged_intent_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn head_is_get_without_its_body() {
+async fn head_is_get_without_a_body() {
     let world = World::create().await;
     let api = world.saga();
     let id = api.created("99", 100).await;
@@ -145,7 +145,7 @@ async fn head_is_get_without_its_body() {
 }
 
 #[tokio::test]
-async fn answers_to_commands_are_not_kept_by_caches() {
+async fn answers_to_commands_are_not_cached() {
     let world = World::create().await;
     let api = world.saga();
     let created = api.send(create("99", 100).key("k")).await;

@@ -1,4 +1,4 @@
-//! The example's own use cases: the same tests on both ways.
+//! The use cases of *Concurrency Control with DynamoDB*, in both modes.
 
 use order_events::{EventType, Payload};
 use payment_store::Settled;
@@ -9,7 +9,7 @@ use crate::world::{Behaviour, World, change, charge, charged_as, create, decline
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
 #[tokio::test]
-async fn create_and_get() {
+async fn a_created_intent_can_be_read() {
     for (_world, api) in World::both().await {
         let created = api.send(create("99", 6_063).key("k")).await;
         assert_eq!(created.status(), 201);
@@ -29,7 +29,7 @@ async fn create_and_get() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found_and_nothing_is_made() {
+async fn commands_on_an_unknown_intent_are_not_found_and_write_nothing() {
     for (world, api) in World::both().await {
         api.find(NOBODY).await.expect_problem(404, "payment-intent-not-found");
         api.send(change(NOBODY, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
@@ -37,7 +37,7 @@ async fn what_is_not_there_is_not_found_and_nothing_is_made() {
         assert_eq!(world.gateway.calls(), 0, "the gateway is not called");
         assert!(world.intents().await.is_empty() && world.events().await.is_empty());
         assert_eq!(world.held_locks().await, 0);
-        // Not recorded: what is made later under this id, with the same key, is changed.
+        // A 404 is not recorded.
         api.send(change(NOBODY, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
     }
 }
@@ -49,13 +49,13 @@ async fn the_amount_of_a_created_intent_changes() {
         let changed = api.send(change(&id, 250).key("k")).await;
         assert_eq!((changed.status(), changed.header("etag")), (200, Some("\"2\"")));
         assert_eq!(api.find(&id).await.member("amount"), 250);
-        assert!(world.events().await.is_empty(), "orders hear of charges only");
+        assert!(world.events().await.is_empty(), "only charges publish events");
         assert_eq!(world.held_locks().await, 0);
     }
 }
 
 #[tokio::test]
-async fn the_amount_changes_in_no_other_state() {
+async fn the_amount_cannot_change_in_any_other_state() {
     for (_world, api) in World::both().await {
         for (order_id, behaviour, state) in [
             ("1", Behaviour::LoseAnswer, "CHARGE_REQUESTED"),
@@ -79,7 +79,7 @@ async fn the_amount_changes_in_no_other_state() {
 }
 
 #[tokio::test]
-async fn the_charge_succeeds() {
+async fn a_successful_charge_is_stored_and_published() {
     for (world, api) in World::both().await {
         let id = api.created("99", 6_063).await;
         let charged = api.charge_and_settle(&id, "k").await;
@@ -92,17 +92,17 @@ async fn the_charge_succeeds() {
         assert_eq!(types, [EventType::PaymentIntentChargeRequested, EventType::PaymentIntentCharged]);
         assert!(events[0].event.id < events[1].event.id);
         assert!(events.iter().all(|message| message.event.order_id().as_str() == "99"));
-        // The token names the event that the answer tells of.
-        let told = charged.token();
-        let named = events.iter().find(|message| message.event.id == told.event_id).unwrap();
-        assert_eq!((named.event.event_type(), named.event.order_id()), (told.event_type, told.order_id));
+        // The token names the last published event.
+        let token = charged.token();
+        let named = events.iter().find(|message| message.event.id == token.event_id).unwrap();
+        assert_eq!((named.event.event_type(), named.event.order_id()), (token.event_type, token.order_id));
         assert_eq!(world.gateway.charged(), [6_063]);
         assert_eq!(world.held_locks().await, 0);
     }
 }
 
 #[tokio::test]
-async fn the_charge_fails_and_a_new_intent_may_be_made() {
+async fn after_a_failed_charge_a_new_intent_can_be_created() {
     for (world, api) in World::both().await {
         let id = api.created("99", 6_063).await;
         world.gateway.now(Behaviour::Decline);
@@ -119,7 +119,7 @@ async fn the_charge_fails_and_a_new_intent_may_be_made() {
         );
 
         world.gateway.now(Behaviour::Charge);
-        // An hour behind: the ids rise all the same, from one intent to the next.
+        // The event ids rise from one intent to the next.
         let again = api.send(create("99", 6_063).key("again")).await;
         assert_eq!(again.status(), 201, "{again:?}");
         api.charge_and_settle(&again.id(), "k2").await;
@@ -140,7 +140,7 @@ async fn an_order_has_at_most_one_open_intent_and_is_paid_once() {
         let id = api.created("99", 100).await;
         let second = api.send(create("99", 200).key("second")).await;
         second.expect_problem(409, "order-has-open-intent");
-        assert_eq!(second.member("paymentIntentId"), id.as_str(), "who has lost it can go on with it");
+        assert_eq!(second.member("paymentIntentId"), id.as_str(), "a client that has lost the id can continue with it");
         api.charge_and_settle(&id, "k").await;
         api.send(create("99", 200).key("third")).await.expect_problem(409, "order-already-paid");
         assert_eq!(api.send(create("100", 200).key("other")).await.status(), 201);
@@ -182,7 +182,7 @@ async fn a_second_answer_never_overwrites_the_first() {
 }
 
 #[tokio::test]
-async fn two_charges_at_once_are_one() {
+async fn of_two_concurrent_charges_one_is_made() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         let (one, other) = futures_util::join!(api.charge_and_settle(&id, "one"), api.charge_and_settle(&id, "other"));
@@ -195,7 +195,7 @@ async fn two_charges_at_once_are_one() {
 }
 
 #[tokio::test]
-async fn of_two_changes_of_one_version_at_once_one_wins() {
+async fn of_two_concurrent_changes_with_the_same_if_match_one_is_refused() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         let by_one = |amount, key: &str| api.send(change(&id, amount).key(key).header("if-match", "\"1\""));
@@ -221,7 +221,7 @@ async fn without_if_match_both_changes_take_effect_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn if_match_names_the_version_decided_on() {
+async fn a_change_is_refused_if_if_match_names_another_version() {
     for (_world, api) in World::both().await {
         let id = api.created("99", 100).await;
         for stale in ["\"2\"", "W/\"1\"", "1", ""] {
@@ -236,10 +236,10 @@ async fn if_match_names_the_version_decided_on() {
 }
 
 #[tokio::test]
-async fn a_charge_of_a_version_that_has_changed_is_refused_and_not_recorded() {
+async fn a_charge_is_refused_and_not_recorded_if_if_match_names_another_version() {
     for (world, api) in World::both().await {
         let id = api.created("99", 1_000).await;
-        // Another session of the consumer changes the amount meanwhile.
+        // Another session of the consumer changes the amount.
         assert_eq!(api.send(change(&id, 10_000).key("c")).await.status(), 200);
         for stale in ["\"1\"", "W/\"2\"", "\"9\""] {
             let refused = api.send(charge(&id).key("k").header("if-match", stale)).await;
@@ -248,7 +248,7 @@ async fn a_charge_of_a_version_that_has_changed_is_refused_and_not_recorded() {
         assert_eq!((world.gateway.calls(), api.state(&id).await.as_str()), (0, "CREATED"));
         let charged = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
         assert_eq!((charged.status() < 300, charged.is_replayed()), (true, false), "{charged:?}");
-        // The version has changed by this very request, which is answered as before.
+        // The request itself has changed the version, and still gets the same answer again.
         let again = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
         assert!(again.is_replayed() && again.0.body == charged.0.body, "{again:?}");
     }

@@ -1,4 +1,4 @@
-//! Tables, the API over them in both modes, a gateway that counts, and requests.
+//! Tables, the API in both modes, a gateway that counts its calls, and requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -33,8 +33,8 @@ pub(crate) struct World {
 /// 2026-11-17T12:00:00Z.
 const NOW: u64 = 1_794_916_800_000;
 
-/// How long an invocation has, in milliseconds.
-const TIME: u64 = 29_000;
+/// The time from the start of an invocation to its deadline, in milliseconds.
+const TIMEOUT: u64 = 29_000;
 
 pub(crate) fn tables() -> Tables {
     Tables::with_prefix("ftgo-payments")
@@ -47,7 +47,7 @@ impl World {
         Self { engine, gateway: Arc::default(), clock: Arc::new(Mutex::new(NOW)) }
     }
 
-    /// The two ways, one after the other, each on tables of its own.
+    /// Both modes, each with its own tables.
     pub(crate) async fn both() -> [(Self, TestApi); 2] {
         let (one, other) = (Self::create().await, Self::create().await);
         let apis = (one.saga(), other.locked());
@@ -84,23 +84,23 @@ impl World {
         Mode::Locked(Arc::clone(&self.gateway) as Arc<dyn Gateway>)
     }
 
-    /// Both ways over a wire.
+    /// The API in one mode, over a wire.
     pub(crate) fn over(&self, wire: &Wire, mode: Mode) -> TestApi {
         self.api(self.engine.client_over(wire), mode, Authorization::Off)
     }
 
-    /// The saga's way with this client.
+    /// The API in saga mode, with this client.
     pub(crate) fn with_client(&self, client: Client) -> TestApi {
         self.api(client, Mode::Saga, Authorization::Off)
     }
 
-    /// Its requests wait at the gate.
+    /// The API whose requests to DynamoDB wait at the gate.
     pub(crate) fn gated(&self, gate: &Gate, mode: Mode) -> TestApi {
         let config = self.engine.config().http_client(gate.clone()).retry_config(RetryConfig::disabled());
         self.api(Client::from_conf(config.build()), mode, Authorization::Off)
     }
 
-    /// As it is in production.
+    /// The API with authorization, as in production.
     pub(crate) fn guarded(&self, mode: Mode) -> TestApi {
         self.guarded_over(&Wire::watched(), mode)
     }
@@ -110,7 +110,7 @@ impl World {
         self.api(self.engine.client_over(wire), mode, authorization)
     }
 
-    /// The two ways as they are in production, each on tables of its own.
+    /// Both modes with authorization, each with its own tables.
     pub(crate) async fn both_guarded() -> [(Self, TestApi); 2] {
         let (one, other) = (Self::create().await, Self::create().await);
         let apis = (one.guarded(Mode::Saga), other.guarded(other.locked_mode()));
@@ -157,7 +157,7 @@ impl World {
     }
 }
 
-/// A gateway that charges once for each key, remembers every request, and does what it is told.
+/// A gateway that charges once for each key and remembers every request.
 #[derive(Debug, Default)]
 pub(crate) struct CountingGateway {
     pub(crate) requests: Mutex<Vec<ChargeRequest>>,
@@ -174,7 +174,7 @@ pub(crate) enum Behaviour {
     Decline,
     /// Charges, but the answer is lost.
     LoseAnswer,
-    /// Does not answer until it is told to resume.
+    /// Does not answer before `resume` is notified.
     Stall,
 }
 
@@ -195,7 +195,7 @@ impl CountingGateway {
         self.requests.lock().unwrap().len()
     }
 
-    /// What was really charged: amounts in minor units.
+    /// The amounts that were really charged, in minor units.
     pub(crate) fn charged(&self) -> Vec<i64> {
         let requests = self.requests.lock().unwrap();
         let charges = self.charges.lock().unwrap();
@@ -213,7 +213,7 @@ impl Gateway for CountingGateway {
             if behaviour == Behaviour::Stall {
                 self.resume.notified().await;
             }
-            // Others run while the gateway works.
+            // Other tasks run during the call.
             tokio::task::yield_now().await;
             let mut charges = self.charges.lock().unwrap();
             let charge_id = format!("ch_{}", charges.len() + 1);
@@ -236,7 +236,7 @@ impl Gateway for CountingGateway {
     }
 }
 
-/// Where requests are sent.
+/// The API, its store, its gateway and the charge handler.
 #[derive(Clone)]
 pub(crate) struct TestApi {
     api: Arc<Api>,
@@ -247,7 +247,6 @@ pub(crate) struct TestApi {
     handler: Charger,
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply(pub(crate) Response);
 
@@ -282,7 +281,6 @@ impl Reply {
         kind.strip_prefix("urn:ftgo:payments:problem:").unwrap().to_owned()
     }
 
-    /// Status and problem, for a refusal.
     #[track_caller]
     pub(crate) fn expect_problem(&self, status: u16, problem: &str) {
         assert_eq!((self.status(), self.problem().as_str()), (status, problem), "{self:?}");
@@ -294,7 +292,7 @@ impl Reply {
     }
 }
 
-/// A request as API Gateway hands it over.
+/// A request as API Gateway sends it to the function.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestBuilder(pub(crate) Value);
 
@@ -346,9 +344,9 @@ pub(crate) fn charge(id: &str) -> RequestBuilder {
 }
 
 impl TestApi {
-    pub(crate) async fn send(&self, ask: RequestBuilder) -> Reply {
-        let deadline = self.clock.now() + Duration::from_millis(TIME);
-        Reply(self.api.handle(serde_json::from_value(ask.0).unwrap(), deadline).await)
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Reply {
+        let deadline = self.clock.now() + Duration::from_millis(TIMEOUT);
+        Reply(self.api.handle(serde_json::from_value(request.0).unwrap(), deadline).await)
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
@@ -363,7 +361,7 @@ impl TestApi {
         self.find(id).await.member("state").as_str().unwrap().to_owned()
     }
 
-    /// A new intent of an order of its own.
+    /// Creates an intent.
     pub(crate) async fn created(&self, order_id: &str, amount: i64) -> String {
         let created = self.send(create(order_id, amount).key(&format!("create-{order_id}"))).await;
         assert_eq!(created.status(), 201, "{created:?}");
@@ -374,7 +372,7 @@ impl TestApi {
         self.store.find(id.parse().unwrap()).await.unwrap().unwrap()
     }
 
-    /// Requests the charge, and has it decided: in saga mode as the charge handler would, through the same gateway.
+    /// Charges the intent. In saga mode, the charge handler then finishes the charge.
     pub(crate) async fn charge_and_settle(&self, id: &str, key: &str) -> Reply {
         let reply = self.send(charge(id).key(key)).await;
         if !self.is_locked && reply.status() == 202 {
@@ -383,14 +381,14 @@ impl TestApi {
         reply
     }
 
-    /// The charge handler finishes the charge, if it is open.
+    /// Lets the charge handler finish an open charge.
     pub(crate) async fn settle_pending(&self, id: &str) {
         assert_ne!(self.handle_message(id).await, Done::HeldByAnother);
     }
 
-    /// What the charge handler does with one message.
+    /// Lets the charge handler process one message.
     pub(crate) async fn handle_message(&self, id: &str) -> Done {
-        let deadline = self.clock.now() + Duration::from_millis(TIME);
+        let deadline = self.clock.now() + Duration::from_millis(TIMEOUT);
         self.handler.finish(id.parse().unwrap(), deadline).await.unwrap()
     }
 }

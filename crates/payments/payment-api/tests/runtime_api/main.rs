@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, over HTTP, in both modes.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ async fn create(function: &Function, amount: i64) -> String {
 }
 
 #[tokio::test]
-async fn in_saga_mode_a_charge_is_accepted_and_repeated_as_it_was() {
+async fn in_saga_mode_a_charge_is_accepted_and_a_repetition_gets_the_same_answer() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
     let function = Function::start(settings(&engine, &tables, &[("LOG_LEVEL", "DEBUG")])).await.unwrap();
@@ -95,7 +95,7 @@ async fn in_locked_mode_the_answer_has_the_result() {
 }
 
 #[tokio::test]
-async fn in_locked_mode_a_gateway_that_gives_no_definite_answer_is_counted_as_the_handlers_count_it() {
+async fn in_locked_mode_an_answer_of_the_gateway_that_is_not_definite_is_logged_and_counted() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -124,10 +124,10 @@ async fn in_locked_mode_a_gateway_that_gives_no_definite_answer_is_counted_as_th
 }
 
 #[tokio::test]
-async fn a_missing_setting_stops_the_function_at_init_with_what_to_set() {
+async fn a_missing_setting_stops_the_function_at_init_and_the_log_names_it() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
-    for (variables, said) in [
+    for (variables, name) in [
         (vec![("OUTBOX_TABLE", "")], "OUTBOX_TABLE"),
         (vec![("CHARGE_MODE", "sometimes")], "CHARGE_MODE"),
         (vec![("CHARGE_MODE", "locked")], "GATEWAY_URL"),
@@ -136,9 +136,9 @@ async fn a_missing_setting_stops_the_function_at_init_with_what_to_set() {
         let function = Function::start(settings(&engine, &tables, &variables)).await.unwrap();
         let Err(InvokeError::Exited { log }) = function.invoke(request("GET", "/payments/health", &json!({}))).await
         else {
-            panic!("it runs with {variables:?}");
+            panic!("the function starts with {variables:?}");
         };
-        assert!(log.contains(said), "{log}");
+        assert!(log.contains(name), "{log}");
     }
 }
 
