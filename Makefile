@@ -13,24 +13,43 @@ help: ## List the targets
 
 .PHONY: test
 test: ## Run every test (the first build takes some minutes, the tests about five)
-	@mkdir -p target
-	@cargo test --workspace --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
-	awk '/^test result:/ { passed += $$4; failed += $$6 } END { printf "\n%d passed, %d failed\n", passed, failed }' target/test.log; \
-	exit $${failed:-0}
+	@ops/test
 
 .PHONY: storm
-storm: ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments and 300 in locked mode, through the local system while functions are killed
-	cargo build $(SYSTEM)
+storm: system ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments and 300 in locked mode, through the local system while functions are killed
 	STORM_ORDERS=1500 STORM_INTENTS=2000 STORM_LOCKED_INTENTS=300 cargo test --workspace --test local storm -- --nocapture
 
+# What runs, and in which order, is in ops/check.py. Each of its steps is a target here.
 .PHONY: check
-check: lint deny web template ops contract browser test e2e sam-local ## All that CI checks
+check: ## All that CI checks, several steps at once, with a table of what ran and how long it took (half an hour; logs in target/check)
+	@python3 ops/check.py
 
-# With the examples, so that cargo doc gives the dependencies the features that clippy gives them: they are checked once.
+# With everything in one call, cargo gives each dependency one set of features, and builds it once. `deployed` is the suite of make e2e.
+.PHONY: everything
+everything: ## Build every program and every test
+	cargo build --workspace --all-targets --test deployed
+
+# What `make run` runs. BUILT=1 says that it is built.
+.PHONY: system
+system:
+	@[[ -n "$${BUILT:-}" ]] || cargo build $(SYSTEM)
+
+.PHONY: tools
+tools: cargo-deny cargo-machete ## Install what the checks use: Python and Node packages in the checkout, two cargo commands
+	@for each in style sam lint ministack schemathesis powertools; do ops/venv $$each >/dev/null; done
+	@ops/web
+
 .PHONY: lint
-lint: ## Formatting, clippy and documentation, warnings denied; scripts and workflows
+lint: style clippy ## Formatting, clippy and documentation, warnings denied; scripts, workflows and links in documents
+
+.PHONY: style
+style: ## Formatting of Rust, Python and shell scripts, their linters, GitHub's workflows, links in documents
 	ops/lint
 	cargo fmt --all --check
+
+# With the examples, so that cargo doc gives the dependencies the features that clippy gives them: they are checked once.
+.PHONY: clippy
+clippy: ## clippy and documentation, warnings denied
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples
 
@@ -38,13 +57,21 @@ lint: ## Formatting, clippy and documentation, warnings denied; scripts and work
 deny: cargo-deny ## Bans, licences and sources of the dependencies
 	cargo deny --workspace check bans licenses sources
 
+# With metadata, because a package such as dynoxide-rs may have a library of another name.
+.PHONY: unused
+unused: cargo-machete ## Dependencies that no code names
+	cargo machete --with-metadata bench crates tests web
+
+.PHONY: msrv
+msrv: ## Build the Lambdas and the crates of kit with the oldest compiler that Cargo.toml allows (rust-version)
+	@ops/msrv
+
 .PHONY: advisories
 advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
 	cargo deny --workspace check advisories
 
 .PHONY: contract
-contract: ## schemathesis, all checks, against the running system
-	cargo build $(SYSTEM)
+contract: system ## schemathesis, all checks, against the running system
 	tests/contract/run
 
 .PHONY: web
@@ -52,8 +79,7 @@ web: ## Lint, types and unit tests of the page and the console; fails if the com
 	tests/web/run
 
 .PHONY: browser
-browser: ## The page and the console of the running system in a real browser; screenshots in target/browser (needs Node.js and Chromium)
-	cargo build $(SYSTEM)
+browser: system ## The page and the console of the running system in a real browser; screenshots in target/browser (needs Node.js and Chromium)
 	BROWSER_PATH="$$(ops/browser)" ops/web node tests/browser/run.mjs
 
 .PHONY: template
@@ -61,8 +87,7 @@ template: ## sam validate, cfn-lint and our own checks of template.yaml and paym
 	tests/template/run
 
 .PHONY: ops
-ops: ## The tests of the commands below, on the local system and on an emulator of AWS
-	cargo build $(SYSTEM)
+ops: system ## The tests of the commands below, on the local system and on an emulator of AWS
 	tests/ops/run
 
 .PHONY: generated
@@ -75,8 +100,7 @@ generated: ## Make anew what is made from code and templates: expressions' snaps
 	git status --short
 
 .PHONY: run
-run: ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911, S3 on 9000
-	cargo build $(SYSTEM)
+run: system ## Start the system on this machine: HTTP on 3000, payment gateway on 3002, DynamoDB on 8000, SQS on 9324, SNS on 9911, S3 on 9000
 	target/debug/local
 
 # What the binaries are built for. A Lambda on arm64 costs a fifth less.
@@ -155,7 +179,6 @@ snapshot: ## Fold what came to the archive since the last snapshot into a new on
 e2e: ## The system as it is deployed, on an emulator of AWS
 	tests/e2e/run
 
-# After e2e, which has built the binaries.
 .PHONY: sam-local
 sam-local: ## Every sample of events/ through `sam local`, in a container, compared with our own Runtime API host
 	@PYTHONPATH=ops "$$(ops/venv sam)/python" tests/sam-local/check.py
@@ -170,3 +193,7 @@ bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks
 .PHONY: cargo-deny
 cargo-deny:
 	@cargo deny --version >/dev/null 2>&1 || { echo "installing cargo-deny (once, some minutes)"; cargo install --locked --quiet cargo-deny@0.20.2; }
+
+.PHONY: cargo-machete
+cargo-machete:
+	@cargo machete --version >/dev/null 2>&1 || { echo "installing cargo-machete (once)"; cargo install --locked --quiet cargo-machete@0.9.2; }

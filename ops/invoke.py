@@ -80,14 +80,13 @@ def about_intent(event, intent, file):
 
 
 def build_local():
-    """The local system, and the functions as it runs them; with the options that the Makefile has, and for its reason."""
-    binaries = ["local", "event-handler", "query-api", "payment-api", "charge-handler", "outbox-relay", "archiver", "rebuild"]
-    options = ["--workspace", "--test=local", *(f"--bin={binary}" for binary in binaries)]
-    subprocess.run(["cargo", "build", *options], cwd=ROOT, check=True)
+    """Builds the local system, and the functions as it runs them, unless BUILT says that this is done."""
+    if not os.environ.get("BUILT"):
+        subprocess.run(["make", "--no-print-directory", "system"], cwd=ROOT, stdout=sys.stderr, check=True)
 
 
 def build_lambda():
-    """The functions as they are deployed, for this machine."""
+    """Builds the functions as they are deployed, for this machine."""
     subprocess.run([ROOT / "ops/build", ARCHITECTURE], stdout=sys.stderr, check=True)
 
 

@@ -120,6 +120,11 @@ def any_image(client):
     """What tells sam which image to take: AWS's own, the one that is here, or a stand-in that is removed after this."""
     options = pull_options(client)
     if options is not None:
+        if os.environ.get("BUILD_PROFILE") == "dev":
+            raise Unavailable(
+                f"in {BASE_IMAGE} is an older C library than the one of this machine, for which BUILD_PROFILE=dev builds; "
+                "run make sam-local alone, or make check BUILD_PROFILE=release"
+            )
         yield options
         return
     make_stand_in(client)

@@ -1,0 +1,164 @@
+"""`make check`: every check of the repository, several at once, and a table of what ran and how long it took.
+
+Each step is a target of the Makefile with the same name. Its output is in target/check/<step>.log; the end of it is printed if the step
+fails. A step starts when the steps that it needs have passed and a place is free. Arguments choose steps: `python3 ops/check.py lint web`.
+CHECK_JOBS is how many steps run at once.
+"""
+
+import collections
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / "target/check"
+
+# Three on two cores: some steps mostly wait, for a timeout of a queue or for a container.
+JOBS = int(os.environ.get("CHECK_JOBS") or (os.cpu_count() or 2) + 1)
+
+# What each step needs. Of those that are ready, the first one starts first; so the long ones come first.
+STEPS = {
+    "everything": [],
+    "tools": [],
+    "style": ["tools"],
+    "deny": ["tools"],
+    "unused": ["tools"],
+    "web": ["tools"],
+    "template": ["tools"],
+    "clippy": ["everything"],
+    "e2e": ["everything", "tools"],
+    "sam-local": ["everything", "tools"],
+    # Both want cargo's lock of the target folder.
+    "test": ["everything", "clippy"],
+    "ops": ["everything", "tools"],
+    "browser": ["everything", "tools"],
+    "contract": ["everything", "tools"],
+    "msrv": [],
+}
+
+# The step `everything` has built every program and every test. Those after it build nothing, so that they do not wait for cargo's lock,
+# which clippy holds; and they take the programs of the dev profile for Lambdas (docs/adr/0018).
+AFTER_BUILD = {"BUILT": "1", "BUILD_PROFILE": os.environ.get("BUILD_PROFILE") or "dev"}
+
+PASSED, FAILED, SKIPPED, NOT_RUN = "passed", "FAILED", "skipped", "not run"
+
+
+@dataclass
+class Run:
+    """What came of a step. `cpu` is the time of all its processes, and of those that they waited for, in seconds."""
+
+    result: str
+    seconds: float = 0
+    cpu: float = 0
+    note: str = ""
+
+
+def main():
+    chosen = sys.argv[1:] or list(STEPS)
+    if unknown := [name for name in chosen if name not in STEPS]:
+        sys.exit(f"unknown step {', '.join(unknown)}; expected {', '.join(STEPS)}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    check = Check({name: [need for need in STEPS[name] if need in chosen] for name in STEPS if name in chosen})
+    check.run()
+    check.print_table()
+    sys.exit(1 if any(run.result in [FAILED, NOT_RUN] for run in check.runs.values()) else 0)
+
+
+class Check:
+    def __init__(self, steps):
+        self.started = time.monotonic()
+        self.steps = steps
+        self.waiting = dict(steps)
+        # By process id: the step's name, its process, and when it started.
+        self.running = {}
+        self.runs = {}
+
+    def run(self):
+        try:
+            while self.waiting or self.running:
+                for name, needs in list(self.waiting.items()):
+                    results = [self.runs[need].result if need in self.runs else None for need in needs]
+                    if FAILED in results or NOT_RUN in results:
+                        del self.waiting[name]
+                        self.runs[name] = Run(NOT_RUN, note="a step that it needs failed")
+                        self.say("not run", name)
+                    elif None not in results and len(self.running) < JOBS:
+                        del self.waiting[name]
+                        self.start(name)
+                if self.running:
+                    self.finish_one()
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self, name):
+        command = ["make", "--no-print-directory", name]
+        # As if it were called alone, not by the make that called us.
+        environment = {key: value for key, value in os.environ.items() if key not in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]}
+        if "everything" in self.steps:
+            environment |= AFTER_BUILD if name != "everything" else {}
+        with log_of(name).open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.running[process.pid] = (name, process, time.monotonic())
+        self.say("start", name)
+
+    def finish_one(self):
+        """Waits until one of the running steps ends."""
+        pid, status, usage = os.wait4(-1, 0)
+        name, process, started = self.running.pop(pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        run = Run(PASSED, time.monotonic() - started, usage.ru_utime + usage.ru_stime)
+        self.runs[name] = run
+        lines = log_of(name).read_text(errors="replace").splitlines()
+        if process.returncode != 0:
+            run.result = FAILED
+            run.note = f"make {name}; all of its output is in {log_of(name).relative_to(ROOT)}"
+        elif skipped := next((line for line in lines if line.startswith("skipped: ")), None):
+            run.result, run.note = SKIPPED, skipped.removeprefix("skipped: ")
+        self.say(run.result, name, duration(run.seconds))
+        if run.result == FAILED:
+            for line in collections.deque(lines, maxlen=40):
+                print(f"        | {line}", flush=True)
+            print(f"        To run it alone: make {name}", flush=True)
+
+    def stop(self):
+        for pid in self.running:
+            os.killpg(pid, signal.SIGTERM)
+        for _, process, _ in self.running.values():
+            process.wait()
+
+    def say(self, what, name, more=""):
+        print(f"{duration(time.monotonic() - self.started)}  {what:<8} {name:<10} {more}".rstrip(), flush=True)
+
+    def print_table(self):
+        print(f"\n{'step':<10} {'result':<8} {'time':>7} {'CPU':>7}")
+        for name in self.steps:
+            run = self.runs[name]
+            print(f"{name:<10} {run.result:<8} {duration(run.seconds):>7} {duration(run.cpu):>7}  {run.note}".rstrip())
+        total = sum(run.cpu for run in self.runs.values())
+        print(f"{'all':<10} {'':<8} {duration(time.monotonic() - self.started):>7} {duration(total):>7}", flush=True)
+
+
+def log_of(name):
+    return LOGS / f"{name}.log"
+
+
+def duration(seconds):
+    return f"{int(seconds) // 60:>3}m {int(seconds) % 60:02}s"
+
+
+if __name__ == "__main__":
+    main()
