@@ -183,6 +183,10 @@ e2e: ## The system as it is deployed, on an emulator of AWS
 sam-local: ## Every sample of events/ through `sam local`, in a container, compared with our own Runtime API host
 	@PYTHONPATH=ops "$$(ops/venv sam)/python" tests/sam-local/check.py
 
+.PHONY: guide
+guide: ## Follow docs/guide literally in an empty directory: every listing, every command, every output
+	tests/guide/run
+
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
 bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
