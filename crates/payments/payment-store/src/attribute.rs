@@ -1,4 +1,4 @@
-//! The names of the attributes of the payments table, and how values are written into them.
+//! The attributes of the payments table: their names, and how to read and write their values.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -24,17 +24,16 @@ pub(crate) const CHARGE_REQUESTED_AT: &str = "chargeRequestedAt";
 pub(crate) const CHARGE_ID: &str = "chargeId";
 pub(crate) const ERROR_CODE: &str = "errorCode";
 pub(crate) const ERROR_MESSAGE: &str = "errorMessage";
-/// Of an intent and of a guard: the last event of the order's intents, so that the next one's id is above it.
+/// In an intent and in a guard: the last event of the order's intents. The next event gets a higher id.
 pub(crate) const LAST_EVENT_ID: &str = "lastEventId";
-/// Only while a charge is requested, so that the index has the open charges and nothing else.
+/// Exists only while the state is `CHARGE_REQUESTED`, so that the index contains only open charges.
 pub(crate) const OPEN_CHARGE_SHARD: &str = "openChargeShard";
 
-/// Of a guard: the order's open intent.
+/// In a guard: the order's open intent.
 pub(crate) const OPEN_INTENT: &str = "openIntent";
-/// Of a guard: the intent that paid for the order.
+/// In a guard: the intent that paid for the order.
 pub(crate) const PAID_BY: &str = "paidBy";
 
-/// An item as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
 pub(crate) fn text(value: impl Display) -> AttributeValue {
@@ -55,7 +54,7 @@ pub(crate) fn optional<T: FromStr>(item: &Item, name: &'static str) -> Result<Op
     text.parse().map(Some).map_err(|_| Error::Corrupt { attribute: name })
 }
 
-/// Reads an attribute that every such item has.
+/// Reads an attribute that must exist.
 pub(crate) fn required<T: FromStr>(item: &Item, name: &'static str) -> Result<T, Error> {
     optional(item, name)?.ok_or(Error::Corrupt { attribute: name })
 }

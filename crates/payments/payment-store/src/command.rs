@@ -13,19 +13,19 @@ use crate::store::{Before, CONFLICTS};
 use crate::unit_of_work::{Uncommitted, UnitOfWork};
 use crate::{Error, Found, Guard, PaymentStore, Write, found, guard};
 
-/// By what the repetition of a request is known.
+/// Identifies a request and its repetitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
-    /// The key in its scope: caller, route and the client's own key, hashed.
+    /// A hash of caller, route and the client's key.
     pub key: String,
-    /// Of the parsed command: the same key with another command is refused.
+    /// The fingerprint of the parsed command. The same key with another command is refused.
     pub fingerprint: Fingerprint,
 }
 
-/// What a command sees when it decides.
+/// The input of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a, T> {
-    /// The item as it was read; the transaction checks that it has not changed since.
+    /// The item that was read. The transaction checks that it has not changed since.
     pub found: &'a T,
     /// The time of the decision, by the clock of this host.
     pub now: Timestamp,
@@ -34,11 +34,11 @@ pub struct Seen<'a, T> {
 /// What a command decides.
 #[derive(Debug)]
 pub enum Decision<N> {
-    /// Change the intent, and record the answer, in one transaction.
+    /// Change the intent and record the answer, in one transaction.
     Change(Box<Change>),
-    /// Change nothing, and record this answer: repetitions get the same one.
+    /// Change nothing and record this answer: repetitions get the same answer.
     Record(String),
-    /// Change nothing and record nothing: a repetition is decided anew.
+    /// Change nothing and record nothing: a repetition is decided again.
     Reply(N),
 }
 
@@ -46,27 +46,27 @@ pub enum Decision<N> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Answered<N> {
-    /// The command was decided now; this answer is recorded.
+    /// The command was decided now, and this answer was recorded.
     Now(String),
-    /// The command was decided before, when the same request came; this answer was recorded then.
+    /// The same request was decided before. This answer was recorded then.
     Before(String),
-    /// The command was decided now, and nothing is recorded.
+    /// The command was decided now, and nothing was recorded.
     Unrecorded(N),
-    /// The same request is being worked on.
+    /// Another process is processing the same request.
     InProgress {
-        /// When the work may be taken over, as far as is known.
+        /// When this request may be retried, if known.
         until: Option<SystemTime>,
     },
-    /// The key was used before for another command.
+    /// The key was already used for another command.
     KeyReused,
-    /// Another request or the charge handler has the intent's lock, and had it for as long as was waited. Nothing was done.
+    /// Another request or the charge handler holds the intent's lock, and did not release it in time. Nothing was done.
     Held {
-        /// When its lease ends by its holder's clock; it may be renewed.
+        /// The end of the lease by its holder's clock. The holder may renew it.
         until: Option<SystemTime>,
     },
 }
 
-/// What a record says: the answer, or that there is none yet.
+/// The content of a request's record: an answer, or none yet.
 enum Recorded<N> {
     Answer(Answered<N>),
     None { is_begun: bool },
@@ -78,19 +78,19 @@ enum Read<N> {
     Intent { found: Box<Found>, is_begun: bool },
 }
 
-/// What is to be done for a request.
+/// The next step for a request.
 pub(crate) enum Decided<N> {
-    /// Nothing: this is its answer.
+    /// Return this answer.
     Answer(Answered<N>),
-    /// This change of the intent that was read.
+    /// Make this change of the intent that was read.
     Change(Box<Found>, Box<Change>),
-    /// The same request has requested the charge of this intent, and its process ended before it had the result.
+    /// Continue: the same request has requested the charge of this intent, and its process ended before it had the result.
     Begun(Box<Found>),
 }
 
 impl PaymentStore {
-    /// Creates an intent of an order: `decide` gets the order's guard, `answer` the intent as it is stored. One read and one
-    /// transaction, unless others get in the way; then everything is read and decided afresh, a few times.
+    /// Creates an intent of an order: `decide` gets the order's guard, `answer` the stored intent. One read and one
+    /// transaction. If other requests interfere, both are repeated, a few times.
     pub async fn create<N>(
         &self,
         order_id: &OrderId,
@@ -115,9 +115,8 @@ impl PaymentStore {
         .await
     }
 
-    /// Changes an intent: `admit` authorizes the caller for the intent, or does not, before the key is looked at; `decide` decides;
-    /// `answer` gets the intent as it is stored. One read and one transaction, unless others get in the way; then everything is
-    /// read and decided afresh, a few times.
+    /// Changes an intent: `admit` authorizes the caller for the intent before the key is compared, `decide` decides, `answer`
+    /// gets the stored intent. One read and one transaction. If other requests interfere, both are repeated, a few times.
     pub async fn change<N>(
         &self,
         id: PaymentIntentId,
@@ -127,7 +126,7 @@ impl PaymentStore {
         answer: impl Fn(&Found) -> String,
     ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
-            // Boxed, because the future would become large.
+            // Boxed to keep the future small.
             match Box::pin(self.decide(id, request, &admit, &decide, &answer)).await? {
                 Decided::Answer(answered) => Ok(answered),
                 Decided::Begun(found) => self.record(request, answer(&found)).await,
@@ -139,7 +138,7 @@ impl PaymentStore {
         .await
     }
 
-    /// Reads an intent and decides. Answers that change nothing are recorded, where they are to be, and need no lock.
+    /// Reads an intent and decides. Also records an answer that changes nothing, because that needs no lock.
     pub(crate) async fn decide<N>(
         &self,
         id: PaymentIntentId,
@@ -152,7 +151,7 @@ impl PaymentStore {
             Read::Answer(answered) => return Ok(Decided::Answer(answered)),
             Read::Intent { found, is_begun } => (found, is_begun),
         };
-        // A claim is only ever written with the request of a charge: what was begun is this intent's own charge.
+        // Only the request of a charge writes a claim: the request that was begun is this intent's charge.
         let decision = match found.intent.state().name() {
             StateName::ChargeRequested if is_begun => return Ok(Decided::Begun(found)),
             state if is_begun && state.is_final() => Decision::Record(answer(&found)),
@@ -161,8 +160,8 @@ impl PaymentStore {
         Ok(match decision {
             Decision::Change(change) => Decided::Change(found, change),
             Decision::Record(answer) => Decided::Answer(self.record(request, answer).await?),
-            // BatchGetItem is no snapshot: the intent may have been read after the transaction of a copy of this request, and the
-            // record before it. A record that is read after the intent says so.
+            // BatchGetItem is not a snapshot: the intent may have been read after the transaction of a repetition, and the record
+            // before it. Therefore the record is read once more.
             Decision::Reply(reply) => Decided::Answer(match self.read_intent(id, request, &admit).await? {
                 Read::Answer(answered) => answered,
                 Read::Intent { .. } => Answered::Unrecorded(reply),
@@ -182,7 +181,7 @@ impl PaymentStore {
         })
     }
 
-    /// Makes a change take effect with the record of its answer, and with a further write that checks or releases a lock. It has
+    /// Stores a change, the record of its answer, and a write that checks or releases a lock, in one transaction. The change has
     /// taken effect if the answer is [`Answered::Now`].
     pub(crate) async fn carry_out<N>(
         &self,
@@ -201,8 +200,8 @@ impl PaymentStore {
         Ok(answered.unwrap_or(Answered::Now(answer)))
     }
 
-    /// Commits the record together with the other writes; `None` if all took effect. A request that was recorded meanwhile is
-    /// answered by its record, and whatever else was refused is [`Error::Contended`]: read and decide afresh.
+    /// Commits the record and the other writes. Returns `None` if they took effect, and the recorded answer if the record exists
+    /// now. Any other refusal is [`Error::Contended`]: read and decide again.
     pub(crate) async fn commit_with_record<N>(
         &self,
         work: UnitOfWork<Write>,
@@ -210,7 +209,7 @@ impl PaymentStore {
         lock: Option<&TransactWriteItem>,
         fingerprint: &Fingerprint,
     ) -> Result<Option<Answered<N>>, Error> {
-        // The record comes first: a request that has been carried out is answered by it, whatever has changed since.
+        // The record comes first, because the first refusal counts: a request that was already processed gets its recorded answer.
         let mut all = UnitOfWork::new();
         all.add(record, Write::Record);
         for (write, kind) in work.into_writes() {
@@ -235,8 +234,7 @@ impl PaymentStore {
         }
     }
 
-    /// Completes a claim together with the other writes and the release of the lock. It is tried again, as it is, if other
-    /// transactions get in the way.
+    /// Completes a claim, with the other writes and the release of the lock, in one transaction. Transaction conflicts are retried.
     pub(crate) async fn complete(
         &self,
         claim: &Claim,
@@ -250,7 +248,7 @@ impl PaymentStore {
             match self.commit(work.clone()).await {
                 Ok(()) => Ok(()),
                 Err(Uncommitted::Conflict) => Err(Error::Contended),
-                // Whoever has the lock now settles the charge; a repetition of the request will find it so.
+                // The new holder of the lock settles the charge, and a repetition of the request will find the result.
                 Err(Uncommitted::Refused(..)) => Err(dynamodb_locks::Error::Lost.into()),
                 Err(Uncommitted::Failed(error)) => Err(error),
             }
@@ -258,7 +256,7 @@ impl PaymentStore {
         .await
     }
 
-    /// Reads an intent and the request's record, in one request; the caller is authorized before the record is looked at.
+    /// Reads an intent and the request's record, in one request. Authorizes the caller before it looks at the record.
     async fn read_intent<N>(
         &self,
         id: PaymentIntentId,
@@ -297,7 +295,7 @@ impl PaymentStore {
             }
             tokio::time::sleep(CONFLICTS.pause_after(tries)).await;
         }
-        Err(Error::Throttled("DynamoDB left keys of a BatchGetItem unread, several times over".into()))
+        Err(Error::Throttled("DynamoDB returned unprocessed keys of a BatchGetItem after several attempts".into()))
     }
 }
 
@@ -312,5 +310,5 @@ fn read<N>(found: idempotency::Found) -> Result<Recorded<N>, Error> {
     })
 }
 
-/// A record of ours always has its answer.
+/// Our records always contain an answer.
 const NO_ANSWER: Error = Error::Corrupt { attribute: "data" };

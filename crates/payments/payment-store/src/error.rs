@@ -1,42 +1,42 @@
-//! What can go wrong between us and the tables.
+//! Errors of the payments tables.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
 
-/// Why something was not read or stored. No message holds what a customer wrote.
+/// Why a read or a write failed. No message contains customer data.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
-    #[error("the payments tables are throttled: try again later, or raise their capacity")]
+    /// DynamoDB still throttles after the SDK's retries.
+    #[error("the payments tables are throttled: retry later, or raise their capacity")]
     Throttled(#[source] BoxError),
     /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect.
-    #[error("the payments tables did not answer: try again")]
+    #[error("the payments tables did not answer: retry")]
     Unavailable(#[source] BoxError),
-    /// Other requests kept changing the same items.
-    #[error("other requests kept changing the same items: try again")]
+    /// Other requests changed the same items at every attempt.
+    #[error("other requests are changing the same items: retry")]
     Contended,
-    /// There is no such table in this account and region.
+    /// The table does not exist in this account and region.
     #[error("a payments table does not exist: check the settings that name the tables, and the region")]
     TableMissing(#[source] BoxError),
     /// DynamoDB refused the request for another reason.
     #[error("DynamoDB refused the request: check the function's permissions and the tables' keys")]
     Rejected(#[source] BoxError),
-    /// An item has an attribute that this version would not write.
+    /// An attribute has a value that this version never writes.
     #[error(
-        "an item's `{attribute}` is missing, or has an unexpected type or value: check what else writes this table"
+        "attribute `{attribute}` of an item is missing, or has an unexpected type or value: check what else writes this table"
     )]
     Corrupt {
-        /// Which attribute of the item it is.
+        /// The name of the attribute.
         attribute: &'static str,
     },
     /// An idempotency record could not be read or written.
     #[error(transparent)]
     Record(#[from] idempotency::Error),
-    /// A lock could not be taken or released, or was lost. The transaction that reports a loss wrote nothing; an earlier one may have
-    /// requested the charge.
+    /// A lock could not be taken or released, or was lost. The transaction that reports the loss wrote nothing, but an earlier one may
+    /// have requested the charge.
     #[error(transparent)]
     Lock(#[from] dynamodb_locks::Error),
-    /// The outbox refuses the event.
+    /// The outbox refused the event.
     #[error(transparent)]
     Outbox(#[from] outbox::Error),
     /// An event cannot be written as a message.
@@ -45,7 +45,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later with nothing changed by hand.
+    /// Whether the same call may succeed later, without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -61,7 +61,7 @@ impl Error {
         matches!(self, Self::Contended)
     }
 
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ where
         let answer = match &error {
             SdkError::ServiceError(answer) => answer,
             SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
-            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            // Timeout, dispatch failure or unreadable answer (the SDK's enum is non-exhaustive).
             _ => return Self::Unavailable(error.into()),
         };
         let failed = answer.raw().status().is_server_error();
@@ -96,7 +96,7 @@ where
                 Self::Throttled(error.into())
             }
             Some("ResourceNotFoundException") => Self::TableMissing(error.into()),
-            // An earlier try of the same transaction is not finished, or another region's write holds the item.
+            // An earlier attempt of the same transaction is not finished, or another region is writing the item.
             Some("TransactionInProgressException" | "ReplicatedWriteConflictException") => {
                 Self::Unavailable(error.into())
             }

@@ -1,4 +1,4 @@
-//! A payment intent as its item has it.
+//! A payment intent and its item.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::attribute::{
 };
 use crate::store::Shard;
 
-/// An intent that was read, with what the store keeps beside it.
+/// An intent that was read from its item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The intent in the version that was read.
     pub intent: PaymentIntent,
-    /// The last event of the order's intents when this one was written: the next event's id is above it.
+    /// The last event of the order's intents when this item was written. The next event gets a higher id.
     pub last_event_id: Option<EventId>,
 }
 
 const PREFIX: &str = "PaymentIntent#";
 
-/// The partition key of an intent, and the name of its lock.
+/// The partition key of an intent, and the key of its lock.
 pub(crate) fn key(id: PaymentIntentId) -> String {
     format!("{PREFIX}{id}")
 }
@@ -36,8 +36,8 @@ pub(crate) fn id_in(key: &str) -> Result<PaymentIntentId, Error> {
 }
 
 impl Found {
-    /// The write that makes a change take effect, if the intent is still as it was when the change was decided: `self` is the
-    /// intent afterwards, `before` the one that was read.
+    /// The write that stores a change, on condition that the intent has not changed since it was read: `self` is the intent after the
+    /// change, `before` the one that was read.
     pub(crate) fn write(&self, before: Option<&Self>, table: &str) -> Result<TransactWriteItem, Error> {
         Ok(match before {
             None => TransactWriteItem::builder().put(self.put(table)?).build(),
@@ -51,7 +51,7 @@ impl Found {
         Ok(put.build()?)
     }
 
-    /// Only what differs is written: an attribute that this version does not know stays.
+    /// Writes only the attributes that differ, and keeps attributes that this version does not know.
     fn update(&self, before: &Self, table: &str) -> Result<Update, Error> {
         let (old, new): (BTreeMap<_, _>, BTreeMap<_, _>) =
             (before.to_item().into_iter().collect(), self.to_item().into_iter().collect());

@@ -1,4 +1,4 @@
-//! An order's guard: at most one open intent, nobody pays twice, and event ids that rise from one intent to the next.
+//! An order's guard: at most one open intent, at most one payment, and event ids that rise from one intent to the next.
 
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use order_events::{EventId, OrderId};
@@ -7,7 +7,7 @@ use payment_intents::PaymentIntentId;
 use crate::Error;
 use crate::attribute::{Item, LAST_EVENT_ID, OPEN_INTENT, PAID_BY, PK, optional, text};
 
-/// What the guard of an order says. An order without a guard never had an intent.
+/// The guard of an order. An order without a guard never had an intent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     /// The order's open intent: in `CREATED` or `CHARGE_REQUESTED`.
@@ -31,8 +31,8 @@ impl Guard {
         })
     }
 
-    /// The write that opens an intent, if the guard is as it was read: nobody has opened one or paid since, and the last event
-    /// is the one that the new intent was told.
+    /// The write that opens an intent, on condition that the guard has not changed since it was read: it has no open intent and no
+    /// payment, and the same last event.
     pub(crate) fn open(
         &self,
         order_id: &OrderId,
@@ -56,7 +56,7 @@ impl Guard {
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 
-    /// The write that notes how the order's open intent ended. It has no condition: the same transaction has the intent's own.
+    /// The write that closes the order's open intent. It needs no condition: the write of the intent in the same transaction has one.
     pub(crate) fn close(
         order_id: &OrderId,
         paid_by: Option<PaymentIntentId>,

@@ -19,5 +19,5 @@ pub use store::{Before, OpenCharge, PaymentStore, SHARDS, Settled, Shard, Write}
 pub use table::{OPEN_CHARGES, Tables, create_tables};
 pub use unit_of_work::{Uncommitted, UnitOfWork};
 
-/// The CloudWatch namespace of the metrics of Payments, unless the environment names another.
+/// The default CloudWatch namespace of the metrics of Payments.
 pub const METRICS_NAMESPACE: &str = "FtgoPayments";

@@ -1,4 +1,4 @@
-//! The pessimistic way: the same commands under the intent's lock.
+//! Pessimistic locking: the same commands under the intent's lock.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::store::{Before, CONFLICTS};
 use crate::unit_of_work::UnitOfWork;
 use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen};
 
-/// The store's commands under locks; made by [`PaymentStore::locking`].
+/// The store's commands under locks, created by [`PaymentStore::locking`].
 ///
 /// A caller who is not authorized, a repeated request and a command that changes nothing are answered without the lock. Every
-/// change of the intent under the lock checks it in its own transaction, so that a process that has lost it writes nothing. The lock is released
-/// with the last transaction, or, where there is none, by a request of its own.
+/// transaction under the lock checks it, so that a process that has lost the lock writes nothing. The last transaction releases the
+/// lock. If there is no transaction, a separate request does.
 #[derive(Debug, Clone)]
 pub struct Locking {
     store: PaymentStore,
     wait: Duration,
 }
 
-/// A lock, with what was decided before it was taken.
+/// A lock and the decision before it was taken, or an answer.
 enum Locked<N> {
     Granted(Box<Lock>, Option<Decided<N>>),
     Answer(Answered<N>),
 }
 
-/// An answer, and whether the lock was released in the transaction that led to it.
+/// An answer, and whether its transaction has released the lock.
 struct Ended<N> {
     answered: Answered<N>,
     is_released: bool,
@@ -40,7 +40,7 @@ enum Requested<N> {
 }
 
 impl PaymentStore {
-    /// The commands under locks. A lock that another has is waited for, for up to `wait`.
+    /// The commands under locks. If another process holds the lock, they wait for up to `wait`.
     #[must_use]
     pub fn locking(&self, wait: Duration) -> Locking {
         Locking { store: self.clone(), wait }
@@ -48,7 +48,7 @@ impl PaymentStore {
 }
 
 impl Locking {
-    /// As [`PaymentStore::change`], under the lock, which is released in the same transaction.
+    /// Like [`PaymentStore::change`], under the lock. The same transaction releases the lock.
     pub async fn change<N>(
         &self,
         id: PaymentIntentId,
@@ -85,11 +85,11 @@ impl Locking {
         end(&lock, ended.await).await
     }
 
-    /// Requests the charge and has it decided: `decide` requests it, in a first transaction; `charge` asks the gateway, under
-    /// heartbeats; what it decided, or that it did not, is the second transaction, with the answer and the lock's release.
+    /// Requests a charge and settles it. The first transaction stores what `decide` returns. Then `charge` calls the gateway, while
+    /// heartbeats keep the lock. The second transaction stores the outcome, if there is one, and the answer, and releases the lock.
     ///
-    /// If this process ends in between, the request's repetition goes on where it ended; and so does the charge handler, for
-    /// the first transaction has published the charge.
+    /// If this process ends between the two, a repetition of the request continues. So does the charge handler, because the first
+    /// transaction has published the charge.
     pub async fn charge<N>(
         &self,
         id: PaymentIntentId,
@@ -104,7 +104,7 @@ impl Locking {
             Locked::Answer(answered) => return Ok(answered),
             Locked::Granted(lock, first) => (lock, first),
         };
-        // The first transaction: the charge is requested, its event will be published, and the request is in progress.
+        // The first transaction: the intent becomes CHARGE_REQUESTED, with the event, and the record becomes in progress.
         let check = &lock.check();
         let requested = retry_on_conflict(CONFLICTS, Error::is_conflict, || {
             let first = first.take();
@@ -143,9 +143,9 @@ impl Locking {
         end(&lock, ended).await
     }
 
-    /// Takes the lock, unless the request can be answered without.
+    /// Takes the lock, unless the request can be answered without it.
     ///
-    /// What was decided before holds as long as nobody has changed the intent since, which the transaction checks.
+    /// The decision from before the lock stays valid if the intent has not changed since. The transaction checks that.
     async fn lock<N>(
         &self,
         id: PaymentIntentId,
@@ -158,13 +158,13 @@ impl Locking {
         let first = match decide().await? {
             Decided::Answer(answered) => return Ok(Locked::Answer(answered)),
             decided @ Decided::Change(..) => Some(decided),
-            // Its transaction does not write the intent, so that it would not see who has settled the charge meanwhile: it is
-            // read again under the lock.
+            // The next transaction does not write the intent, so it would not notice that the charge was settled since. Therefore
+            // the intent is read again under the lock.
             Decided::Begun(_) => None,
         };
         Ok(match self.store.locks.exclusive(PaymentStore::lock_key(id)).wait_for(self.wait).acquire().await? {
             Acquired::Granted(lock) => Locked::Granted(Box::new(lock), first),
-            // The one who has the lock may have changed the intent, or may be a copy of this request.
+            // The holder of the lock may have changed the intent, or may be a repetition of this request.
             Acquired::Held(holder) => Locked::Answer(match decide().await? {
                 Decided::Answer(answered) => answered,
                 Decided::Change(..) | Decided::Begun(_) => Answered::Held { until: holder.until },
@@ -173,13 +173,13 @@ impl Locking {
     }
 }
 
-/// Gives the lock back where no transaction has. If that fails, the lease ends.
+/// Releases the lock if no transaction has. If that fails, the lease expires.
 async fn end<N>(lock: &Lock, ended: Result<Ended<N>, Error>) -> Result<Answered<N>, Error> {
     if !ended.as_ref().is_ok_and(|ended| ended.is_released)
         && let Err(error) = lock.release().await
     {
         let error: &dyn std::error::Error = &error;
-        tracing::warn!(error, "a lock is not released and will have to expire");
+        tracing::warn!(error, "lock not released; it will expire");
     }
     ended.map(|ended| ended.answered)
 }

@@ -1,4 +1,4 @@
-//! Intents out of the table and into it.
+//! Reads and writes payment intents.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -29,34 +29,34 @@ pub struct PaymentStore {
     pub(crate) clock: Clock,
 }
 
-/// What became of an attempt to settle.
+/// The result of an attempt to settle a charge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Settled {
-    /// The outcome is stored, its event will be published, and the lock is free.
+    /// The outcome is stored, its event will be published, and the lock is released.
     Stored(Box<Found>),
-    /// The intent is no longer as it was read: another worker has settled it. Read it again to see how.
+    /// The intent has changed since it was read: another worker has settled it. Read it again for the result.
     Superseded,
-    /// The lock is no longer ours, so that nothing was written: whoever holds it settles the charge.
+    /// This worker no longer holds the lock, so nothing was written. The new holder settles the charge.
     LockLost,
 }
 
-/// The writes of a transaction, to tell which one was refused.
+/// The writes of a transaction, and the meaning of a refusal of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// The intent's: it exists already, or its version or state is no longer what the change was decided on.
+    /// The intent: it exists already, or its version or state has changed since it was read.
     Intent,
-    /// The event row's: the version has an event already.
+    /// The event row: this version already has an event.
     Event,
-    /// The order guard's: the order has another open intent, or is paid for.
+    /// The order's guard: the order has another open intent, or is paid.
     Guard,
-    /// The idempotency record's: the key was used before.
+    /// The idempotency record: the key was used before.
     Record,
-    /// The lock's: it is no longer ours.
+    /// The lock: another process holds it now.
     Lock,
 }
 
-/// What a change was decided on.
+/// What was read before a change.
 #[derive(Debug, Clone, Copy)]
 pub enum Before<'a> {
     /// A new intent of an order with this guard.
@@ -69,7 +69,7 @@ pub enum Before<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard(char);
 
-/// All shards, to go through every open charge.
+/// All shards. Together they contain every open charge.
 pub const SHARDS: [Shard; 16] = [
     Shard('0'),
     Shard('1'),
@@ -89,28 +89,27 @@ pub const SHARDS: [Shard; 16] = [
     Shard('f'),
 ];
 
-/// A charge that was requested and, as far as the index knows, is not settled. The index lags a little: read the intent.
+/// A charge that is requested and not settled, according to the index. The index lags a little: read the intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenCharge {
-    /// The intent whose charge it is.
+    /// The payment intent.
     pub id: PaymentIntentId,
-    /// The time of the request, by the clock of the host that took it.
+    /// The time of the request, by the clock of the host that processed it.
     pub requested_at: Timestamp,
 }
 
-/// How often a transaction is tried that another one gets in the way of.
+/// The retries of a transaction after conflicts.
 pub(crate) const CONFLICTS: RetryPolicy =
     RetryPolicy { attempts: 6, first_pause: Duration::from_millis(20), max_pause: Duration::from_millis(500) };
 
-/// How long the record of a free lock is kept. An intent is locked for a few minutes of its life, and a fence also rises over a record that was
-/// deleted.
+/// How long the record of a free lock is kept. It may be deleted: the fence of the next lock is higher even without it.
 const LOCK_RETENTION: Duration = Duration::from_hours(24);
 
 /// How long a request's answer is kept for its repetitions.
 const RETENTION: Duration = Duration::from_hours(24);
 
 impl PaymentStore {
-    /// The store in these tables. `clock` is for the times that are written, never for deciding who may write.
+    /// Creates a store on these tables. `clock` is used for timestamps, never to decide who may write.
     #[must_use]
     pub fn new(client: Client, tables: Tables, clock: Clock) -> Self {
         let idempotency = IdempotencyStore::builder(client.clone(), &tables.idempotency)
@@ -122,7 +121,7 @@ impl PaymentStore {
         Self { client, outbox: Outbox::new(&tables.outbox), idempotency, locks, tables, clock }
     }
 
-    /// The same store for one invocation: no lock and no claim of a key outlives `deadline`, when Lambda ends the work.
+    /// The same store for one invocation: locks and claims expire at `deadline`, when Lambda stops the function.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
         let (idempotency, locks) = (self.idempotency.until(deadline), self.locks.until(deadline));
@@ -141,22 +140,22 @@ impl PaymentStore {
         found::key(id)
     }
 
-    /// Reads an intent, consistently: one request.
+    /// Reads an intent: one consistent read.
     pub async fn find(&self, id: PaymentIntentId) -> Result<Option<Found>, Error> {
         let item = self.get(found::key(id)).await?;
         item.as_ref().map(Found::from_item).transpose()
     }
 
-    /// Reads an order's guard, consistently: one request.
+    /// Reads an order's guard: one consistent read.
     pub async fn find_guard(&self, order_id: &OrderId) -> Result<Guard, Error> {
         let item = self.get(guard::key(order_id)).await?;
         item.as_ref().map(Guard::from_item).transpose().map(Option::unwrap_or_default)
     }
 
-    /// Stores what the gateway decided, with its event, in one transaction; `release` is the write that releases the lock under
-    /// which it was done (`lock.release_with()`). One request, unless others get in the way.
+    /// Stores the gateway's decision and its event in one transaction. `release` is the write that releases the lock
+    /// (`lock.release_with()`). One request, if there are no transaction conflicts.
     ///
-    /// An intent that is not in `CHARGE_REQUESTED` is [`Settled::Superseded`] without a request.
+    /// Returns [`Settled::Superseded`] without a request if the intent is not in `CHARGE_REQUESTED`.
     pub async fn settle(&self, found: &Found, outcome: Outcome, release: &TransactWriteItem) -> Result<Settled, Error> {
         let Ok(change) = found.intent.settle(outcome, self.now()) else { return Ok(Settled::Superseded) };
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
@@ -174,13 +173,13 @@ impl PaymentStore {
         .await
     }
 
-    /// Makes the writes of a unit take effect, or none of them: one request.
+    /// Commits all writes of a unit, or none: one request.
     pub async fn commit<R>(&self, work: UnitOfWork<R>) -> Result<(), Uncommitted<R>> {
         work.commit(&self.client).await
     }
 
-    /// Adds what makes a change take effect: the intent, its event if there is one, and the order's guard where it changes.
-    /// Returns the intent as it will be.
+    /// Adds the writes of a change: the intent, its event if there is one, and the order's guard if it changes.
+    /// Returns the intent after the change.
     pub fn add(&self, work: &mut UnitOfWork<Write>, change: &Change, before: Before<'_>) -> Result<Found, Error> {
         let Change { after, event, .. } = change;
         let (id, order_id, table) = (after.id(), after.order_id(), &self.tables.payments);
@@ -207,8 +206,8 @@ impl PaymentStore {
         Ok(after)
     }
 
-    /// The open charges of a shard that were requested before a moment, oldest first, at most `limit` of them; `after` is the
-    /// last one of the page before. One request. A page that is not full is the last one.
+    /// The open charges of a shard that were requested before this time, oldest first, at most `limit`. `after` is the last charge
+    /// of the previous page. One request. A page with fewer than `limit` charges is the last one.
     pub async fn open_charges(
         &self,
         shard: Shard,
@@ -243,13 +242,12 @@ impl PaymentStore {
         found.items().iter().map(read).collect()
     }
 
-    /// Checks that the payments table can be read, at the least cost.
+    /// Checks that the payments table can be read.
     pub async fn ping(&self) -> Result<(), Error> {
         // No item has this key.
         self.get(" ".to_owned()).await.map(drop)
     }
 
-    /// The time of this host.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from(self.clock.now())
     }
@@ -288,7 +286,7 @@ impl Shard {
     /// The shard of an intent.
     #[must_use]
     pub fn of(id: PaymentIntentId) -> Self {
-        // An id is a UUID's text, so that it has a first character.
+        // An id is a UUID, so it has a first character.
         Self(id.to_string().chars().next().unwrap_or('0'))
     }
 }

@@ -11,7 +11,7 @@ use lambda_boot::{Environment, Missing};
 use crate::Error;
 use crate::attribute::{CHARGE_REQUESTED_AT, OPEN_CHARGE_SHARD, PK};
 
-/// The index of charges that are requested and not settled, by shard and time.
+/// The index of charges that are requested and not settled, by shard and time of the request.
 pub const OPEN_CHARGES: &str = "open-charges";
 
 /// The names of the tables of Payments.
@@ -19,11 +19,11 @@ pub const OPEN_CHARGES: &str = "open-charges";
 pub struct Tables {
     /// Intents and order guards.
     pub payments: String,
-    /// Events to be published.
+    /// Events that are not published yet.
     pub outbox: String,
-    /// The lock of each intent that was charged or changed in locked mode, or charged by the handler.
+    /// The locks of the intents.
     pub locks: String,
-    /// The answers to commands, for 24 hours, by key. Empty in a function that only settles: it has none, and its role may not use them.
+    /// The answers to commands, kept for 24 hours. Empty in a function that only settles charges: it does not use this table.
     pub idempotency: String,
 }
 
@@ -35,7 +35,7 @@ impl Tables {
         Ok(Self { idempotency: environment.needed("IDEMPOTENCY_TABLE", example)?, ..tables })
     }
 
-    /// Reads what a function needs that only finds and settles intents: `PAYMENTS_TABLE`, `OUTBOX_TABLE` and `LOCKS_TABLE`.
+    /// Reads the tables of a function that only settles charges: `PAYMENTS_TABLE`, `OUTBOX_TABLE` and `LOCKS_TABLE`.
     pub fn read_to_settle(environment: &Environment<'_>) -> Result<Self, Missing> {
         Ok(Self {
             payments: environment.needed("PAYMENTS_TABLE", "the table of intents, such as ftgo-payments")?,
@@ -45,7 +45,7 @@ impl Tables {
         })
     }
 
-    /// `<prefix>`, `<prefix>-outbox`, `<prefix>-locks` and `<prefix>-idempotency`, as `payments.yaml` names them.
+    /// `<prefix>`, `<prefix>-outbox`, `<prefix>-locks` and `<prefix>-idempotency`, as in `payments.yaml`.
     #[must_use]
     pub fn with_prefix(prefix: &str) -> Self {
         let named = |suffix| format!("{prefix}-{suffix}");
@@ -58,7 +58,7 @@ impl Tables {
     }
 }
 
-/// Creates the payments table, for tests and local runs. A table that exists already is kept.
+/// Creates the payments table, for tests and local runs. An existing table is kept.
 async fn create_payments_table(client: &Client, name: &str) -> Result<(), Error> {
     use ScalarAttributeType::{N, S};
     let index = GlobalSecondaryIndex::builder()
@@ -95,7 +95,7 @@ fn definition(name: &str, attribute_type: ScalarAttributeType) -> Result<Attribu
     Ok(AttributeDefinition::builder().attribute_name(name).attribute_type(attribute_type).build()?)
 }
 
-/// Creates all four tables, for tests and local runs. Tables that exist already are kept.
+/// Creates all four tables, for tests and local runs. Existing tables are kept.
 pub async fn create_tables(client: &Client, tables: &Tables) -> Result<(), Error> {
     create_payments_table(client, &tables.payments).await?;
     outbox::create_table(client, &tables.outbox).await?;

@@ -1,4 +1,4 @@
-//! Writes that take effect together or not at all.
+//! Several writes in one transaction.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -7,52 +7,52 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// Collects writes, each with what its refusal means, and commits them as one transaction. Nothing is written before
-/// [`commit`](Self::commit); a unit that is dropped has no effect. Committing consumes it, so that nothing is written twice.
+/// Collects writes, each with the meaning of its refusal, and commits them as one transaction. Nothing is written before
+/// [`commit`](Self::commit), and a unit that is dropped has no effect. A commit consumes the unit, so nothing is written twice.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is written until the unit is committed"]
 pub struct UnitOfWork<R> {
     writes: Vec<(TransactWriteItem, R)>,
 }
 
-/// Why a unit of work had no effect; or, for [`Failed`](Self::Failed), why that is not known.
+/// Why a unit of work was not committed. After [`Failed`](Self::Failed) it may have been.
 #[derive(Debug)]
 pub enum Uncommitted<R> {
-    /// A write's condition does not hold: what the first such write's refusal means, and DynamoDB's reason, which has the item as
-    /// it is where the write asked for it.
+    /// The condition of a write failed: the meaning of the first such refusal, and DynamoDB's reason. The reason contains the item if
+    /// the write requested it.
     Refused(R, Box<CancellationReason>),
-    /// Another transaction was writing one of the items at the same moment. The same unit may succeed a moment later.
+    /// Another transaction is writing one of the items. The same unit may succeed a moment later.
     Conflict,
     /// The request failed. It may have taken effect.
     Failed(Error),
 }
 
 impl<R> UnitOfWork<R> {
-    /// A unit without writes: committing it does nothing.
+    /// Creates a unit without writes. Its commit sends no request.
     pub fn new() -> Self {
         Self { writes: Vec::new() }
     }
 
-    /// Adds a write; `refusal` is what it means if its condition does not hold.
+    /// Adds a write. `refusal` is the meaning of a failed condition.
     pub fn add(&mut self, write: TransactWriteItem, refusal: R) {
         self.writes.push((write, refusal));
     }
 
-    /// The writes so far, with what their refusals mean.
+    /// The writes so far, each with the meaning of its refusal.
     #[must_use]
     pub fn writes(&self) -> &[(TransactWriteItem, R)] {
         &self.writes
     }
 
-    /// The writes, to become part of another unit.
+    /// The writes, for another unit.
     pub(crate) fn into_writes(self) -> Vec<(TransactWriteItem, R)> {
         self.writes
     }
 
-    /// Makes all writes take effect, or none: one request. An empty unit needs none.
+    /// Commits all writes, or none: one request. An empty unit sends no request.
     ///
-    /// The request has a token of its own, so that a repetition by the SDK, after a lost answer, is the same transaction and not
-    /// a conflict with itself.
+    /// The request has its own token. A retry by the SDK after a lost answer is therefore the same transaction, and does not
+    /// conflict with the first attempt.
     pub async fn commit(self, client: &Client) -> Result<(), Uncommitted<R>> {
         if self.writes.is_empty() {
             return Ok(());

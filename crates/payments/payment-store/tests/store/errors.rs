@@ -1,4 +1,4 @@
-//! What goes wrong between us and the tables is told apart.
+//! Errors have the right code, and are retryable or not.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Engine, Wire};
@@ -41,7 +41,7 @@ async fn a_refused_request_is_not_retryable() {
 }
 
 #[tokio::test]
-async fn an_item_that_cannot_be_read_names_its_attribute() {
+async fn the_error_for_an_unreadable_item_names_the_attribute() {
     let world = World::create().await;
     let found = world.requested("99").await;
     let client = world.engine.client();

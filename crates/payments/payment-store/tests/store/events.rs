@@ -1,4 +1,4 @@
-//! Event rows: each commit with its event and none without; ids that rise whatever the clocks do.
+//! Event rows: a commit writes its event, and event ids always rise.
 
 use order_events::{EventType, Message};
 use payment_store::{Before, Write};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::world::{World, charged_as, declined, refused, tables};
 
 #[tokio::test]
-async fn an_event_that_is_not_there_is_not_found_and_a_charge_publishes_one() {
+async fn the_request_of_a_charge_writes_an_event_row() {
     let world = World::create().await;
     let created = world.created("99").await;
     assert!(world.scan(&tables().outbox).await.is_empty());
@@ -27,7 +27,7 @@ async fn an_event_that_is_not_there_is_not_found_and_a_charge_publishes_one() {
 }
 
 #[tokio::test]
-async fn an_event_row_that_exists_is_refused_and_nothing_is_written() {
+async fn a_commit_whose_event_row_exists_is_refused_and_writes_nothing() {
     let world = World::create().await;
     let created = world.created("99").await;
     let client = world.engine.client();
@@ -43,7 +43,7 @@ async fn an_event_row_that_exists_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_refused_commit_has_no_event() {
+async fn a_refused_commit_writes_no_event() {
     let world = World::create().await;
     let created = world.created("99").await;
     let change = created.intent.request_charge(world.now()).unwrap();
@@ -54,9 +54,9 @@ async fn a_refused_commit_has_no_event() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// Every host has a clock of its own, an hour off at most.
+    /// Every host has its own clock, which is wrong by one hour at most.
     #[test]
-    fn ids_rise_with_versions_and_from_intent_to_intent(clocks in prop::collection::vec(-3_600_000..3_600_000_i64, 8)) {
+    fn event_ids_rise_with_versions_and_from_intent_to_intent(clocks in prop::collection::vec(-3_600_000..3_600_000_i64, 8)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let world = World::create().await;
@@ -72,7 +72,7 @@ proptest! {
             assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
             assert_eq!(world.event_ids().await.len(), ids.len());
             for row in world.scan(&tables().outbox).await {
-                // A consumer takes it: id and date are not far apart.
+                // A consumer accepts the message: its id and its date are not far apart.
                 Message::parse(row["message"].as_s().unwrap()).unwrap();
             }
         });

@@ -1,4 +1,4 @@
-//! The transaction of every command, to be read in review: `tests/store/snapshots/`.
+//! The transaction of every command, as a snapshot for reviewers: `tests/store/snapshots/`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ fn render(change: &Change) -> String {
 }
 
 #[test]
-fn every_command_renders_as_reviewed() {
+fn the_transaction_of_every_command_is_as_in_the_snapshot() {
     insta::assert_snapshot!("create", render(&created()));
     insta::assert_snapshot!("amount", render(&created().after.change_amount(amount(7_000), at(1_000)).unwrap()));
     insta::assert_snapshot!("charge", render(&requested()));
@@ -63,7 +63,7 @@ fn every_command_renders_as_reviewed() {
 }
 
 #[test]
-fn a_new_intent_of_an_order_that_had_one_waits_for_the_same_last_event() {
+fn the_second_intent_of_an_order_has_a_condition_on_the_last_event() {
     let mut work = UnitOfWork::new();
     let last_event_id = Some("0000019ca9450a07-0242ac1200080001".parse().unwrap());
     let guard = Guard { last_event_id, ..Guard::default() };
@@ -72,7 +72,7 @@ fn a_new_intent_of_an_order_that_had_one_waits_for_the_same_last_event() {
     insta::assert_snapshot!("create_again", text);
 }
 
-/// One clause a line; of the names, only those that are not their own alias.
+/// One clause per line. Names that are equal to their alias are left out.
 fn readable((item, kind): &(TransactWriteItem, Write)) -> String {
     let mut lines = vec![format!("{kind:?}")];
     let (names, values, condition) = if let Some(put) = item.put() {

@@ -1,4 +1,4 @@
-//! The pessimistic repository: an intent under its lock.
+//! Pessimistic locking: commands under the intent's lock.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn held(world: &World) -> usize {
     world.scan(&tables().locks).await.iter().filter(|lock| lock.contains_key("owner")).count()
 }
 
-/// The commands under locks, without waiting for one that is held.
+/// The commands under locks, without waiting for a held lock.
 fn locking(world: &World) -> Locking {
     world.store.locking(Duration::ZERO)
 }
@@ -42,7 +42,7 @@ async fn not_called(_: &PaymentIntent) -> Option<Outcome> {
 }
 
 #[tokio::test]
-async fn the_charge_is_requested_and_decided_under_one_lock() {
+async fn a_charge_is_requested_and_settled_under_one_lock() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let charge = async |_: &PaymentIntent| Some(charged_as("ch_1"));
@@ -52,7 +52,7 @@ async fn the_charge_is_requested_and_decided_under_one_lock() {
 }
 
 #[tokio::test]
-async fn the_lock_is_released_with_the_change_and_not_taken_for_any_other_answer() {
+async fn a_change_releases_the_lock_and_other_answers_do_not_need_it() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let change = |seen: Seen<'_, Found>| {
@@ -61,7 +61,7 @@ async fn the_lock_is_released_with_the_change_and_not_taken_for_any_other_answer
     let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
     assert_eq!((answered, held(&world).await), (Answered::Now("\"CREATED\"".to_owned()), 0));
     let _held = world.lock(id).await;
-    // The same again: it is answered by its record.
+    // The repetition gets the recorded answer.
     let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
     assert_eq!(answered, Answered::Before("\"CREATED\"".to_owned()));
     let reply = |_: Seen<'_, Found>| Decision::Reply("no");
@@ -73,7 +73,7 @@ async fn the_lock_is_released_with_the_change_and_not_taken_for_any_other_answer
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_locked_and_not_made() {
+async fn an_unknown_intent_is_neither_locked_nor_created() {
     let world = World::create().await;
     let id = PaymentIntentId::random();
     let answered = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, answer).await.unwrap();
@@ -84,7 +84,7 @@ async fn what_is_not_there_is_not_locked_and_not_made() {
 }
 
 #[tokio::test]
-async fn a_lock_that_is_held_is_refused() {
+async fn a_charge_is_refused_while_another_process_holds_the_lock() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let _held = world.lock(id).await;
@@ -94,7 +94,7 @@ async fn a_lock_that_is_held_is_refused() {
 }
 
 #[tokio::test]
-async fn who_lost_the_lock_at_the_gateway_stores_nothing_although_nobody_else_has_settled() {
+async fn a_process_that_loses_the_lock_during_the_gateway_call_stores_nothing_even_if_the_intent_is_unchanged() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let charge = async |_: &PaymentIntent| {

@@ -22,14 +22,14 @@ async fn only_requested_charges_that_are_old_enough_are_found() {
     world.set_clock(60_000);
     let young = world.requested("4").await;
     let expect = |found: &payment_store::Found, millis| OpenCharge { id: found.intent.id(), requested_at: at(millis) };
-    assert_eq!(open(&world, 60_000).await, [expect(&old, 0)], "before, not at");
+    assert_eq!(open(&world, 60_000).await, [expect(&old, 0)], "the limit is exclusive");
     assert_eq!(open(&world, 60_001).await, [expect(&old, 0), expect(&young, 60_000)]);
     assert!(matches!(world.settle(&old, charged_as("ch_2")).await, Settled::Stored(_)));
     assert_eq!(open(&world, 60_001).await, [expect(&young, 60_000)], "a settled charge is not open");
 }
 
 #[tokio::test]
-async fn pages_go_on_where_the_one_before_ended_and_every_charge_is_in_its_shard() {
+async fn each_page_continues_after_the_previous_one_and_every_charge_is_in_its_shard() {
     let world = World::create().await;
     let mut expected = Vec::new();
     for order in 0..24 {

@@ -1,4 +1,4 @@
-//! The example's optimistic repository.
+//! Optimistic locking: every write checks the version that was read.
 
 use payment_intents::PaymentIntentId;
 use payment_store::{Before, Guard, Write};
@@ -6,14 +6,14 @@ use payment_store::{Before, Guard, Write};
 use crate::world::{World, amount, at, charged_as, declined, new_intent, no_guard, refused, tables};
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn an_unknown_intent_is_not_found() {
     let world = World::create().await;
     assert_eq!(world.find(PaymentIntentId::random()).await, None);
     assert_eq!(world.store.find_guard(&"99".parse().unwrap()).await.unwrap(), Guard::default());
 }
 
 #[tokio::test]
-async fn an_intent_reads_back_as_it_was_stored_in_every_state() {
+async fn an_intent_can_be_stored_and_read_in_every_state() {
     let world = World::create().await;
     let stored = [
         world.created("1").await,
@@ -27,7 +27,7 @@ async fn an_intent_reads_back_as_it_was_stored_in_every_state() {
 }
 
 #[tokio::test]
-async fn an_id_that_exists_is_refused() {
+async fn a_new_intent_with_an_existing_id_is_refused() {
     let world = World::create().await;
     let new = new_intent("99");
     world.commit(&new, Before::Order(&no_guard())).await.unwrap();
@@ -38,7 +38,7 @@ async fn an_id_that_exists_is_refused() {
 }
 
 #[tokio::test]
-async fn updating_what_is_not_there_is_refused_and_creates_nothing() {
+async fn an_update_of_an_unknown_intent_is_refused_and_creates_nothing() {
     let world = World::create().await;
     let elsewhere = World::create().await.created("99").await;
     let change = elsewhere.intent.change_amount(amount(1), at(0)).unwrap();
@@ -57,7 +57,7 @@ async fn an_update_is_stored() {
 }
 
 #[tokio::test]
-async fn of_two_concurrent_updates_one_wins() {
+async fn of_two_concurrent_updates_one_is_refused() {
     let world = World::create().await;
     let created = world.created("99").await;
     let one = created.intent.change_amount(amount(1), at(1)).unwrap();
@@ -68,7 +68,7 @@ async fn of_two_concurrent_updates_one_wins() {
 }
 
 #[tokio::test]
-async fn an_attribute_of_a_later_version_stays() {
+async fn an_update_keeps_attributes_of_a_later_version() {
     let world = World::create().await;
     let created = world.created("99").await;
     let client = world.engine.client();
@@ -88,7 +88,7 @@ async fn an_attribute_of_a_later_version_stays() {
 }
 
 #[tokio::test]
-async fn an_order_with_an_open_intent_takes_no_other() {
+async fn a_second_open_intent_of_an_order_is_refused() {
     let world = World::create().await;
     let first = world.created("99").await;
     assert_eq!(refused(world.commit(&new_intent("99"), Before::Order(&no_guard())).await), Write::Guard);
@@ -97,7 +97,7 @@ async fn an_order_with_an_open_intent_takes_no_other() {
 }
 
 #[tokio::test]
-async fn a_failed_charge_frees_the_order_and_a_paid_one_stays_paid() {
+async fn after_a_failed_charge_the_order_accepts_a_new_intent_and_after_a_payment_it_does_not() {
     let world = World::create().await;
     let failed = world.settled("99", declined()).await;
     let guard = world.store.find_guard(&"99".parse().unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the gateway decided, with the event and the lock's release, in one transaction.
+//! The gateway's decision, the event and the release of the lock are one transaction.
 
 use embedded_dynamodb::{Disturbance, Wire};
 use payment_store::{Error, PaymentStore, Settled};
@@ -6,7 +6,7 @@ use payment_store::{Error, PaymentStore, Settled};
 use crate::world::{World, charged_as, declined, tables};
 
 #[tokio::test]
-async fn a_settlement_releases_the_lock_in_its_one_request() {
+async fn a_settlement_and_the_release_of_the_lock_are_one_request() {
     let world = World::create().await;
     let requested = world.requested("99").await;
     let lock = world.lock(requested.intent.id()).await;
@@ -18,7 +18,7 @@ async fn a_settlement_releases_the_lock_in_its_one_request() {
 }
 
 #[tokio::test]
-async fn a_zombie_settles_nothing() {
+async fn a_worker_that_has_lost_its_lock_settles_nothing() {
     let world = World::create().await;
     let requested = world.requested("99").await;
     let zombie = world.lock(requested.intent.id()).await;
@@ -30,7 +30,7 @@ async fn a_zombie_settles_nothing() {
 }
 
 #[tokio::test]
-async fn a_second_answer_is_superseded() {
+async fn a_second_decision_of_the_gateway_is_not_stored() {
     let world = World::create().await;
     let requested = world.requested("99").await;
     assert!(matches!(world.settle(&requested, charged_as("ch_1")).await, Settled::Stored(_)));
@@ -38,14 +38,14 @@ async fn a_second_answer_is_superseded() {
     assert_eq!(world.store.settle(&requested, declined(), &release).await.unwrap(), Settled::Superseded);
     let charged = world.find(requested.intent.id()).await.unwrap();
     assert_eq!(charged.intent.state().charge_id().unwrap().as_str(), "ch_1");
-    // Not even asked for.
+    // Without a request to DynamoDB.
     let wire = Wire::disturbed(|_| Disturbance::FailBefore);
     assert_eq!(world.over(&wire).settle(&charged, declined(), &release).await.unwrap(), Settled::Superseded);
     assert_eq!(world.scan(&tables().outbox).await.len(), 2);
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_seen_by_reading_again() {
+async fn a_settlement_whose_answer_was_lost_is_found_by_reading_the_intent() {
     let world = World::create().await;
     let requested = world.requested("99").await;
     let wire = Wire::disturbed(|_| Disturbance::LoseAnswer);
@@ -58,7 +58,7 @@ async fn a_lost_answer_is_seen_by_reading_again() {
 }
 
 #[tokio::test]
-async fn another_transaction_in_the_way_is_outlasted_or_contended() {
+async fn transaction_conflicts_are_retried_a_few_times() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
         "CancellationReasons":[{"Code":"TransactionConflict"}]}"#;
     let world = World::create().await;

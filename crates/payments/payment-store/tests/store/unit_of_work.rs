@@ -1,4 +1,4 @@
-//! The example's unit of work: all or nothing, and the first failing item's own error.
+//! A unit of work writes everything or nothing, and returns the meaning of the first refusal.
 
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use embedded_dynamodb::{Disturbance, Wire};
@@ -6,7 +6,7 @@ use payment_store::{Uncommitted, UnitOfWork};
 
 use crate::world::{World, tables};
 
-/// A write that is refused if the item is there.
+/// A write that is refused if the item exists.
 fn put(pk: &str) -> TransactWriteItem {
     let put = Put::builder()
         .table_name(tables().payments)
@@ -49,7 +49,7 @@ async fn an_empty_unit_needs_no_request() {
 }
 
 #[tokio::test]
-async fn several_units_commit_one_after_the_other() {
+async fn several_units_can_be_committed() {
     let world = World::create().await;
     for keys in [["a", "b"], ["c", "d"]] {
         world.store.commit(work(keys)).await.unwrap();
@@ -58,18 +58,18 @@ async fn several_units_commit_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_refused_item_rolls_all_back_and_the_first_ones_error_is_raised() {
+async fn a_refused_write_rolls_everything_back_and_the_first_refusal_is_returned() {
     let world = World::create().await;
     world.store.commit(work(["b", "c"])).await.unwrap();
     let Err(Uncommitted::Refused(first, reason)) = world.store.commit(work(["a", "b", "c"])).await else {
-        panic!("b and c are there")
+        panic!("b and c exist")
     };
     assert_eq!((first, reason.code()), ("b", Some("ConditionalCheckFailed")));
     assert_eq!(world.scan(&tables().payments).await.len(), 2, "a is not written");
 }
 
 #[tokio::test]
-async fn another_transaction_in_the_way_is_a_conflict() {
+async fn a_concurrent_transaction_on_the_same_item_is_a_conflict() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
         "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
     let world = World::create().await;

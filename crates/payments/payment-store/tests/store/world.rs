@@ -1,4 +1,4 @@
-//! Tables, a store over them, and intents.
+//! Tables, a store, and intents.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -74,7 +74,7 @@ impl World {
         Self::store_with(self.engine.client_over(wire), &self.clock)
     }
 
-    /// Sets the clock to so many milliseconds after (or before) its start.
+    /// Sets the clock to this many milliseconds after (or before) its start.
     pub(crate) fn set_clock(&self, millis: i64) {
         *self.clock.lock().unwrap() = NOW.checked_add_signed(millis).unwrap();
     }
@@ -110,7 +110,7 @@ impl World {
         self.store.settle(found, outcome, &lock.release_with()).await.unwrap()
     }
 
-    /// Takes an intent's lock, which nobody else has.
+    /// Takes the free lock of an intent.
     pub(crate) async fn lock(&self, id: PaymentIntentId) -> Lock {
         self.store.locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap()
     }
@@ -142,7 +142,7 @@ pub(crate) fn refused<T: std::fmt::Debug>(committed: Result<T, Uncommitted<Write
     }
 }
 
-/// A guard that says nothing.
+/// The guard of an order that never had an intent.
 pub(crate) fn no_guard() -> Guard {
     Guard::default()
 }
