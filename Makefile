@@ -90,6 +90,10 @@ template: ## sam validate, cfn-lint and our own checks of template.yaml and paym
 ops: system ## The tests of the commands below, on the local system and on an emulator of AWS
 	tests/ops/run
 
+.PHONY: scale
+scale: ## Check docs/scale.md: its tables against the arithmetic, and the arithmetic against a simulation (half a minute)
+	PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory tests/scale
+
 .PHONY: generated
 generated: ## Make anew what is made from code and templates: expressions' snapshots, openapi.json, template.json, payments.json, web/dist
 	tests/template/run --render
