@@ -10,28 +10,29 @@ use tracing::Level;
 
 use crate::{Request, Response};
 
-/// An HTTP function.
+/// An HTTP function: its name, its metrics and its clock. [`HttpFunction::new`] makes it.
+#[non_exhaustive]
 pub struct HttpFunction {
-    /// Its name, as a dimension of its metrics.
+    /// The name of the function, as a dimension of its metrics.
     pub name: &'static str,
     /// The CloudWatch namespace of its metrics.
     pub metrics_namespace: String,
     /// The version that this process runs, as a dimension of the metric: a rollout can then be rolled back by the errors of the new version.
     pub version: String,
-    /// The time of day.
+    /// The clock, which a test can set.
     pub clock: Clock,
 }
 
-/// Why a request got no answer of the kind it asked for.
+/// Why a request failed.
 pub trait Failure: Sized {
     /// The failure of a request that was not answered in time.
     fn out_of_time() -> Self;
 
-    /// Why a request that is not at fault gets no answer, for the log: a code that stays the same over versions, and the
-    /// error.
+    /// The reason for the log, if the failure is not the client's: a code that stays the same over versions, and the error. `None`: the
+    /// client made a mistake, and nothing is logged.
     fn cause(&self) -> Option<(&'static str, &(dyn Error + 'static))>;
 
-    /// What the client reads.
+    /// The response to the client.
     fn respond(self, request_id: &str) -> Response;
 }
 
@@ -42,6 +43,18 @@ const RESPONSE_TIME: Duration = Duration::from_millis(500);
 const SLOW: Duration = Duration::from_secs(1);
 
 impl HttpFunction {
+    /// A function with this name, whose metrics are published in this CloudWatch namespace. `version` is the version that this process
+    /// runs, such as the value of `AWS_LAMBDA_FUNCTION_VERSION`.
+    #[must_use]
+    pub fn new(
+        name: &'static str,
+        metrics_namespace: impl Into<String>,
+        version: impl Into<String>,
+        clock: Clock,
+    ) -> Self {
+        Self { name, metrics_namespace: metrics_namespace.into(), version: version.into(), clock }
+    }
+
     /// Waits for the answer of a request to `route`, but not beyond the deadline. It never fails: a failure is answered too.
     pub async fn answer<F: Failure>(
         &self,

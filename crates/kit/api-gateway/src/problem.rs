@@ -1,4 +1,4 @@
-//! Problem documents (RFC 9457): their frame. The kinds of problem there are, each API says itself.
+//! Problem documents (RFC 9457). Each API defines its own kinds of problem.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -8,8 +8,9 @@ use crate::Response;
 /// The media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A problem document (RFC 9457).
+/// A problem document (RFC 9457). [`Document::new`] makes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", schemars(rename = "Problem"))]
@@ -35,6 +36,7 @@ pub struct Document {
 
 /// One mistake in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mistake {
     /// The parameter's name.
@@ -46,11 +48,32 @@ pub struct Mistake {
     pub detail: String,
 }
 
+impl Mistake {
+    /// A mistake in a parameter. `location` is where it is: `query`, `path`, `header` or `body`.
+    #[must_use]
+    pub fn new(location: &'static str, parameter: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { parameter: parameter.into(), location, detail: detail.into() }
+    }
+}
+
 impl Document {
-    /// The document as a response, which nobody keeps, with these headers.
+    /// A document without mistakes and extensions; set the fields for those.
+    #[must_use]
+    pub fn new(
+        r#type: impl Into<String>,
+        title: &'static str,
+        status: u16,
+        detail: &'static str,
+        request_id: impl Into<String>,
+    ) -> Self {
+        let (r#type, request_id) = (r#type.into(), request_id.into());
+        Self { r#type, title, status, detail, request_id, errors: Vec::new(), extensions: Map::new() }
+    }
+
+    /// The document as a response that no cache stores, with these headers.
     #[must_use]
     pub fn respond(&self, headers: &[(&'static str, &'static str)]) -> Response {
-        // Only texts, numbers and JSON: there is nothing in it that could not be written.
+        // It has only texts, numbers and JSON, so it can always be serialised.
         let body = serde_json::to_string(self).unwrap_or_default();
         let response = Response::json(self.status, PROBLEM_JSON, body).with("cache-control", "no-store");
         headers.iter().fold(response, |response, (name, value)| response.with(name, *value))

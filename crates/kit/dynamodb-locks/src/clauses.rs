@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 /// DynamoDB refuses a request with names or values that no expression uses, so whoever takes the names and values
 /// must use every part that is not empty.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 #[must_use]
 pub struct Clauses {
     /// It must hold for the write to happen. It never has an `OR` outside parentheses.

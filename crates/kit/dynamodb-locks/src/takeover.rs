@@ -7,6 +7,7 @@ use std::time::Duration;
 ///
 /// Every holder writes what all the rules need, so callers with different rules can share a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Takeover {
     /// When the lease has ended by this caller's clock, and `max_skew` more has passed; or by observation, if that is sooner.
     /// While the clocks of all callers agree to within `max_skew`, no live holder is taken over.

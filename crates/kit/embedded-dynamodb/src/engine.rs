@@ -1,4 +1,4 @@
-//! The engine: dynoxide on a thread of its own, behind its HTTP API.
+//! The engine: dynoxide behind its HTTP API, on its own thread.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 
 use crate::{Stream, StreamError, Wire};
 
-/// The engine keeps the records of all streams in one table for ever, and looks through all of it at each write to a table with
-/// a stream, and at each read of one: 50 ms with 100,000 records. With this index it is 0.1 ms.
+/// The engine keeps the records of all streams in one SQL table for ever. Each write to a table with a stream, and each read of a
+/// stream, searches all of it: 50 ms with 100,000 records. With this index it is 0.1 ms.
 const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS _stream_records_by_sequence_number \
                             ON _stream_records (table_name, CAST(sequence_number AS INTEGER))";
 
@@ -41,7 +41,7 @@ impl Engine {
             std::io::Error::new(std::io::ErrorKind::InvalidInput, "the path of the data file is not UTF-8")
         })?;
         let database = Database::new(path).map_err(std::io::Error::other)?;
-        // Without it all is as before, only slower.
+        // If it fails, everything still works, only slower.
         let _ = rusqlite::Connection::open(path).and_then(|file| file.execute(STREAM_INDEX, ()));
         Self::serve(database, address)
     }
@@ -69,32 +69,32 @@ impl Engine {
         Ok(Self { database, address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where the DynamoDB API answers, as `AWS_ENDPOINT_URL_DYNAMODB` wants it.
+    /// The URL of the engine, such as `http://127.0.0.1:40001`: a value for `AWS_ENDPOINT_URL_DYNAMODB`.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A client as a Lambda would have it.
+    /// A client with the default settings of the SDK.
     #[must_use]
     pub fn client(&self) -> Client {
         let http = HttpClientBuilder::new().build_http();
         Client::from_conf(self.config().http_client(http).build())
     }
 
-    /// A client whose requests go over `wire`, each once: the SDK's own retries would hide what the wire does.
+    /// A client whose requests go over `wire`. The SDK's retries are off: they would hide what the wire does.
     #[must_use]
     pub fn client_over(&self, wire: &Wire) -> Client {
         let config = self.config().http_client(wire.clone()).retry_config(RetryConfig::disabled());
         Client::from_conf(config.build())
     }
 
-    /// The stream of a table that has one.
+    /// The stream of `table`, which must have been created with a stream.
     pub fn stream(&self, table: &str) -> Result<Stream, StreamError> {
         Stream::open(self.database.clone(), table)
     }
 
-    /// Endpoint, region and credentials of this engine, for a client that needs more than the two above.
+    /// The endpoint, region and credentials of this engine, for a client with other settings.
     #[must_use]
     pub fn config(&self) -> Builder {
         Config::builder()

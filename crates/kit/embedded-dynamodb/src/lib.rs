@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// This crate serves tests: a set-up step that fails should stop the test there, with its reason.
+// This crate is for tests: if the set-up fails, the test should stop there with the reason.
 #![allow(clippy::expect_used, clippy::missing_panics_doc)]
 
 mod engine;

@@ -1,4 +1,4 @@
-//! A table's stream, read in process: the engine has no Streams API over HTTP.
+//! The stream of a table, read inside this process: the engine does not serve the Streams API over HTTP.
 
 use dynoxide::Database;
 use dynoxide::actions::describe_stream::{DescribeStreamRequest, StreamDescription};
@@ -7,11 +7,13 @@ use dynoxide::actions::get_shard_iterator::GetShardIteratorRequest;
 use dynoxide::actions::list_streams::ListStreamsRequest;
 use serde_json::Value;
 
-/// The stream of one table. The engine gives it one shard and never trims it, and an update that changes nothing makes a
-/// record, which it does not in DynamoDB.
+/// The stream of one table.
 ///
-/// Reading holds the engine's lock and blocks the thread. In memory it looks through all records that there are, about half a
-/// millisecond for a thousand; in a file it does not.
+/// It differs from a stream of DynamoDB: it has one shard, records are never trimmed, and an update that changes nothing also makes a
+/// record.
+///
+/// A read locks the engine and blocks the thread. An engine in memory searches all records at each read, about half a millisecond for
+/// 1,000 records. An engine with a file has an index for it.
 #[derive(Clone)]
 pub struct Stream {
     database: Database,
@@ -19,13 +21,14 @@ pub struct Stream {
     shard_id: String,
 }
 
-/// A stream could not be read.
+/// Why a stream could not be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
-    /// There is no such table, or it has no stream.
+    /// There is no table with this name, or it has no stream.
     #[error("table {0} has no stream")]
     NoStream(String),
-    /// The engine refused.
+    /// The engine refused the request.
     #[error("the engine cannot read the stream")]
     Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -48,7 +51,7 @@ impl Stream {
         &self.arn
     }
 
-    /// The id of its only shard.
+    /// The id of the only shard.
     #[must_use]
     pub fn shard_id(&self) -> &str {
         &self.shard_id
@@ -60,10 +63,10 @@ impl Stream {
         Ok(shards.into_iter().find_map(|shard| shard.sequence_number_range.ending_sequence_number))
     }
 
-    /// Up to `most` records (at most 1,000) in their order, as `GetRecords` gives them. With a sequence number the records
-    /// that follow it, else the oldest ones.
+    /// Up to `most` records (1,000 is the limit), the oldest first, as `GetRecords` returns them. With a sequence number, the records
+    /// after it; without one, the records from the beginning.
     ///
-    /// `ApproximateCreationDateTime` is in seconds.
+    /// `ApproximateCreationDateTime` is in seconds since 1970.
     pub fn records(&self, after: Option<&str>, most: usize) -> Result<Vec<Value>, StreamError> {
         let kind = if after.is_some() { "AFTER_SEQUENCE_NUMBER" } else { "TRIM_HORIZON" };
         let request = GetShardIteratorRequest {

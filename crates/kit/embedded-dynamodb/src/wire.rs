@@ -1,4 +1,4 @@
-//! The wire between a client and the engine: it counts what passes and can be told to disturb it.
+//! The connection between a client and the engine: it counts requests and can disturb them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,38 +14,40 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 
-/// One request as the wire sees it.
+/// One request over a [`Wire`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request {
-    /// The first request over this wire is number 1.
+    /// The number of the request. The first request over this wire is number 1.
     pub number: usize,
-    /// The DynamoDB operation, such as `UpdateItem`. Of S3, whose clients can use a wire too, the HTTP method, such as `PUT`.
+    /// The DynamoDB operation, such as `UpdateItem`. Clients of S3 can use a wire too: then it is the HTTP method, such as `PUT`.
     pub operation: String,
 }
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Disturbance {
-    /// Nothing: it passes.
+    /// Nothing: the request and its answer pass.
     None,
-    /// It never reaches the engine, and the client sees a broken connection.
+    /// The request does not reach the engine. The client sees a broken connection.
     FailBefore,
-    /// It never reaches the engine, and is never answered.
+    /// The request does not reach the engine, and is never answered.
     Stall,
-    /// It takes effect, but the client sees a broken connection instead of the answer.
+    /// The request takes effect, but the client sees a broken connection instead of the answer.
     LoseAnswer,
-    /// It never reaches the engine, and is answered as DynamoDB does when it has no capacity left.
+    /// The request does not reach the engine. The answer is that of a DynamoDB table without capacity left.
     Throttle,
-    /// It never reaches the engine, and is answered with this status and body, as by an index that lags.
+    /// The request does not reach the engine. The answer has this HTTP status and body.
     Answer(u16, &'static str),
-    /// It passes, but a failed condition's answer comes without the old item, as from a server that does not
-    /// know `ReturnValuesOnConditionCheckFailure`.
+    /// The request passes, but the old item is removed from the answer to a failed condition, as with a server that does not support
+    /// `ReturnValuesOnConditionCheckFailure`.
     HideOldItem,
 }
 
 type Script = dyn Fn(&Request) -> Disturbance + Send + Sync;
 
-/// An HTTP client for the SDK that remembers every request, and disturbs those its script says.
+/// An HTTP client for the SDK that records every request, and disturbs the requests that its script names. Clones share the record.
 #[derive(Clone)]
 pub struct Wire {
     seen: Arc<Mutex<Vec<Request>>>,
@@ -55,13 +57,13 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A wire that only watches.
+    /// A wire that only records requests.
     #[must_use]
     pub fn watched() -> Self {
         Self::disturbed(|_| Disturbance::None)
     }
 
-    /// A wire that does to each request what `script` says.
+    /// A wire that calls `script` for each request, and disturbs the request as it returns.
     pub fn disturbed(script: impl Fn(&Request) -> Disturbance + Send + Sync + 'static) -> Self {
         Self {
             seen: Arc::default(),
@@ -83,7 +85,7 @@ impl Wire {
         self.requests().iter().filter(|request| request.operation == operation).count()
     }
 
-    /// How many requests were under way at once, at the most.
+    /// The highest number of requests that were in flight at the same time.
     #[must_use]
     pub fn most_in_flight(&self) -> usize {
         self.in_flight.most.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! The time of day.
+//! A clock that tests can replace.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// The time now.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         (self.0)()

@@ -1,4 +1,4 @@
-//! How our Lambdas reach AWS.
+//! Clients for AWS services.
 
 use std::io;
 use std::time::Duration;
@@ -17,29 +17,31 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::{Environment, Missing};
 
-/// The roots that AWS's endpoints chain to (docs/adr/0006). All that a system trusts would take milliseconds to load.
+/// The root certificates of AWS's endpoints. Loading every certificate that an operating system trusts would take milliseconds of each
+/// cold start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon-roots.pem");
 
-/// Why there is no client.
+/// Why a client could not be created.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
-    /// A variable is not set.
+    /// A required variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The file of root certificates cannot be read.
+    /// The file with root certificates cannot be read.
     #[error("environment variable AWS_CA_BUNDLE names {path}, which cannot be read")]
     Unreadable {
-        /// The file.
+        /// The value of `AWS_CA_BUNDLE`.
         path: String,
-        /// Why not.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// The file of root certificates has none, or other things too.
+    /// The file contains no root certificates, or something else as well.
     #[error(
         "environment variable AWS_CA_BUNDLE names {path}, which must have root certificates in PEM and nothing else"
     )]
     NotRoots {
-        /// The file.
+        /// The value of `AWS_CA_BUNDLE`.
         path: String,
     },
     /// TLS cannot be set up.
@@ -58,22 +60,23 @@ pub fn sns(environment: &Environment<'_>) -> Result<aws_sdk_sns::Client, Connect
     Ok(aws_sdk_sns::Client::new(&sdk_config(environment, "SNS")?))
 }
 
-/// The settings of a client with what Lambda sets: `AWS_REGION` and the credentials of the function's role.
-/// `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL` leads it elsewhere, `AWS_CA_BUNDLE` has it trust the root certificates in a
-/// file, and no others.
+/// Settings for a client of any service, from the variables that Lambda sets: `AWS_REGION` and the credentials of the function's role.
 ///
-/// `service` is the name that the variable has, such as `DYNAMODB`, `SNS`, `S3` or `SECRETS_MANAGER`
-/// ([all of them](https://docs.aws.amazon.com/sdkref/latest/guide/ss-endpoints-table.html)). A client of any service can be made
-/// of it: `aws_sdk_secretsmanager::Client::new(&sdk_config(environment, "SECRETS_MANAGER")?)`.
+/// `AWS_ENDPOINT_URL_<SERVICE>`, or else `AWS_ENDPOINT_URL`, changes the endpoint. `AWS_CA_BUNDLE` names a file with the root
+/// certificates to trust, instead of Amazon's.
 ///
-/// The SDK's default chain would also look for profiles, containers and instances, none of which a Lambda has: a megabyte
-/// of code.
+/// `service` is the name of the service in that variable, such as `DYNAMODB`, `SNS`, `S3` or `SECRETS_MANAGER`
+/// ([list](https://docs.aws.amazon.com/sdkref/latest/guide/ss-endpoints-table.html)). For example:
+/// `aws_sdk_secretsmanager::Client::new(&sdk_config(environment, "SECRETS_MANAGER")?)`.
 ///
-/// These services answer in milliseconds; one that has not after two seconds will not. Three tries, with the pauses between
-/// them, then take some seven seconds: a bad connection costs a retry and not the invocation. A client that moves megabytes, as one of S3
-/// may, must set longer timeouts.
+/// The SDK's default credentials chain is not used: it also looks for profiles, containers and instances, which a Lambda does not have,
+/// and adds a megabyte of code.
+///
+/// An attempt times out after 2 seconds, and there are at most 3 attempts, about 7 seconds in all with the pauses: these services answer
+/// in milliseconds, so a bad connection costs a retry and not the invocation. A client that transfers megabytes, such as one of S3, needs
+/// longer timeouts.
 pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkConfig, ConnectError> {
-    let region = environment.needed("AWS_REGION", "the region of the tables, such as eu-central-1 (Lambda sets it)")?;
+    let region = environment.needed("AWS_REGION", "the AWS region, such as eu-central-1 (Lambda sets it)")?;
     let endpoint =
         environment.get(&format!("AWS_ENDPOINT_URL_{service}")).or_else(|| environment.get("AWS_ENDPOINT_URL"));
     let timeouts = TimeoutConfig::builder()
@@ -86,15 +89,15 @@ pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkCon
         .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
         .http_client(https(environment)?)
         .timeout_config(timeouts)
-        // An answer is a few kilobytes, and the timeouts watch over it.
+        // Answers have a few kilobytes, and the timeouts limit them.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(RetryConfig::standard().with_max_attempts(3));
     config.set_endpoint_url(endpoint);
     Ok(config.build())
 }
 
-/// An HTTP client that trusts the roots of AWS's endpoints or, with `AWS_CA_BUNDLE`, the root certificates in a file. It is for
-/// who makes the other settings of an SDK's client by other means than [`sdk_config`], as a command on a laptop does.
+/// An HTTP client that trusts Amazon's root certificates or, with `AWS_CA_BUNDLE`, those in a file. Use it if the other settings of your
+/// SDK client do not come from [`sdk_config`], such as in a command that runs on a laptop.
 pub fn https(environment: &Environment<'_>) -> Result<SharedHttpClient, ConnectError> {
     let trusted = TrustStore::empty().with_pem_certificate(roots(environment)?);
     let http = Builder::new()
@@ -103,7 +106,7 @@ pub fn https(environment: &Environment<'_>) -> Result<SharedHttpClient, ConnectE
     Ok(http.build_https())
 }
 
-/// The root certificates to trust, in PEM. They are checked here because the HTTP client would panic, and only later.
+/// The root certificates to trust, in PEM. They are checked here because the HTTP client panics on invalid ones, and only at the first request.
 fn roots(environment: &Environment<'_>) -> Result<Vec<u8>, ConnectError> {
     let Some(path) = environment.get("AWS_CA_BUNDLE") else {
         return Ok(AMAZON_ROOTS.to_vec());

@@ -1,11 +1,11 @@
-//! Configuration: from the environment only.
+//! Configuration from environment variables.
 
 /// The environment variables of a process, or of a test.
 pub struct Environment<'a>(Box<Lookup<'a>>);
 
 type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// A variable that must be set and is not.
+/// A required variable is not set. The message names it and says what to set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("environment variable {name} is not set: set it to {meaning}")]
 pub struct Missing {
@@ -14,24 +14,24 @@ pub struct Missing {
 }
 
 impl<'a> Environment<'a> {
-    /// Those of this process.
+    /// The variables of this process.
     #[must_use]
     pub fn of_process() -> Self {
         Self::from_fn(|name| std::env::var(name).ok())
     }
 
-    /// Those that `variable` knows.
+    /// The variables that `variable` returns, for tests.
     pub fn from_fn(variable: impl Fn(&str) -> Option<String> + 'a) -> Self {
         Self(Box::new(variable))
     }
 
-    /// A variable's value; an empty one is as good as none.
+    /// The value of a variable. `None` if it is not set or empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.is_empty())
     }
 
-    /// A variable's value, or a sentence that says what to set.
+    /// The value of a required variable. `meaning` completes the sentence "set it to …" in the error message.
     pub fn needed(&self, name: &'static str, meaning: &'static str) -> Result<String, Missing> {
         self.get(name).ok_or(Missing { name, meaning })
     }

@@ -1,4 +1,4 @@
-//! Lines of the log that the macros of `tracing` cannot write: those with metrics, and those at `DEBUG`.
+//! Log lines that the macros of `tracing` cannot write: lines with metrics, and lines at `DEBUG` in a release build.
 //!
 //! Metrics are in CloudWatch's embedded metric format, which costs no request.
 //! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
@@ -12,7 +12,8 @@ use tracing::Level;
 
 /// One line of the log. Print it to standard output.
 ///
-/// Metrics count at every level, so a line that has some is printed at every level too.
+/// Print a line with metrics whatever the log level is: CloudWatch reads the metrics from it. For a line without metrics, ask
+/// [`is_logged`](crate::is_logged) first.
 #[derive(Debug, Clone)]
 pub struct Line {
     members: Map<String, Value>,
@@ -44,7 +45,7 @@ impl Line {
         }
     }
 
-    /// Whose metrics are published in this namespace, with these dimensions.
+    /// Publishes the metrics of this line in a CloudWatch namespace, with these dimensions.
     #[must_use]
     pub fn in_namespace(self, namespace: &str, dimensions: &[(&'static str, &str)]) -> Self {
         let metrics = Metrics {
@@ -56,7 +57,7 @@ impl Line {
         dimensions.iter().fold(line, |line, (name, value)| line.with(name, *value))
     }
 
-    /// With a metric: a number, or at most 100 numbers. It is published if the line is [in a namespace](Self::in_namespace).
+    /// Adds a metric: a number, or at most 100 numbers. It is published if the line is [in a namespace](Self::in_namespace).
     #[must_use]
     pub fn metric(mut self, name: &str, unit: &str, value: impl Into<Value>) -> Self {
         if let Some(metrics) = &mut self.metrics {
@@ -65,14 +66,14 @@ impl Line {
         self.with(name, value)
     }
 
-    /// With a count, unless it is 0: each metric that is published costs, whatever its value, and a missing one costs nothing.
+    /// Adds a count, unless it is 0: every published metric costs money, and one that is not published costs nothing.
     /// <https://aws.amazon.com/cloudwatch/pricing/>
     #[must_use]
     pub fn count(self, name: &str, count: usize) -> Self {
         if count == 0 { self } else { self.metric(name, "Count", count) }
     }
 
-    /// With a member that is no metric, for those who search the log.
+    /// Adds a member that is not a metric, such as a request id to search for.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());

@@ -1,4 +1,4 @@
-//! Log lines: one JSON object each, on standard output.
+//! The log: one JSON object per line, on standard output.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -14,8 +14,10 @@ use crate::Environment;
 /// Logs as JSON, at the level of `LOG_LEVEL`, else of `AWS_LAMBDA_LOG_LEVEL` (Lambda sets it from the function's logging
 /// configuration), else `INFO`.
 ///
-/// The level is for the lines of `ours`, a list of crates. Of the libraries only warnings are shown: the SDK's finer lines
-/// can hold what customers wrote.
+/// The level applies to `ours`, a list of crate names as `tracing` targets have them (with underscores). All other crates log only
+/// warnings and errors: the SDK's debug lines can contain the data of your users.
+///
+/// A second call changes nothing.
 pub fn log_as_json(environment: &Environment<'_>, ours: &[&str]) {
     let level = ["LOG_LEVEL", "AWS_LAMBDA_LOG_LEVEL"]
         .into_iter()
@@ -23,12 +25,11 @@ pub fn log_as_json(environment: &Environment<'_>, ours: &[&str]) {
         .unwrap_or(LevelFilter::INFO);
     let targets = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
-        // It repeats the error that a handler returned, without the request's id: handlers log their own. Of a panic it only
-        // says that there was one: the panic's message is on standard error.
+        // It repeats the error that a handler returned, without the request id: handlers log their own errors. For a panic it only
+        // reports that there was one: the message of the panic is on standard error.
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
         .with_targets(ours.iter().map(|target| (*target, level)));
     let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);
-    // A second call, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(targets).with(json).try_init();
 }
 
@@ -37,25 +38,25 @@ fn level(name: &str) -> Option<LevelFilter> {
     if name == "FATAL" { Some(LevelFilter::ERROR) } else { name.parse().ok() }
 }
 
-/// Whether lines of this level are logged, for who prints a [`Line`](crate::Line).
+/// Whether lines of this level are logged. Ask before you print a [`Line`](crate::Line) without metrics.
 ///
-/// The macros of `tracing` do not log at `DEBUG` in our release builds: `release_max_level_info` leaves the SDK's finer lines out
-/// of the binary, and ours with them.
+/// With the feature `release_max_level_info` of `tracing`, its macros do not log at `DEBUG` in release builds: the SDK's debug lines
+/// are then not part of the binary, and neither are your own. A [`Line`](crate::Line) is logged nevertheless.
 #[must_use]
 pub fn is_logged(level: Level) -> bool {
     LevelFilter::current() >= level
 }
 
-/// The most bytes of one text in a log line: what others write can be as large as a message, and every byte is paid for.
+/// The maximum length of one text in a log line, in bytes. A text from outside can be as large as a message, and logs are paid by the byte.
 const MAX_LOGGED: usize = 1_024;
 
-/// The beginning of a text of others that is short enough for a log line.
+/// The beginning of a text, at most 1,024 bytes, cut between two characters. Use it for texts that your program did not write.
 #[must_use]
 pub fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_LOGGED)]
 }
 
-/// An error and what caused it, in one line, [`cut`].
+/// An error and its causes in one line, separated by colons, [`cut`] at 1,024 bytes.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     let mut line = error.to_string();

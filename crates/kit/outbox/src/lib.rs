@@ -1,4 +1,9 @@
-#![doc = include_str!("../README.md")]
+// The README's code needs the feature.
+#![cfg_attr(feature = "sns", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "sns"),
+    doc = "A transactional outbox in DynamoDB. The README explains the crate; `SnsTopic` needs the feature `sns`."
+)]
 
 mod error;
 mod event_id;

@@ -21,6 +21,7 @@ pub struct StreamBatch {
 /// `ReportBatchItemFailures`. An empty one means that all records are done.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BatchResponse {
     /// At most one: Lambda tries all records again from the lowest sequence number on.
     #[serde(rename = "batchItemFailures")]
@@ -29,6 +30,7 @@ pub struct BatchResponse {
 
 /// A record that is to be tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BatchItemFailure {
     /// The record's sequence number. An empty one means the whole batch.
     #[serde(rename = "itemIdentifier")]

@@ -14,7 +14,7 @@ use crate::piece::Name;
 /// The attributes of a facet that have a value.
 ///
 /// They are held as one canonical JSON text, without white space, with sorted names and whole numbers without a fraction: equal
-/// content is equal text. A rebuild holds millions of them, and mostly writes them down as they are.
+/// content is equal text. A program that rebuilds a view holds millions of them, and mostly writes them to a file unchanged.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attributes(Box<str>);
 
@@ -31,7 +31,7 @@ impl Attributes {
         self.read(name)
     }
 
-    /// Whether none of them has a value.
+    /// Whether no attribute has a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

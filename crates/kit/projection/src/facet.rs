@@ -22,9 +22,9 @@ pub trait Facet: Serialize + DeserializeOwned {
     const TEXT_SETS: &'static [&'static str] = &[];
 }
 
-/// A piece that is not as its type or the view declares it: a mistake in the program.
+/// A piece does not match the declaration of its facet or of the view: a mistake in the program.
 #[derive(Debug, thiserror::Error)]
-#[error("what is written under `{attribute}` is not as its facet or the view declares it")]
+#[error("the value of `{attribute}` does not match the declaration of its facet or of the view")]
 pub struct Unwritable {
     pub(crate) attribute: String,
     pub(crate) source: Option<serde_json::Error>,
@@ -32,9 +32,9 @@ pub struct Unwritable {
 
 /// An attribute that this version of the program cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-#[error("attribute `{attribute}` of the item is missing or not what this version writes")]
+#[error("attribute `{attribute}` of the item is missing, or this version of the program cannot read it")]
 pub struct Unreadable {
-    /// Its name: of a facet the attribute at fault, or the watermark if that cannot be told.
+    /// The name of the attribute. If a facet is unreadable for a reason that no single attribute explains, it is the facet's watermark.
     pub attribute: String,
 }
 
@@ -42,8 +42,8 @@ impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
         let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
-        // One room for all of them, as each fills a small part of it and then takes only what it needs.
-        let mut text = ROOM.take();
+        // One buffer for all facets of this thread: a facet fills a small part of it, and then copies what it needs.
+        let mut text = BUFFER.take();
         text.clear();
         if let [only] = F::ATTRIBUTES {
             write_name(only, &mut text);
@@ -56,17 +56,17 @@ impl Piece {
             (_, Json::Object(content)) => declared::<F>(content, members(content)),
             _ => None,
         };
-        ROOM.set(text);
+        BUFFER.set(text);
         let attributes = attributes.ok_or_else(|| unwritable(None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }
 
 thread_local! {
-    static ROOM: Cell<String> = const { Cell::new(String::new()) };
+    static BUFFER: Cell<String> = const { Cell::new(String::new()) };
 }
 
-/// What of a facet is stored; `None` if it is not as the facet declares it.
+/// The attributes of a facet as they are stored; `None` if they do not match the declaration of the facet.
 fn declared<'a, F: Facet>(
     content: &str,
     attributes: impl Iterator<Item = (&'a str, &'a str)> + Clone,

@@ -1,4 +1,9 @@
-#![doc = include_str!("../README.md")]
+// The README's code needs the feature.
+#![cfg_attr(feature = "dynamodb", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "dynamodb"),
+    doc = "Views that converge. The README explains the crate; its table needs the feature `dynamodb`."
+)]
 
 mod canonical;
 mod content;

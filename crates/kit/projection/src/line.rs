@@ -14,7 +14,7 @@ use crate::piece::{Name, Stamp};
 use crate::state::{Found, State, Written};
 use crate::view::{Shape, View};
 
-/// Appends the item of `state` as one line, `{"Item":{…}}` and a line feed. What the view does not declare is left out.
+/// Appends the item of `state` as one line, `{"Item":{…}}` and a line feed. Attributes that the view does not declare are left out.
 pub fn write_line(view: &View, key: &str, state: &State, out: &mut Vec<u8>) {
     let mut line = Line(out);
     line.write("{\"Item\":{");
@@ -110,25 +110,26 @@ impl Line<'_> {
     }
 }
 
-/// A line that is no item of the view. Its text says where the fault is, and repeats nothing of the line.
+/// Why a line is not an item of the view. The message names the position of the fault, and contains nothing of the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BadLine {
-    /// It is no JSON, or is cut off.
+    /// The line is not JSON, or it is cut off.
     #[error("not valid JSON at column {column}")]
     NotJson {
-        /// The first byte is in column 1.
+        /// The column of the fault. The first byte of the line is in column 1.
         column: usize,
     },
-    /// It is JSON, but an item is not written so.
+    /// The line is JSON, but not in the format of an item.
     #[error("not DynamoDB JSON at column {column}: expected {{\"Item\":{{\"name\":{{\"S\":\"text\"}}, …}}}}")]
     NotAnItem {
-        /// The first byte is in column 1.
+        /// The column of the fault. The first byte of the line is in column 1.
         column: usize,
     },
-    /// The item does not have the view's key, or it is no text.
-    #[error("the item has no text `{key}`, which is its key")]
+    /// The item does not have the view's key, or the key is not a text.
+    #[error("the item has no key `{key}`, or its key is not a text")]
     NoKey {
-        /// The key's name.
+        /// The name of the key attribute.
         key: &'static str,
     },
 }
@@ -152,7 +153,7 @@ pub fn read_line(view: &View, line: &[u8]) -> Result<(String, Found), BadLine> {
 struct Item<'a> {
     view: &'a View,
     key: Option<String>,
-    /// What has come of each facet of the view.
+    /// What has been read of each facet of the view.
     facets: Vec<Draft>,
     found: Found,
 }
@@ -164,8 +165,8 @@ struct Draft {
     members: String,
 }
 
-/// What an attribute is in a view.
-enum Place {
+/// What an attribute is for in a view.
+enum Role {
     Key,
     Watermark(usize),
     OfFacet(usize),
@@ -173,22 +174,22 @@ enum Place {
     Mark,
 }
 
-fn place(view: &View, name: &str) -> Option<Place> {
+fn role(view: &View, name: &str) -> Option<Role> {
     if name == view.key {
-        return Some(Place::Key);
+        return Some(Role::Key);
     }
     for (facet, shape) in view.facets.iter().enumerate() {
         if name == shape.watermark {
-            return Some(Place::Watermark(facet));
+            return Some(Role::Watermark(facet));
         }
         if shape.attributes.contains(&name) {
-            return Some(Place::OfFacet(facet));
+            return Some(Role::OfFacet(facet));
         }
     }
     if let Some(set) = view.sets.iter().find(|set| **set == name) {
-        return Some(Place::Set(set));
+        return Some(Role::Set(set));
     }
-    view.marks.iter().any(|kind| name.starts_with(kind)).then_some(Place::Mark)
+    view.marks.iter().any(|kind| name.starts_with(kind)).then_some(Role::Mark)
 }
 
 impl<'a> Item<'a> {
@@ -199,21 +200,21 @@ impl<'a> Item<'a> {
 
     /// Reads the value of the attribute `name`.
     fn read<'de, A: MapAccess<'de>>(&mut self, name: &str, attributes: &mut A) -> Result<(), A::Error> {
-        let Some(place) = place(self.view, name) else {
+        let Some(role) = role(self.view, name) else {
             return attributes.next_value::<IgnoredAny>().map(|_| ());
         };
-        let is_readable = match place {
-            Place::Key => {
+        let is_readable = match role {
+            Role::Key => {
                 self.key = attributes.next_value_seed(Typed(Text))?.map(Cow::into_owned);
                 true
             }
-            Place::Watermark(facet) => {
+            Role::Watermark(facet) => {
                 let by = attributes.next_value_seed(Typed(Text))?;
                 // A facet is there if its watermark is, whatever it is.
                 self.facets[facet].by = Some(self.stamp(by.as_deref().unwrap_or_default()));
                 by.is_some()
             }
-            Place::OfFacet(facet) => {
+            Role::OfFacet(facet) => {
                 let Draft { members, .. } = &mut self.facets[facet];
                 let before = members.len();
                 write_name(name, members);
@@ -223,7 +224,7 @@ impl<'a> Item<'a> {
                 }
                 is_readable
             }
-            Place::Set(set) => {
+            Role::Set(set) => {
                 let elements = attributes.next_value_seed(Typed(TextSet))?;
                 let is_readable = elements.is_some();
                 if let Some(elements) = elements {
@@ -232,7 +233,7 @@ impl<'a> Item<'a> {
                 }
                 is_readable
             }
-            Place::Mark => {
+            Role::Mark => {
                 let by = attributes.next_value_seed(Typed(Text))?;
                 if let Some(by) = &by {
                     let by = self.stamp(by);
@@ -406,8 +407,8 @@ impl<'de> ReadTyped<'de> for TextSet {
     }
 }
 
-/// Writes a value down as canonical JSON, and says whether it can be read: binary data, sets of numbers and types that are newer than
-/// this code cannot. No facet writes them.
+/// Writes a value as canonical JSON. Returns false for values that cannot be read: binary data, sets of numbers, and types that are
+/// newer than this code. No facet writes them.
 struct Content<'a>(&'a mut String);
 
 impl<'de> ReadTyped<'de> for Content<'_> {

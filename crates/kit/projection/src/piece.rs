@@ -8,7 +8,7 @@ use crate::content::Attributes;
 /// The name of an attribute of an item.
 pub type Name = Cow<'static, str>;
 
-/// All that one event, or one partial view, says of what is stored under one key.
+/// All that one event, or one partial view, changes under one key. It is exhaustive, because you construct it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     /// The item's key.
@@ -17,21 +17,23 @@ pub struct Effect {
     pub pieces: Vec<Piece>,
 }
 
-/// A part of an effect that is applied whole or not at all.
+/// A part of an effect that is applied as a whole or not at all.
+///
+/// It is exhaustive: whoever looks into the pieces of an effect must decide about each kind of piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Raises a mark: the highest event seen from one source of events.
     Mark {
         /// The attribute that holds the mark.
         attribute: Name,
-        /// The event.
+        /// The id of the event.
         by: Stamp,
     },
     /// Replaces a facet. [`Piece::facet`] makes it from a value.
     Facet {
         /// The attribute that holds the facet's watermark.
         watermark: Name,
-        /// The event that writes the facet.
+        /// The id of the event that writes the facet.
         by: Stamp,
         /// The new content.
         attributes: Attributes,

@@ -13,7 +13,7 @@ use crate::view::{Shape, View};
 
 /// What is known under one key.
 ///
-/// Taking in effects and merging states is commutative, associative and idempotent. It serialises, as a snapshot.
+/// Applying effects and merging states is commutative, associative and idempotent. A state can be serialised, as a snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {
@@ -32,12 +32,13 @@ pub(crate) struct Written {
     pub(crate) attributes: Attributes,
 }
 
-/// An item as it was read: what of it this version knows, and what it cannot read.
+/// An item as it was read: the part that this version of the program can read, and the names of the attributes that it cannot read.
+/// It is exhaustive: whoever takes an item apart has to decide about both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// What is known under the key.
+    /// The readable part of the item.
     pub state: State,
-    /// What is left out of the state.
+    /// The attributes that are left out of the state.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -61,6 +62,7 @@ impl Found {
 /// Two events with one id wrote different content into a facet. The state keeps the same one of them in any order, but which
 /// one is arbitrary: a publisher broke the promise that an id stands for one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contradiction {
     /// The facet's watermark.
     pub watermark: Name,
@@ -70,15 +72,16 @@ pub struct Contradiction {
 
 /// The states that effects add up to. Any order and any duplicates give the same states.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Folded {
-    /// By key.
+    /// The state of each key.
     pub states: BTreeMap<String, State>,
-    /// Those that were found, with their keys.
+    /// The contradictions that were found, with their keys.
     pub contradictions: Vec<(String, Contradiction)>,
 }
 
 impl Folded {
-    /// Takes in an effect.
+    /// Applies an effect to the state of its key.
     pub fn add(&mut self, Effect { key, pieces }: Effect) {
         let contradictions = match self.states.get_mut(&key) {
             Some(state) => state.apply(pieces),
@@ -89,7 +92,7 @@ impl Folded {
 }
 
 impl State {
-    /// Takes in those pieces that are news.
+    /// Applies the pieces that are news, and ignores the others.
     pub fn apply(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Vec<Contradiction> {
         let mut contradictions = Vec::new();
         for piece in pieces {
@@ -119,7 +122,7 @@ impl State {
         contradictions
     }
 
-    /// Takes in what another state knows under the same key.
+    /// Applies all pieces of another state of the same key.
     pub fn merge(&mut self, other: Self) -> Vec<Contradiction> {
         self.apply(other.into_pieces())
     }
@@ -175,7 +178,8 @@ impl State {
         facets.chain(marks).chain(elements)
     }
 
-    /// About how many bytes of memory this state takes, itself included: for a budget, so it is never much less than the truth.
+    /// An estimate of the bytes of memory that this state takes, itself included. It is made for a memory budget, so it is rather too high
+    /// than too low.
     #[must_use]
     pub fn size(&self) -> usize {
         let marks = self.marks.iter().map(|(name, by)| text_size(name.len()) + stamp_size(by));
@@ -190,19 +194,19 @@ impl State {
         size_of::<Self>() + blocks.into_iter().sum::<usize>() + marks.chain(facets).chain(sets).sum::<usize>()
     }
 
-    /// Whether nothing is known.
+    /// Whether the state has no pieces.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.facets.is_empty() && self.sets.is_empty()
     }
 }
 
-/// A text's own block. An allocator rounds up.
+/// The memory of a text: an allocator rounds up.
 fn text_size(length: usize) -> usize {
     length.next_multiple_of(16)
 }
 
-/// Events share their id among the pieces that they write: it is counted for each, and so too often.
+/// The pieces of an event share its id in memory, but it is counted for each of them: the estimate is rather too high.
 fn stamp_size(by: &Stamp) -> usize {
     text_size(by.len() + 16)
 }

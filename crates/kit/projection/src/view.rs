@@ -4,20 +4,20 @@ use crate::facet::Facet;
 #[cfg(feature = "dynamodb")]
 use crate::piece::Piece;
 
-/// What the items of a view are made of.
+/// The attributes of the items of a view. It is exhaustive, because you declare it as a constant.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// The partition key, a text.
     pub key: &'static str,
-    /// Every facet.
+    /// The facets.
     pub facets: &'static [Shape],
-    /// Every grow-only set.
+    /// The attributes that are grow-only sets of texts.
     pub sets: &'static [&'static str],
     /// The prefixes of marks: the kinds of sources that are tracked. A source's own id follows.
     pub marks: &'static [&'static str],
 }
 
-/// The attributes of one facet: the constants of [`Facet`].
+/// The attributes of one facet: the constants of [`Facet`]. [`Shape::of`] makes it.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)] // They are the trait's.
 pub struct Shape {
@@ -35,7 +35,8 @@ impl Shape {
 }
 
 impl View {
-    /// Whether no name stands for two things, or else which one does. A `dynamodb::Table` asserts it in debug builds.
+    /// Checks that no name stands for two things; the error is a message that names one that does. A `dynamodb::Table` asserts this in
+    /// debug builds.
     ///
     /// Every attribute has one owner. No attribute starts with a mark's prefix, and no prefix with another, so that no id, whatever
     /// its text, makes a mark into something else. Names are also the aliases of expressions, beside `eventId` and `tracking`.

@@ -96,7 +96,7 @@ impl Api {
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
         let Config { authorization, read_budget, max_wait, web_page, metrics_namespace, function_version, .. } = config;
-        let function = HttpFunction { name: "query-api", metrics_namespace, version: function_version, clock };
+        let function = HttpFunction::new("query-api", metrics_namespace, function_version, clock);
         Self { orders, authorization, read_budget, max_wait, web_page, function }
     }
 

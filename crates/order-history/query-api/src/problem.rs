@@ -4,7 +4,6 @@
 use std::error::Error;
 
 use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
-use serde_json::Map;
 
 /// What went wrong.
 #[derive(Debug)]
@@ -97,8 +96,9 @@ impl ProblemKind {
 
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
         let (_, status, title, detail) = self.parts();
-        let (request_id, extensions) = (request_id.to_owned(), Map::new());
-        Document { r#type: self.uri(), title, status, detail, request_id, errors, extensions }
+        let mut document = Document::new(self.uri(), title, status, detail, request_id);
+        document.errors = errors;
+        document
     }
 
     /// The headers it comes with.

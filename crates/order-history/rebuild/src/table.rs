@@ -91,9 +91,8 @@ impl TableSink {
                 }
                 TableError::Throttled(_) => self.pace.slow_down(),
                 TableError::Unavailable(_) | TableError::Inconsistent => {}
-                TableError::TableMissing { .. } | TableError::Unwritable(_) | TableError::Refused(_) => {
-                    return Err(error.into());
-                }
+                // A missing table, a refusal, or an error that a later version of `projection` adds.
+                _ => return Err(error.into()),
             }
             if begun.elapsed() > PATIENCE {
                 return Err(error.into());

@@ -107,7 +107,7 @@ impl Api {
     #[must_use]
     pub fn new(store: PaymentStore, mode: Mode, settings: Settings, clock: Clock) -> Self {
         let Settings { authorization, metrics_namespace, function_version } = settings;
-        let function = HttpFunction { name: "payment-api", metrics_namespace, version: function_version, clock };
+        let function = HttpFunction::new("payment-api", metrics_namespace, function_version, clock);
         Self { store, mode, authorization, function }
     }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
 use idempotency::KeyError;
 use payment_intents::{PaymentIntentId, StateName};
-use serde_json::Map;
 
 /// A problem and its details.
 #[derive(Debug)]
@@ -170,14 +169,15 @@ impl ProblemKind {
 
     pub(crate) fn document(self, request_id: &str, errors: Vec<Mistake>) -> Document {
         let (_, status, title, detail) = self.parts();
-        let mut extensions = Map::new();
+        let mut document = Document::new(self.uri(), title, status, detail, request_id);
+        document.errors = errors;
         if let Self::WrongState(state) = self {
-            extensions.insert("state".to_owned(), state.as_str().into());
+            document.extensions.insert("state".to_owned(), state.as_str().into());
         }
         if let Self::OrderHasOpenIntent(Some(id)) = self {
-            extensions.insert("paymentIntentId".to_owned(), id.to_string().into());
+            document.extensions.insert("paymentIntentId".to_owned(), id.to_string().into());
         }
-        Document { r#type: self.uri(), title, status, detail, request_id: request_id.to_owned(), errors, extensions }
+        document
     }
 
     /// The headers of the response.

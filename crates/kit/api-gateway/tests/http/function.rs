@@ -17,12 +17,7 @@ use crate::request;
 const NOW: SystemTime = UNIX_EPOCH;
 
 fn function() -> HttpFunction {
-    HttpFunction {
-        name: "greeter",
-        metrics_namespace: "Example".to_owned(),
-        version: "1".to_owned(),
-        clock: Clock::from_fn(|| NOW),
-    }
+    HttpFunction::new("greeter", "Example", "1", Clock::from_fn(|| NOW))
 }
 
 #[derive(Debug)]

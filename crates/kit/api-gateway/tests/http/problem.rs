@@ -4,15 +4,7 @@ use api_gateway::{Document, Mistake};
 use serde_json::{Map, Value, json};
 
 fn document() -> Document {
-    Document {
-        r#type: "urn:example:problem:wrong-state".to_owned(),
-        title: "Wrong state",
-        status: 409,
-        detail: "Read the order again.",
-        request_id: "r-1".to_owned(),
-        errors: Vec::new(),
-        extensions: Map::new(),
-    }
+    Document::new("urn:example:problem:wrong-state", "Wrong state", 409, "Read the order again.", "r-1")
 }
 
 #[test]
@@ -34,9 +26,10 @@ fn a_document_is_a_response_that_nobody_keeps() {
 
 #[test]
 fn mistakes_and_extensions_are_members_of_the_document() {
-    let mistake = Mistake { parameter: "a".to_owned(), location: "query", detail: "must be a number".to_owned() };
-    let extensions = Map::from_iter([("state".to_owned(), json!("CHARGED"))]);
-    let response = Document { errors: vec![mistake], extensions, ..document() }.respond(&[]);
+    let mut document = document();
+    document.errors = vec![Mistake::new("query", "a", "must be a number")];
+    document.extensions = Map::from_iter([("state".to_owned(), json!("CHARGED"))]);
+    let response = document.respond(&[]);
     let body: Value = serde_json::from_str(&response.body.unwrap()).unwrap();
     assert_eq!(body["state"], "CHARGED");
     assert_eq!(body["errors"], json!([{"parameter": "a", "in": "query", "detail": "must be a number"}]));

@@ -1,4 +1,4 @@
-//! What can go wrong between us and the table.
+//! Errors of requests to the table.
 
 use std::error::Error as StdError;
 
@@ -9,6 +9,7 @@ use crate::facet::{Unreadable, Unwritable};
 
 /// Why an effect was not stored, or an item not read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 #[allow(missing_docs)] // The messages are the documentation.
 pub enum Error {
     /// The item would be larger than DynamoDB's 400 KB
@@ -20,25 +21,25 @@ pub enum Error {
     #[error("there is no table `{table}` in this region: check the setting that names it, and the region")]
     TableMissing { table: String, source: Source },
     #[error(
-        "an attribute of the item, or a key of the table, has another type than ours: was the item written by something else?"
+        "an attribute of the item, or the key of the table, has an unexpected type: check what else writes to this table"
     )]
     WrongType(#[source] Source),
     #[error(transparent)]
     Corrupt(#[from] Unreadable),
     #[error(transparent)]
     Unwritable(#[from] Unwritable),
-    /// The server said that the condition failed, but what it showed does not make it fail.
-    #[error("DynamoDB refused an update whose every piece is news to the item it holds: try again")]
+    /// DynamoDB reported that the condition failed, but the condition holds for the item that it returned.
+    #[error("DynamoDB refused an update although its condition holds for the item that it returned: try again")]
     Inconsistent,
-    /// No answer, or a server's fault: whether it took effect is not known.
+    /// DynamoDB did not answer, or failed. It is unknown whether the request took effect.
     #[error("DynamoDB did not answer: try again")]
     Unavailable(#[source] Source),
-    /// DynamoDB refused the request for a reason of its own, such as a permission that is missing.
-    #[error("DynamoDB refused the request: see its reason, and the function's permissions")]
+    /// DynamoDB refused the request for another reason, such as a missing permission.
+    #[error("DynamoDB refused the request: read the reason below, and check the permissions")]
     Refused(#[source] Source),
 }
 
-/// The SDK's error, with all that it knows.
+/// The error of the SDK.
 pub type Source = Box<dyn StdError + Send + Sync>;
 
 impl Error {
@@ -72,7 +73,7 @@ impl Error {
         }
     }
 
-    /// The SDK's error about `table`, in our terms.
+    /// Classifies an error of the SDK for a request to `table`.
     #[must_use]
     pub fn from_sdk<E>(error: SdkError<E, HttpResponse>, table: &str) -> Self
     where

@@ -9,11 +9,12 @@ use crate::dynamodb::{Error, Item, Table, Update, read_item, render, write_item}
 use crate::piece::{Name, Piece, Stamp};
 use crate::state::{Contradiction, State};
 
-/// What became of a partial view, and what it cost. Whichever it is, the item now has all that the partial view says.
+/// The result of merging a partial view into an item, and its cost. In each case the partial view is in the item now.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 #[must_use]
 pub struct Merged {
-    /// What was done.
+    /// What was done to the item.
     pub outcome: Outcome,
     /// How many requests were sent, reads included.
     pub requests: usize,
@@ -25,14 +26,14 @@ pub struct Merged {
     pub contradictions: Vec<Contradiction>,
 }
 
-/// What was done to an item.
+/// What was done to an item. It is exhaustive, so that a caller can count each case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// There was none with this key.
+    /// There was no item with this key.
     Created,
-    /// Some of the partial view was news to it.
+    /// Some pieces were news to the item.
     Updated,
-    /// It had it all.
+    /// The item had every piece already.
     Unchanged,
 }
 

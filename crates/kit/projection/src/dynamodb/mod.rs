@@ -23,24 +23,25 @@ pub use render::{Update, render};
 
 /// The table of a view.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Table {
-    /// Speaks to DynamoDB.
+    /// The client with which requests are sent.
     pub client: Client,
     /// The table's name.
     pub name: String,
-    /// What its items are made of.
+    /// The attributes of its items.
     pub view: &'static View,
 }
 
-/// What became of an effect. Whichever it is, the item now has all that the effect says.
+/// The result of storing an effect. In each case the effect is in the item now. It is exhaustive, so that a caller can count each case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Applied {
-    /// It was all news. Elements alone are always written: adding one again changes nothing.
+    /// Every piece was news. An effect that has only elements is always written: adding an element again changes nothing.
     Written,
-    /// Some of it was news: later events had come first.
+    /// Only some pieces were news: later events had arrived first.
     WrittenLate,
-    /// None of it was news.
+    /// No piece was news.
     Duplicate,
 }
 

@@ -12,14 +12,15 @@ use crate::view::View;
 
 /// The expressions of one `UpdateItem`, every name aliased and every value bound.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Update {
-    /// What to write.
+    /// The `UpdateExpression`.
     pub update_expression: String,
-    /// When to: only while every watermark and mark in it is lower. `None` if what is written can only add to a set.
+    /// The `ConditionExpression`: every watermark and mark in the update is lower than the new one. `None` if the update only adds to sets.
     pub condition_expression: Option<String>,
-    /// What the `#aliases` stand for.
+    /// The `ExpressionAttributeNames`.
     pub names: HashMap<String, String>,
-    /// What the `:aliases` stand for.
+    /// The `ExpressionAttributeValues`.
     pub values: HashMap<String, AttributeValue>,
 }
 

@@ -166,6 +166,6 @@ fn a_line_that_is_no_item_says_where_and_repeats_nothing() {
     refused(r#"{"secret":1}"#, &format!("not DynamoDB JSON at column 12: {expected}"));
     refused(r#"{"Item":{"id":"secret"}}"#, &format!("not DynamoDB JSON at column 22: {expected}"));
     refused(r#"{"Item":{"name":{"S":"a","N":"1"}}}"#, &format!("not DynamoDB JSON at column 28: {expected}"));
-    refused(r#"{"Item":{"name":{"S":"secret"}}}"#, "the item has no text `id`, which is its key");
-    refused(r#"{"Item":{"id":{"N":"1"}}}"#, "the item has no text `id`, which is its key");
+    refused(r#"{"Item":{"name":{"S":"secret"}}}"#, "the item has no key `id`, or its key is not a text");
+    refused(r#"{"Item":{"id":{"N":"1"}}}"#, "the item has no key `id`, or its key is not a text");
 }

@@ -178,11 +178,10 @@ fn responses(description: &str, schema: &Value, example: &Value, with: &[&str], 
 /// The status that a kind of problem is answered with, and the response.
 fn problem_response(kind: ProblemKind) -> (String, Value) {
     let mistakes = match kind {
-        ProblemKind::InvalidParameters => vec![Mistake {
-            parameter: parameter::PAGE_SIZE.to_owned(),
-            location: "query",
-            detail: format!("must be a whole number from 1 to {MAX_PAGE_SIZE}"),
-        }],
+        ProblemKind::InvalidParameters => {
+            let detail = format!("must be a whole number from 1 to {MAX_PAGE_SIZE}");
+            vec![Mistake::new("query", parameter::PAGE_SIZE, detail)]
+        }
         ProblemKind::Unauthenticated
         | ProblemKind::Forbidden
         | ProblemKind::OrderNotFound

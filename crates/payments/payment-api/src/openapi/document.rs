@@ -239,7 +239,7 @@ fn problem_responses(kinds: &[ProblemKind]) -> Vec<(String, Value)> {
         let mistakes = match kind {
             InvalidRequest => {
                 let detail = payment_intents::Invalid::Amount.to_string();
-                vec![Mistake { parameter: "amount".to_owned(), location: "body", detail }]
+                vec![Mistake::new("body", "amount", detail)]
             }
             _ => Vec::new(),
         };
