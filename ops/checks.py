@@ -32,23 +32,23 @@ def stack_problem(stage, status):
         return None
     if status == "ROLLBACK_COMPLETE":
         return (
-            f"its first deployment failed and was rolled back, and CloudFormation does not update such a stack.\n"
+            f"its first deployment failed and was rolled back. CloudFormation cannot update such a stack.\n"
             f"Delete it, fix the cause, and deploy again: {delete}\n"
             f"In production the tables are kept; the same command offers to delete the empty ones."
         )
     if status in ["CREATE_FAILED", "ROLLBACK_FAILED"]:
-        return f"its first deployment failed, and so did its rollback.\nDelete it, fix the cause, and deploy again: {delete}"
+        return f"its first deployment and its rollback failed.\nDelete it, fix the cause, and deploy again: {delete}"
     if status == "DELETE_FAILED":
-        return f"it could not be deleted in full. Fix the cause, and delete it again: {delete}"
+        return f"it could not be deleted completely. Fix the cause, and delete it again: {delete}"
     if status in ["UPDATE_FAILED", "UPDATE_ROLLBACK_FAILED"]:
         command = "rollback-stack" if status == "UPDATE_FAILED" else "continue-update-rollback"
         return (
-            f"an update failed and is not rolled back. Fix the cause, and go back to the last version that worked:\n"
+            f"an update failed and is not rolled back. Fix the cause, then return to the last version that worked:\n"
             f"aws cloudformation {command} --stack-name {stage.stack_name}"
         )
     if status.endswith("_IN_PROGRESS"):
         return f"an operation is in progress. Wait until it has finished: {stage.make('status')}"
-    return f"this status is not expected. See {stage.stack_name} in the CloudFormation console."
+    return f"unexpected status. See {stage.stack_name} in the CloudFormation console."
 
 
 def first_failure(stack):
@@ -62,7 +62,7 @@ def first_failure(stack):
         begins = event["ResourceStatus"] in ["CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS"]
         if begins and event["PhysicalResourceId"] == stack["StackId"]:
             break
-    return failed and f"{failed['LogicalResourceId']}: {failed.get('ResourceStatusReason', 'no reason is given')}"
+    return failed and f"{failed['LogicalResourceId']}: {failed.get('ResourceStatusReason', 'no reason given')}"
 
 
 def issuer_problem(issuer):
@@ -79,20 +79,20 @@ def issuer_problem(issuer):
             document = json.loads(answer.read(1_000_000))
         named, keys = document["issuer"], document["jwks_uri"]
     except urllib.error.HTTPError as error:
-        return f"{url} answers {error.code}, so JwtIssuer={issuer} is not an OpenID issuer. {skip}"
+        return f"{url} returns {error.code}, so JwtIssuer={issuer} is not an OpenID issuer. {skip}"
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         # Such a URL cannot be asked; such a document is no JSON object, or lacks one of the two.
-        return f"{url} is no OpenID discovery document with an issuer and a jwks_uri: {type(error).__name__} {error}"
+        return f"{url} is not an OpenID discovery document with an issuer and a jwks_uri: {type(error).__name__} {error}"
     except (OSError, http.client.HTTPException) as error:
         return f"{url} cannot be read: {error}. {skip}"
     if named != issuer:
-        hint = " They differ in the slash at the end." if str(named).rstrip("/") == issuer.rstrip("/") else ""
+        hint = " They differ only in the slash at the end." if str(named).rstrip("/") == issuer.rstrip("/") else ""
         return (
             f"JwtIssuer is {issuer}, but its discovery document says {named}.{hint}\n"
-            f"Tokens carry the latter, so set JwtIssuer={named}"
+            f"Tokens contain the latter, so set JwtIssuer={named}"
         )
     if not (isinstance(keys, str) and urllib.parse.urlsplit(keys).scheme in ["https", "http"]):
-        return f"{url} has no URL as its jwks_uri: {keys}"
+        return f"{url} has a jwks_uri that is not a URL: {keys}"
     return None
 
 
@@ -104,18 +104,18 @@ def tables_problem(stage, names):
         if table is None:
             continue
         if owner := table["owner"]:
-            problems.append(f"the table {name} belongs to the stack {owner}: give this one another Prefix")
+            problems.append(f"the table {name} belongs to the stack {owner}: choose another Prefix")
         elif table["made_by"] != stage.stack_name:
-            problems.append(f"the table {name} exists already, and {maker(table)}: give this one another Prefix")
+            problems.append(f"the table {name} already exists, and {maker(table)}: choose another Prefix")
         elif table["empty"]:
             problems.append(
-                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: {stage.make('delete')}"
+                f"the table {name} already exists. An earlier deployment left it, and it is empty. Delete it: {stage.make('delete')}"
             )
         else:
             problems.append(
-                f"the table {name} exists already, left by an earlier deployment, and has items. Deploy with another Prefix, or let the stack "
-                f"take it over (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html); "
-                f"if nobody needs the items, delete the table yourself"
+                f"the table {name} already exists. An earlier deployment left it, and it has items. Deploy with another Prefix, or import it into the stack "
+                f"(https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html); "
+                f"if the items are not needed, delete the table yourself"
             )
     return "\n".join(problems) or None
 
@@ -132,10 +132,10 @@ def bucket_problem(values):
     except ClientError as error:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] == 404:
             return None
-        return f"the bucket {name} exists already, and is not yours to use ({error}): deploy with another Prefix"
+        return f"the bucket {name} already exists and cannot be used ({error}): deploy with another Prefix"
     return (
-        f"the bucket {name} exists already: an earlier deployment left its archive. Deploy with ArchiveBucket={name} to go on with it; "
-        f"if nobody needs the events, delete the bucket yourself"
+        f"the bucket {name} already exists: an earlier deployment left its archive. Deploy with ArchiveBucket={name} to continue with it; "
+        f"if the events are not needed, delete the bucket yourself"
     )
 
 
@@ -166,7 +166,7 @@ def left_table(name):
 
 def maker(table):
     """What made a table, for a table that this stage's stack did not make."""
-    return f"the stack {table['made_by']} made it" if table["made_by"] else "no stack made it"
+    return f"the stack {table['made_by']} created it" if table["made_by"] else "no stack created it"
 
 
 def live_stack(stack_id):

@@ -25,9 +25,7 @@ def main():
         stacks = [(stage, stage.stack()) for stage in stages]
         unnamed = [stage.stack_name for stage, stack in stacks if stack and not confirmed(stage.stack_name)]
         if os.environ.get("YES") and unnamed:
-            stop(
-                f"nothing is deleted: YES does not name {series(unnamed)}; choose one with STACK=…, or name all that are chosen"
-            )
+            stop(f"nothing was deleted: YES does not name {series(unnamed)}. Name every stack, or select one with STACK=…")
         for stage, stack in stacks:
             names = stage.service.table_names(stage.prefix(stack))
             if stack:
@@ -46,7 +44,7 @@ def delete(stage, stack, names):
         stop(f"the stack {stage.stack_name} is {stack['StackStatus']}: {checks.stack_problem(stage, stack['StackStatus'])}")
     if stack.get("EnableTerminationProtection"):
         protection = f"aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stage.stack_name}"
-        stop(f"the stack {stage.stack_name} is protected from deletion. If it really must go: {protection}")
+        stop(f"the stack {stage.stack_name} is protected from deletion. To delete it anyway, first run: {protection}")
     # A deployment that failed because the names were taken has none.
     found = {name: checks.left_table(name) for name in names}
     ours = {name: table for name, table in found.items() if table and table["owner"] == stage.stack_name}
@@ -59,14 +57,14 @@ def delete(stage, stack, names):
         say(f"  tables: {series(ours)} {'are kept' if is_production else 'are deleted'}, with their items")
     for topic in stage.resources("AWS::SNS::Topic"):
         name = topic.rpartition(":")[2]
-        say(f"  the topic {name} is deleted, with all its subscriptions, those of other services too")
+        say(f"  the topic {name} is deleted, with all its subscriptions, including those of other services")
     buckets = stage.resources("AWS::S3::Bucket")
     for bucket in buckets:
         say(f"  the bucket {bucket} is {'kept' if is_production else 'deleted'}, with the archive of all events")
     for pool in stage.resources("AWS::Cognito::UserPool"):
         say(f"  the user pool {pool} is {'kept' if is_production else 'deleted'}, with its users")
     if not confirmed(stage.stack_name) and typed("Type the name of the stack to delete it:") != stage.stack_name:
-        stop(f"nothing is deleted: the answer is not {stage.stack_name}")
+        stop(f"nothing was deleted: the answer is not {stage.stack_name}")
     if not is_production:
         stop_archiver(stage, stack)
         for bucket in buckets:
@@ -77,7 +75,7 @@ def delete(stage, stack, names):
         waiter = cloudformation.get_waiter("stack_delete_complete")
         waiter.wait(StackName=stack["StackId"], WaiterConfig={"Delay": 5, "MaxAttempts": 720})
     except WaiterError:
-        stop(f"the stack {stage.stack_name} could not be deleted. What failed first: {checks.first_failure(stack)}")
+        stop(f"the stack {stage.stack_name} could not be deleted. First failure: {checks.first_failure(stack)}")
     delete_packages(stage)
     say(f"the stack {stage.stack_name} is deleted")
 
@@ -140,10 +138,10 @@ def delete_empty_tables(stage, names):
         return
     if os.environ.get("YES"):
         if os.environ.get("TABLES") != "empty":
-            say(f"to delete the empty tables too: {stage.make('delete')} YES={stage.stack_name} TABLES=empty")
+            say(f"to delete the empty tables as well: {stage.make('delete')} YES={stage.stack_name} TABLES=empty")
             return
         if not confirmed(stage.stack_name):
-            stop(f"nothing is deleted: YES does not name {stage.stack_name}")
+            stop(f"nothing was deleted: YES does not name {stage.stack_name}")
     elif typed("Type `empty` to delete the empty tables, or press Enter to keep them:") != "empty":
         return
     dynamodb = boto3.client("dynamodb")

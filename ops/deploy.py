@@ -42,7 +42,7 @@ def main(command):
     try:
         check(stages, command)
         if subprocess.run([ROOT / "ops/build", architecture], stdout=sys.stderr).returncode != 0:
-            stop("the build failed")
+            stop("the build failed: see the messages above")
         for stage in stages:
             given = taken_over(stage, command, stages) | stage.parameters | {"Architecture": architecture}
             overrides = [override(name, value) for name, value in given.items()]
@@ -77,7 +77,7 @@ def check(stages, command):
             stop(problem)
         served = values.get("ServedTable")
         if served and not served.startswith(f"{values['Prefix']}-v"):
-            stop(f"ServedTable={served}: the query function may only read tables whose names begin with {values['Prefix']}-v")
+            stop(f"ServedTable={served}: the query function can read only tables whose names begin with {values['Prefix']}-v")
         issuer = values["JwtIssuer"]
         if issuer and issuer not in [deployed.get("JwtIssuer"), taken.get("JwtIssuer")]:
             issuers[issuer] = stage
@@ -93,9 +93,11 @@ def needs(stage, missing, command, is_one_of_several):
     how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
     text = f"{stage.stack_name} needs {series(missing)}: {how}"
     if "DomainEventsTopicArn" in missing:
-        text += f"\nThe order history's stack has a topic: make {command} STAGE={stage.name} STACK=all deploys both"
+        text += (
+            f"\nTo take the topic from the stack of the order history, deploy both: make {command} STAGE={stage.name} STACK=all"
+        )
     if stage.service is PAYMENTS and is_one_of_several:
-        text += f"\nWithout Payments: make {command} STAGE={stage.name} STACK={ORDER_HISTORY.name}"
+        text += f"\nTo leave out Payments: make {command} STAGE={stage.name} STACK={ORDER_HISTORY.name}"
     return text
 
 
@@ -130,11 +132,11 @@ def of_first(stage):
     first = stage.first
     stack = first.stack()
     if stack is None:
-        stop(f"{first.not_deployed()}, so there is nothing to be beside: {first.make('deploy')}")
+        stop(f"{first.not_deployed()}. Deploy it before a stack beside it: {first.make('deploy')}")
     given, found = parameters(stack), outputs(stack)
     if "ArchiveBucket" not in found:
         stop(
-            f"the stack {first.stack_name} has no archive to build a view from: {first.make('deploy')} first, and let it collect"
+            f"the stack {first.stack_name} has no archive to build a view from. Deploy it first, and wait until events are archived: {first.make('deploy')}"
         )
     own = ["TopicName", "DomainName", "CertificateArn", "HostedZoneId", "ServedTable", "UserPool"]
     taken = {name: value for name, value in given.items() if name in stage.service.parameters and name not in own}
@@ -166,14 +168,14 @@ def override(name, value):
     value = str(value)
     # SAM's own parser takes the next two for the end of the value, or for other parameters.
     if "\\" in value or value.startswith("ParameterKey="):
-        stop(f"{name}: a value may have no backslash, and may not begin with ParameterKey=")
+        stop(f"{name}: a value must not contain a backslash, and must not begin with ParameterKey=")
     quoted = value.replace('"', '\\"')
     return f'{name}="{quoted}"'
 
 
 def advice(stage, stack, problem):
     failed = checks.first_failure(stack)
-    cause = f"\nWhat failed first: {failed}" if failed else ""
+    cause = f"\nFirst failure: {failed}" if failed else ""
     return f"the stack {stage.stack_name} is {stack['StackStatus']}: {problem}{cause}"
 
 
@@ -244,11 +246,11 @@ def show(stage, changes):
         targets = [detail["Target"] for detail in change.get("Details", [])]
         names = sorted({target.get("Name") or target["Attribute"] for target in targets})
         # Such as Retain: what becomes of the old one.
-        policy = [f"the old one: {change['PolicyAction']}"] if "PolicyAction" in change else []
+        policy = [f"old resource: {change['PolicyAction']}"] if "PolicyAction" in change else []
         remarks = "; ".join([*([", ".join(names)] if names else []), *policy])
         say(f"  {word:<11}  {change['ResourceType']:<32}  {change['LogicalResourceId']}{f'  ({remarks})' if remarks else ''}")
     words = Counter(word for word, _ in rows)
-    say(f"Would be {', '.join(f'{number} {KINDS.get(word, word)}' for word, number in words.items())}. Nothing was changed.")
+    say(f"Plan: {', '.join(f'{number} {KINDS.get(word, word)}' for word, number in words.items())}. Nothing was changed.")
 
 
 def kind(change):

@@ -55,7 +55,7 @@ def main():
     service, name = chosen_function(lambda service: [name for name in service.functions if name not in STEPS])
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
-        sys.exit(f"EVENT={event}: say which file, such as EVENT=events/OrderCreated.json or EVENT=events/payments/create.json")
+        sys.exit(f"EVENT={event}: must be a file, such as EVENT=events/OrderCreated.json or EVENT=events/payments/create.json")
     if intent := os.environ.get("INTENT"):
         event = about_intent(event, intent, ROOT / "target/invoke-event.json")
     build_local()
@@ -63,7 +63,7 @@ def main():
     pull = None if client is None else pull_options(client)
     if pull is None:
         if client is not None:
-            print("there is no image here either: running the function without a container", file=sys.stderr)
+            print("the image is not on this machine either: running the function without a container", file=sys.stderr)
         os.execv(ROOT / "target/debug/local", ["local", "invoke", name, event])
     build_lambda()
     with running() as ports, reachable(client, ports) as endpoints, no_container_left(client, endpoints):
@@ -110,7 +110,7 @@ def pull_options(client):
     for image in [IMAGE, BASE_IMAGE]:
         with contextlib.suppress(ImageNotFound):
             client.images.get(image)
-            print(f"using {image}, which is here", file=sys.stderr)
+            print(f"using {image} from this machine", file=sys.stderr)
             return ["--skip-pull-image"]
     return None
 

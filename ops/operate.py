@@ -71,18 +71,18 @@ def drop():
     [watched] = watched_on(stage_of(service), [name])
     wanted = os.environ.get("MESSAGE", "")
     if not wanted:
-        stop("MESSAGE is missing: `make dlq` shows the messages' ids")
+        stop("MESSAGE is missing: set it to a message id that `make dlq` shows")
     sqs = watched.stage.sqs()
     url = queues.url(sqs, watched.failed)
     with queues.messages(sqs, url) as messages:
         found = [message for message in messages if message["MessageId"] == wanted]
         if not found:
-            stop(f"{watched.failed} has no message {wanted} among the {len(messages)} that can be received now")
+            stop(f"{watched.failed} has no message {wanted} among the {len(messages)} that can be received at the moment")
         [message] = found
         show(message, why(watched.stage, watched.function, found))
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     say()
-    say(f"deleted  {wanted} of {watched.failed}; as JSON texts, its body and attributes were:")
+    say(f"deleted  {wanted} from {watched.failed}. Its body and its attributes, as JSON strings:")
     say(json.dumps(message["Body"]))
     say(json.dumps(message.get("MessageAttributes", {}), default=lambda binary: binary.hex()))
 
@@ -92,13 +92,13 @@ def redrive():
     rate = os.environ.get("RATE", "")
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     if rate and not (rate.isascii() and rate.isdigit() and 1 <= int(rate) <= 500):
-        stop(f"RATE={rate}: a number of messages a second, 1 to 500")
+        stop(f"RATE={rate}: must be a number of messages per second, 1 to 500")
     limit = {"MaxNumberOfMessagesPerSecond": int(rate)} if rate else {}
     failed = []
     for watched in chosen():
         if watched.queue is None:
             # A note of Lambda's. Under FN=all it is not an error.
-            say(f"{watched.failed}: nothing to move; the rows are still in the outbox, and the sweeper publishes them")
+            say(f"{watched.failed}: nothing to move: the rows are still in the outbox, and the sweeper publishes them")
             continue
         sqs = watched.stage.sqs()
         try:
@@ -109,7 +109,7 @@ def redrive():
             say(f"{watched.failed}: {error}")
             failed.append(watched.function)
     if failed:
-        stop(f"not everything was moved: {', '.join(failed)}")
+        stop(f"some messages were not moved: {', '.join(failed)}")
 
 
 def moved(sqs, dead_letter_queue, queue, limit):
@@ -120,7 +120,9 @@ def moved(sqs, dead_letter_queue, queue, limit):
         while True:
             tasks = sqs.list_message_move_tasks(SourceArn=source, MaxResults=1)["Results"]
             if not tasks:
-                say(f"{dead_letter_queue}: SQS does not list the move that it has started; make status shows what is left")
+                say(
+                    f"{dead_letter_queue}: SQS does not list the move that was started; make status shows how many messages remain"
+                )
                 return False
             [task] = tasks
             if task["Status"] not in ["RUNNING", "CANCELLING"]:
@@ -135,7 +137,7 @@ def moved(sqs, dead_letter_queue, queue, limit):
     say(f"{count(number, 'message')} moved from {dead_letter_queue} to {queue}")
     if task["Status"] == "COMPLETED":
         return True
-    say(f"the move is {task['Status'].lower()}: {task.get('FailureReason', 'SQS does not say why')}")
+    say(f"the move is {task['Status'].lower()}: {task.get('FailureReason', 'SQS gives no reason')}")
     return False
 
 
@@ -169,7 +171,7 @@ def show(message, reasons):
     say(f"message  {message['MessageId']}")
     say(f"sent     {sent.isoformat(timespec='milliseconds')}, receive count {attributes['ApproximateReceiveCount']}")
     say(f"event    {event(message['Body'])}")
-    unknown = "unknown: the function logged no reason; it crashed, or did not receive the message"
+    unknown = "unknown: the function logged no reason. It crashed, or did not receive the message"
     say(f"why      {reasons.get(message['MessageId']) or given_up(message['Body']) or unknown}")
     for name, value in message.get("MessageAttributes", {}).items():
         say(f"with     {name}: {value.get('StringValue', value.get('BinaryValue'))}")
@@ -217,7 +219,7 @@ def event(body):
         headers = content["headers"]
         return f"{headers.get('event-type')} {headers.get('ID')}"
     except (TypeError, KeyError, AttributeError):
-        return "cannot be read"
+        return "unreadable"
 
 
 def given_up(body):

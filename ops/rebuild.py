@@ -49,14 +49,12 @@ def main(command):
 def rebuild(where):
     into, run = os.environ.get("INTO", ""), os.environ.get("RUN", "")
     if not into and not run:
-        stop("INTO is missing: the table to write, such as INTO=ftgo-order-history-v2")
+        stop("INTO is missing: set it to the table to write, such as INTO=ftgo-order-history-v2")
     if into and run:
-        stop(
-            "INTO and RUN exclude each other: a run has its table in its plan. RUN alone continues it, INTO alone begins a new one"
-        )
+        stop("set either INTO or RUN: RUN continues a run, whose plan has its table; INTO starts a new run")
     if os.environ.get("DRY_RUN"):
         if not into:
-            stop("INTO is missing: DRY_RUN=1 plans a rebuild into a table")
+            stop("INTO is missing: DRY_RUN=1 needs the table to plan for")
         return where.command_line("plan", *from_archive(where), "--into", into, *options(), *rate())
     return where.resume(run) if run else where.start(into)
 
@@ -64,7 +62,7 @@ def rebuild(where):
 def status(where):
     run = os.environ.get("RUN", "")
     if not run:
-        stop("RUN is missing: the id that make rebuild printed")
+        stop("RUN is missing: set it to the id that make rebuild printed")
     where.show_executions(run)
     return where.command_line("status", run, *from_archive(where))
 
@@ -73,10 +71,10 @@ def verify(where):
     left, right = os.environ.get("LEFT", ""), os.environ.get("RIGHT", "")
     if not left or not right:
         stop(
-            "LEFT and RIGHT are missing: two tables, or a table and the word archive, such as LEFT=ftgo-order-history RIGHT=archive"
+            "LEFT and RIGHT are missing: set them to two tables, or to a table and the word archive, such as LEFT=ftgo-order-history RIGHT=archive"
         )
     if left == "archive":
-        stop("LEFT=archive: a table is compared with the archive, so the table is LEFT and the archive is RIGHT")
+        stop("LEFT=archive: set LEFT to the table and RIGHT to archive")
     right = where.archive if right == "archive" else right
     sample = ["--sample", os.environ["SAMPLE"]] if os.environ.get("SAMPLE") else []
     return where.command_line("verify", "--left", left, "--right", right, *sample)
@@ -103,7 +101,7 @@ def rate():
 def whole(name):
     text = os.environ[name]
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        stop(f"{name}={text}: a whole number from 1")
+        stop(f"{name}={text}: must be a whole number, at least 1")
     return int(text)
 
 
@@ -144,7 +142,7 @@ class AwsRebuild:
         found = outputs(self.stack)
         if "RebuildStateMachineArn" not in found:
             stop(
-                f"the stack {stage.stack_name} has no archive to rebuild from: deploy it with Archive=true, or with an ArchiveBucket"
+                f"the stack {stage.stack_name} has no archive to rebuild from: deploy it with Archive=true or with ArchiveBucket=…"
             )
         self.machine, self.bucket = found["RebuildStateMachineArn"], found["ArchiveBucket"]
         self.archive = f"s3://{self.bucket}"
@@ -154,7 +152,7 @@ class AwsRebuild:
         prefix = self.stage.prefix(self.stack)
         if into != prefix and not into.startswith(f"{prefix}-v"):
             stop(
-                f"INTO={into}: the workers of this stack may write to {prefix} and to tables whose names begin with {prefix}-v"
+                f"INTO={into}: the workers of this stack can write only to {prefix} and to tables whose names begin with {prefix}-v"
             )
         now = datetime.datetime.now(datetime.UTC)
         run = f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
@@ -169,7 +167,7 @@ class AwsRebuild:
             # Each worker is told its share.
             workers = int(parameters(self.stack).get("RebuildConcurrency", 1))
             if whole("RATE") < workers:
-                stop(f"RATE={whole('RATE')}: at least 1 for each of the {workers} workers (RebuildConcurrency)")
+                stop(f"RATE={whole('RATE')}: must be at least {workers}, 1 for each worker (RebuildConcurrency)")
             given["rate"] = whole("RATE") // workers
         return given
 
@@ -218,7 +216,7 @@ class AwsRebuild:
                 time.sleep(INTERVALS[line.is_terminal])
         except KeyboardInterrupt:
             line.end()
-            say("The rebuild continues without you.")
+            say("The rebuild continues on AWS.")
             say(f"  watch it again: {self.stage.make('rebuild')} RUN={run}")
             say(f"  stop it:        aws stepfunctions stop-execution --execution-arn {execution}")
             return INTERRUPTED
@@ -228,7 +226,7 @@ class AwsRebuild:
     def ended(self, run, described):
         again = f"{self.stage.make('rebuild')} RUN={run}"
         if described["status"] != "SUCCEEDED":
-            say(f"the rebuild ended as {described['status']}; what it has stored stays")
+            say(f"the rebuild ended with status {described['status']}. The data that it has written is correct and stays")
             for line in self.why(described["executionArn"]):
                 say(f"  {line}")
             say(f"Remove the cause, then continue: {again}")
@@ -244,7 +242,7 @@ class AwsRebuild:
     def why(self, execution):
         """Why an execution failed, and why its first worker did, in a few lines."""
         described = self.states.describe_execution(executionArn=execution)
-        lines = [f"{described.get('error', 'no error is given')}: {cause(described.get('cause', ''))}"]
+        lines = [f"{described.get('error', 'no error given')}: {cause(described.get('cause', ''))}"]
         for run in self.states.list_map_runs(executionArn=execution)["mapRuns"]:
             failed = self.states.list_executions(mapRunArn=run["mapRunArn"], statusFilter="FAILED", maxResults=3)["executions"]
             for worker in failed:
@@ -352,14 +350,14 @@ def cause(text):
     try:
         return json.loads(text).get("errorMessage") or text
     except (ValueError, AttributeError):
-        return text or "no cause is given"
+        return text or "no cause given"
 
 
 def command_line(build, profile, arguments, environment):
     """Builds and runs `rebuild`, and returns how it ended. REBUILD names a program that is built already."""
     program = os.environ.get("REBUILD") or ROOT / "target" / profile / "rebuild"
     if not os.environ.get("REBUILD") and subprocess.run(build, cwd=ROOT).returncode != 0:
-        stop("the build of rebuild failed")
+        stop("the build of the program rebuild failed")
     with subprocess.Popen([program, *arguments], env=os.environ | environment) as running:
         while True:
             try:

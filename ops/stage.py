@@ -207,7 +207,7 @@ class Local:
     def follow(self, function):
         log = self.log(function)
         if not log.exists():
-            stop(f"{log} is not there: `make run` writes it as soon as {function} has something to say")
+            stop(f"{log} does not exist: `make run` creates it when {function} writes its first log line")
         return lines(["tail", "-n", "100", "-F", log])
 
     def log(self, function):
@@ -227,9 +227,9 @@ def chosen_services():
     name = os.environ.get("STACK") or "all"
     found = [service for service in SERVICES if name in [service.name, "all"]]
     if not found:
-        stop(f"STACK={name}: there are {', '.join([*(service.name for service in SERVICES), 'all'])}")
+        stop(f"STACK={name}: must be one of {', '.join([*(service.name for service in SERVICES), 'all'])}")
     if os.environ.get("BESIDE") and ORDER_HISTORY not in found:
-        stop(f"BESIDE is for a second stack of {ORDER_HISTORY.name}: {name} has one only")
+        stop(f"BESIDE is for a second stack of {ORDER_HISTORY.name}: {name} cannot have one")
     return [ORDER_HISTORY] if os.environ.get("BESIDE") else found
 
 
@@ -238,9 +238,7 @@ def chosen_beside():
     name = os.environ.get("BESIDE", "")
     # The roles of the first stack allow tables of such names.
     if name and not re.fullmatch(r"v[a-z0-9-]*", name):
-        stop(
-            f"BESIDE={name}: a stack beside another has a name that begins with v, such as v2, in lower-case letters, digits and hyphens"
-        )
+        stop(f"BESIDE={name}: must begin with v, such as v2, and consist of lower-case letters, digits and hyphens")
     return name
 
 
@@ -254,7 +252,7 @@ def chosen_stages(or_local=True):
             stop("BESIDE is for stacks on AWS: on this machine, a second table is enough (INTO=…)")
         return [Local(service) for service in services]
     if name not in STAGES:
-        stop(f"STAGE={name}: there are {', '.join([*STAGES, *(['local'] if or_local else [])])}")
+        stop(f"STAGE={name}: must be one of {', '.join([*STAGES, *(['local'] if or_local else [])])}")
     given = given_parameters(services)
     return [Stage(name, service, given[service.name], beside) for service in services]
 
@@ -268,14 +266,14 @@ def chosen_function(names_of, *more):
     for service in SERVICES:
         if name in names_of(service):
             return service, name
-    there_are = f"there are {', '.join([*(name for service in SERVICES for name in names_of(service)), *more])}"
-    stop(f"FN={name}: {there_are}" if name else f"say which, as FN=…: {there_are}")
+    there_are = f"must be one of {', '.join([*(name for service in SERVICES for name in names_of(service)), *more])}"
+    stop(f"FN={name}: {there_are}" if name else f"FN is missing: {there_are}")
 
 
 def stage_of(service):
     """The stage that STAGE names, of this service; STACK may leave it out."""
     if service not in chosen_services():
-        stop(f"STACK={os.environ['STACK']} leaves out FN={os.environ['FN']}, which is a function of {service.name}")
+        stop(f"STACK={os.environ['STACK']} excludes FN={os.environ['FN']}, which is a function of {service.name}")
     [found] = [stage for stage in chosen_stages() if stage.service is service]
     return found
 
@@ -310,11 +308,11 @@ def given_parameters(services):
     try:
         words = shlex.split(os.environ.get("PARAMETERS", ""))
     except ValueError as error:
-        stop(f"PARAMETERS cannot be read ({error}): put a value with spaces or quotation marks into quotation marks")
+        stop(f"PARAMETERS is not valid ({error}): put a value that has spaces or quotation marks into quotation marks")
     for name, value in assignments(words).items():
         scope, dot, rest = name.rpartition(".")
         if dot and scope not in own:
-            stop(f"{name}: before the dot there may be {' or '.join(own)}")
+            stop(f"{name}: the part before the dot must be {' or '.join(own)}")
         (own[scope] if dot else common)[rest] = value
     known = {service.name: set(service.parameters) for service in SERVICES}
     unknown = [name for name in common if not any(name in names for names in known.values())]
@@ -324,7 +322,7 @@ def given_parameters(services):
         stop("\n".join([f"no template has a parameter {', '.join(unknown)}", *lists]))
     if len(services) > 1 and (clashes := [name for name in PARAMETERS_OF_ONE if name in common]):
         ways = " ".join(f"{service.name}.{name}=…" for name in clashes for service in services)
-        stop(f"{' and '.join(clashes)} cannot be the same for both stacks: give {ways}, or choose one with STACK=…")
+        stop(f"{' and '.join(clashes)} cannot be the same for both stacks: set {ways}, or select one stack with STACK=…")
     return {
         service.name: {name: value for name, value in common.items() if name in known[service.name]} | own[service.name]
         for service in services
@@ -350,5 +348,5 @@ def assignments(texts):
     """`Name=value` texts as a dictionary; the last of a name counts."""
     for text in texts:
         if "=" not in text:
-            stop(f"{text}: a parameter is given as Name=value")
+            stop(f"{text}: a parameter must have the form Name=value")
     return dict(text.split("=", 1) for text in texts)

@@ -55,14 +55,14 @@ def show_stack(stage, stack):
     say(f"{stage.stack_name} in {stage.region}: {stack['StackStatus']}")
     say(f"last deployment {(stack.get('LastUpdatedTime') or stack['CreationTime']).isoformat(timespec='seconds')}")
     if page := outputs(stack).get("PageUrl"):
-        say(f"the page is at {page}")
+        say(f"page {page}")
     if (served := outputs(stack).get("ServedTable")) and served != outputs(stack).get("OrderHistoryTable"):
         say(f"the query function reads the table {served} (ServedTable)")
     if problem := checks.stack_problem(stage, stack["StackStatus"]):
         for line in problem.split("\n"):
             say(line)
         if failed := checks.first_failure(stack):
-            say(f"what failed first: {failed}")
+            say(f"first failure: {failed}")
 
 
 def show_queues(sqs, pairs, prefix, ages):

@@ -31,37 +31,41 @@ def switch(stage, table):
     stack = stage.deployed()
     own, served, given = outputs(stack).get("OrderHistoryTable"), outputs(stack).get("ServedTable"), parameters(stack)
     if "ServedTable" not in given:
-        stop(f"the stack {stage.stack_name} is older than ServedTable: {stage.make('deploy')} first")
+        stop(
+            f"the stack {stage.stack_name} does not have the parameter ServedTable yet. Deploy it first: {stage.make('deploy')}"
+        )
     if not table:
-        stop(f"TABLE is missing: a table such as {own}-v2, or own for {own}. The query function reads {served} now")
+        stop(
+            f"TABLE is missing: set it to a table such as {own}-v2, or to own for {own}. The query function reads {served} now"
+        )
     if problem := checks.stack_problem(stage, stack["StackStatus"]):
         stop(f"the stack {stage.stack_name} is {stack['StackStatus']}: {problem}")
     wanted = own if table == "own" else table
     if wanted == served:
-        say(f"the query function reads {served} already")
+        say(f"the query function already reads {served}")
         return
     if wanted != own and (problem := table_problem(wanted, given)):
         stop(f"TABLE={wanted}: {problem}")
     if given.get("Stage") == "production" and not confirmed(stage.stack_name):
         say(
-            f"This lets the query function of {stage.stack_name} read {wanted} instead of {served} (rollout {given.get('Rollout')})."
+            f"The query function of {stage.stack_name} will read {wanted} instead of {served} (rollout {given.get('Rollout')})."
         )
-        if typed("Type the name of the stack to do so:") != stage.stack_name:
-            stop(f"nothing is changed: the answer is not {stage.stack_name}")
+        if typed("Type the name of the stack to confirm:") != stage.stack_name:
+            stop(f"nothing was changed: the answer is not {stage.stack_name}")
     update(stage, given | {"ServedTable": "" if wanted == own else wanted}, given)
     say(f"the query function of {stage.stack_name} reads {outputs(stage.stack()).get('ServedTable')}")
-    say(f"the way back: {stage.make('switch')} TABLE={'own' if served == own else served}")
+    say(f"to switch back: {stage.make('switch')} TABLE={'own' if served == own else served}")
 
 
 def table_problem(name, given):
     """Why the query function could not read this table."""
     if not name.startswith(f"{given['Prefix']}-v"):
-        return f"the query function may only read tables whose names begin with {given['Prefix']}-v"
+        return f"the query function can read only tables whose names begin with {given['Prefix']}-v"
     client = boto3.client("dynamodb")
     try:
         table = client.describe_table(TableName=name)["Table"]
     except client.exceptions.ResourceNotFoundException:
-        return "there is no such table"
+        return "this table does not exist"
     wanted = given["ServedIndex"]
     # An emulator may not say how far an index is.
     states = {index["IndexName"]: index.get("IndexStatus", "ACTIVE") for index in table.get("GlobalSecondaryIndexes", [])}
@@ -81,15 +85,15 @@ def update(stage, wanted, given):
         Parameters=[*kept, *changed],
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
     )["StackId"]
-    say("CloudFormation is updating the stack; a gradual rollout takes its time")
+    say("CloudFormation is updating the stack. A gradual rollout takes some minutes")
     try:
         waiter = cloudformation.get_waiter("stack_update_complete")
         waiter.wait(StackName=stack_id, WaiterConfig={"Delay": 5, "MaxAttempts": 720})
     except WaiterError:
-        stop(f"the switch failed and was taken back. What failed first: {checks.first_failure(stage.stack())}")
+        stop(f"the switch failed and was rolled back. First failure: {checks.first_failure(stage.stack())}")
     except KeyboardInterrupt:
         say(
-            f"CloudFormation goes on without you. To take it back: aws cloudformation cancel-update-stack --stack-name {stage.stack_name}"
+            f"CloudFormation continues the update. To cancel it: aws cloudformation cancel-update-stack --stack-name {stage.stack_name}"
         )
         raise
 

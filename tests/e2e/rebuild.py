@@ -157,7 +157,7 @@ def rebuild_with_a_worker_that_fails(bucket):
     forbid(f"arn:aws:s3:::{bucket}/events/dt={day}/*")
     said = make("rebuild", "BESIDE=v2", f"INTO={SECOND}", code=2)
     run = re.search(r"RUN=(\S+)", said)[1]
-    assert "the rebuild ended as FAILED; what it has stored stays" in said, said
+    assert "the rebuild ended with status FAILED. The data that it has written is correct and stays" in said, said
     assert re.search(r"batch \d+: \w+: .*(AccessDenied|403|not allowed|permission|denied)", said, re.IGNORECASE), said
     plan = json.loads(body(bucket, f"runs/{run}/plan.json"))
     assert plan["batches"] == 5, plan
@@ -287,7 +287,11 @@ def rebuild_from_a_snapshot(bucket):
 def switch_and_back(orders):
     """Every answer is 200 and has every order, whichever table it is from."""
     say("make switch, there and back, under load")
-    for table, told in [(f"{LIVE}-v9", "there is no such table"), ("orders", f"begin with {LIVE}-v"), ("", "TABLE is missing")]:
+    for table, told in [
+        (f"{LIVE}-v9", "this table does not exist"),
+        ("orders", f"begin with {LIVE}-v"),
+        ("", "TABLE is missing"),
+    ]:
         assert told in make("switch", f"TABLE={table}", code=2)
     # Something that only the second table has tells which of them is read.
     marker = dict(dynamodb.get_item(TableName=SECOND, Key={"orderId": {"S": orders["ids"][0]}})["Item"])

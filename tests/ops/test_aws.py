@@ -79,7 +79,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         said = self.make("deploy", code=2)
         for name in TABLES:
             self.assertIn(
-                f"the table {name} exists already, left by an earlier deployment, and is empty. Delete it: make delete STAGE=production",
+                f"the table {name} already exists. An earlier deployment left it, and it is empty. Delete it: make delete STAGE=production",
                 said,
             )
         self.assertIn(f"the table {TABLES[0]} is deleted", self.make("delete", stdin="empty\n", code=0))
@@ -92,7 +92,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             ("", 'needs JwtIssuer and JwtAudience: make deploy STAGE=production PARAMETERS="JwtIssuer=… JwtAudience=…"'),
             ("JwtAudience=ftgo JwtIssuer=", "needs JwtIssuer: make deploy"),
             ("JwtIsuer=x", "no template has a parameter JwtIsuer"),
-            ("JwtIssuer", "a parameter is given as Name=value"),
+            ("JwtIssuer", "a parameter must have the form Name=value"),
             ("JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1", f"{PAYMENTS} needs GatewayUrl and GatewaySecretArn: make deploy"),
             # The one who only wants the order history is told how.
             (
@@ -110,7 +110,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         # Somebody must have the topic.
         said = self.make("deploy", "STACK=payments", code=2)
         self.assertIn(f"{PAYMENTS} needs DomainEventsTopicArn: make deploy", said)
-        self.assertIn("make deploy STAGE=production STACK=all deploys both", said)
+        self.assertIn("deploy both: make deploy STAGE=production STACK=all", said)
         topic = "DomainEventsTopicArn=arn:aws:sns:eu-west-1:000000000000:domain-events"
         self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", "STACK=payments", parameters=f"{PARAMETERS} {topic}", code=2))
         # The order history's stack has it.
@@ -118,7 +118,9 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             STACK, json.dumps(self.with_outputs(TopicArn="arn:aws:sns:eu-west-1:000000000000:theirs")), "CREATE_COMPLETE"
         )
         self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", "STACK=payments", code=2))
-        self.assertIn("STACK=billing: there are order-history, payments, all", self.make("deploy", "STACK=billing", code=2))
+        self.assertIn(
+            "STACK=billing: must be one of order-history, payments, all", self.make("deploy", "STACK=billing", code=2)
+        )
 
     def with_outputs(self, **outputs):
         body = json.loads(template())
@@ -161,7 +163,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.create(PAYMENTS, json.dumps(some), "CREATE_COMPLETE")
         self.create(STACK, template(), "CREATE_COMPLETE")
         said = self.make("delete", f"YES={STACK}", code=2)
-        self.assertIn(f"nothing is deleted: YES does not name {PAYMENTS}", said)
+        self.assertIn(f"nothing was deleted: YES does not name {PAYMENTS}", said)
         said = self.make("delete", f"YES={STACK},{PAYMENTS}", code=0)
         gone = [said.index(f"the stack {name} is deleted") for name in [PAYMENTS, STACK]]
         self.assertEqual(sorted(gone), gone)
@@ -171,7 +173,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.create(STACK, json.dumps(self.with_outputs(PageUrl="https://orders.example/")), "CREATE_COMPLETE")
         said = self.make("status", code=0)
         self.assertIn(f"{STACK} in eu-west-1: CREATE_COMPLETE", said)
-        self.assertIn("the page is at https://orders.example/", said)
+        self.assertIn("page https://orders.example/", said)
         self.assertIn(f"the stack {PAYMENTS} is not deployed", said)
         self.assertIn("is not deployed", self.make("status", "STACK=payments", code=2))
 
@@ -184,12 +186,12 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.assertEqual(self.tables(), [TABLES[0]])
         self.assertTrue(self.dynamodb.describe_table(TableName=TABLES[0])["Table"]["DeletionProtectionEnabled"])
         said = self.make("deploy", code=2)
-        self.assertIn(f"the table {TABLES[0]} exists already, left by an earlier deployment, and has items", said)
+        self.assertIn(f"the table {TABLES[0]} already exists. An earlier deployment left it, and it has items", said)
 
     def test_a_table_of_another_stack_is_not_touched(self):
         self.create("another", template(), "CREATE_COMPLETE")
         said = self.make("deploy", code=2)
-        self.assertIn(f"the table {TABLES[0]} belongs to the stack another: give this one another Prefix", said)
+        self.assertIn(f"the table {TABLES[0]} belongs to the stack another: choose another Prefix", said)
         said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
         self.assertIn(f"there is no stack {STACK}", said)
         self.assertEqual(self.tables(), TABLES)
@@ -199,16 +201,16 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.create("ftgo-order-history", template(), "CREATE_COMPLETE")
         self.cloudformation.delete_stack(StackName="ftgo-order-history")
         self.cloudformation.get_waiter("stack_delete_complete").wait(StackName="ftgo-order-history", WaiterConfig={"Delay": 1})
-        self.assert_not_offered("the stack ftgo-order-history made it")
+        self.assert_not_offered("the stack ftgo-order-history created it")
 
     def test_an_empty_table_that_no_stack_made_is_not_offered(self):
         for name in TABLES:
             self.dynamodb.create_table(TableName=name, **TABLE)
-        self.assert_not_offered("no stack made it")
+        self.assert_not_offered("no stack created it")
 
     def assert_not_offered(self, reason):
         said = self.make("deploy", code=2)
-        self.assertIn(f"the table {TABLES[0]} exists already, and {reason}: give this one another Prefix", said)
+        self.assertIn(f"the table {TABLES[0]} already exists, and {reason}: choose another Prefix", said)
         for answer in [{"stdin": "empty\n"}, {"stdin": f"{STACK}\nempty\n"}]:
             said = self.make("delete", code=0, **answer)
             self.assertIn(f"the table {TABLES[0]} is kept: {reason}", said)
@@ -232,7 +234,8 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
                 said = self.make("delete", stage=stage, stdin=f"{stack}\n", code=0)
                 question = said.partition("Type the name of the stack")[0]
                 self.assertIn(
-                    "the topic domain-events is deleted, with all its subscriptions, those of other services too", question
+                    "the topic domain-events is deleted, with all its subscriptions, including those of other services",
+                    question,
                 )
                 pools = self.aws.client("cognito-idp").list_user_pools(MaxResults=10)["UserPools"]
                 self.assertRegex(question, rf"the user pool ({'|'.join(pool['Id'] for pool in pools)}) {fate}")
@@ -244,7 +247,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
     def test_nothing_is_deleted_without_the_name(self):
         self.create(STACK, template(), "CREATE_COMPLETE")
         for arguments, stdin in [([], ""), ([], "yes\n"), (["YES=1"], f"{STACK}\n"), (["YES=production"], "")]:
-            self.assertIn("nothing is deleted", self.make("delete", *arguments, stdin=stdin, code=2))
+            self.assertIn("nothing was deleted", self.make("delete", *arguments, stdin=stdin, code=2))
         self.cloudformation.update_termination_protection(StackName=STACK, EnableTerminationProtection=True)
         self.assertIn("is protected from deletion", self.make("delete", f"YES={STACK}", code=2))
         self.assertEqual(self.cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]["StackStatus"], "CREATE_COMPLETE")

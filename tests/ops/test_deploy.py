@@ -90,7 +90,7 @@ class Stacks(unittest.TestCase):
         both = ["ftgo-order-history-staging", "ftgo-payments-staging"]
         for stack, expected in [("", both), ("all", both), ("order-history", both[:1]), ("payments", both[1:])]:
             self.assertEqual(expected, self.chosen(STAGE="staging", STACK=stack))
-        with self.assertRaisesRegex(SystemExit, "STACK=billing: there are order-history, payments, all"):
+        with self.assertRaisesRegex(SystemExit, "STACK=billing: must be one of order-history, payments, all"):
             self.chosen(STACK="billing")
 
     def test_every_stack_has_names_and_a_folder_of_its_own(self):
@@ -114,7 +114,7 @@ class Stacks(unittest.TestCase):
             self.assertEqual("ftgo-payments-relay", stage.stage_of(service).called(name))
         with (
             mock.patch.dict(os.environ, {"FN": "relay", "STACK": "order-history"}),
-            self.assertRaisesRegex(SystemExit, "STACK=order-history leaves out FN=relay, which is a function of payments"),
+            self.assertRaisesRegex(SystemExit, "STACK=order-history excludes FN=relay, which is a function of payments"),
         ):
             stage.stage_of(service)
         names = [name for each in stage.SERVICES for name in each.functions]
@@ -141,13 +141,13 @@ class Plan(unittest.TestCase):
             lines[1:],
             [
                 "dynamic X D",
-                "remove X R (the old one: Delete)",
-                "replace X T (the old one: ReplaceAndRetain)",
+                "remove X R (old resource: Delete)",
+                "replace X T (old resource: ReplaceAndRetain)",
                 "may replace X C",
                 "modify X M (Code)",
                 "add X A",
                 "add X \\x1b",
-                "Would be 1 dynamic, 1 removed, 1 replaced, 1 perhaps replaced, 1 modified, 2 added. Nothing was changed.",
+                "Plan: 1 dynamic, 1 removed, 1 replaced, 1 perhaps replaced, 1 modified, 2 added. Nothing was changed.",
             ],
         )
 
@@ -246,7 +246,7 @@ class Issuer(unittest.TestCase):
 
     def test_one_that_cannot_be_asked_is_told_with_the_way_around(self):
         with issuer(discovery(), code=500) as url:
-            self.assertIn("answers 500", checks.issuer_problem(url))
+            self.assertIn("returns 500", checks.issuer_problem(url))
         # Nobody listens there any more.
         self.assertIn("SKIP_ISSUER_CHECK=1", checks.issuer_problem(url))
 

@@ -139,7 +139,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertNotEqual(code, 0, shown)
         self.assertRegex(shown, f"ftgo-order-history-{first}-dlq: .*already a task running")
         self.assertIn(f"moved from ftgo-order-history-{second}-dlq to ftgo-order-history-{second}\n", shown)
-        self.assertIn(f"not everything was moved: ftgo-order-history-{first}\n", shown)
+        self.assertIn(f"some messages were not moved: ftgo-order-history-{first}\n", shown)
 
     def test_redrive_says_if_sqs_does_not_list_the_move(self):
         sqs = self.system.sqs
@@ -226,7 +226,7 @@ class OnTheLocalSystem(unittest.TestCase):
         for rate in ["0", "501", "x", "-1", "²"]:
             output, code = self.system.make("redrive", "FN=all", f"RATE={rate}")
             self.assertNotEqual(code, 0)
-            self.assertIn(b"a number of messages a second, 1 to 500", output)
+            self.assertIn(b"must be a number of messages per second, 1 to 500", output)
 
 
 if __name__ == "__main__":

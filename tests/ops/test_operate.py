@@ -61,7 +61,7 @@ class Event(unittest.TestCase):
             '{"detail":null}',
         ]
         for body in [*bodies, deep, '{"Message":"' + deep + '"}', "9" * 10_000]:
-            self.assertEqual(operate.event(body), "cannot be read", body[:20])
+            self.assertEqual(operate.event(body), "unreadable", body[:20])
 
 
 class GivenUp(unittest.TestCase):
@@ -76,7 +76,7 @@ class GivenUp(unittest.TestCase):
     def test_of_another_message_says_nothing(self):
         for body in ["", "7", "[]", "{}", '{"requestContext":7}', '{"requestContext":{}}', '{"DDBStreamBatchInfo":7}']:
             self.assertIsNone(operate.given_up(body), body)
-            self.assertEqual(operate.event(body), "cannot be read")
+            self.assertEqual(operate.event(body), "unreadable")
 
 
 class Log:

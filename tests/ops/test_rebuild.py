@@ -140,7 +140,7 @@ class OnAws(unittest.TestCase):
         self.set_up(FAILS)
         out, err = self.run_command(INTO="ftgo-order-history-v2", code=1)
         run = json.loads(self.newest()["input"])["run"]
-        self.assertIn("the rebuild ended as FAILED; what it has stored stays", out)
+        self.assertIn("the rebuild ended with status FAILED. The data that it has written is correct and stays", out)
         self.assertIn("batch 00000: Failed: the table is gone\\x1b[2J", out)
         self.assertIn(f"make rebuild STAGE=development STACK=order-history RUN={run}", out)
         self.assertEqual(2, json.loads(err.splitlines()[-1])["failed"])
@@ -170,16 +170,16 @@ class OnAws(unittest.TestCase):
         self.assertIn(execution["executionArn"], json.loads(next(again.stderr))["message"])
         self.states.stop_execution(executionArn=execution["executionArn"])
         out, _ = again.communicate(timeout=60)
-        self.assertIn("the rebuild ended as ABORTED; what it has stored stays", out)
+        self.assertIn("the rebuild ended with status ABORTED. The data that it has written is correct and stays", out)
 
     def test_only_tables_that_the_workers_may_write_are_taken(self):
         for variables, told in [
-            ({"INTO": "orders"}, "INTO=orders: the workers of this stack may write to ftgo-order-history and to tables"),
+            ({"INTO": "orders"}, "INTO=orders: the workers of this stack can write only to ftgo-order-history and to tables"),
             ({"INTO": "ftgo-order-history-idempotency"}, "begin with ftgo-order-history-v"),
             ({}, "INTO is missing"),
-            ({"INTO": "ftgo-order-history", "RUN": "run-1"}, "INTO and RUN exclude each other"),
-            ({"INTO": "ftgo-order-history", "RATE": "fast"}, "RATE=fast: a whole number from 1"),
-            ({"INTO": "ftgo-order-history", "RATE": "5"}, "RATE=5: at least 1 for each of the 10 workers"),
+            ({"INTO": "ftgo-order-history", "RUN": "run-1"}, "set either INTO or RUN"),
+            ({"INTO": "ftgo-order-history", "RATE": "fast"}, "RATE=fast: must be a whole number, at least 1"),
+            ({"INTO": "ftgo-order-history", "RATE": "5"}, "RATE=5: must be at least 10, 1 for each worker"),
             ({"INTO": "ftgo-order-history", "STACK": "payments"}, "only order-history has a view to rebuild"),
             ({"INTO": "ftgo-order-history", "STAGE": "staging"}, "is not deployed"),
         ]:
@@ -241,7 +241,7 @@ class OnAws(unittest.TestCase):
             self.assertEqual("ftgo-order-history-v2", second.prefix(None))
             self.assertNotIn("archiver", second.queues({"Parameters": []}))
             # Nothing is beside what is not there.
-            with self.assertRaisesRegex(SystemExit, "there is nothing to be beside: make deploy STAGE=staging"):
+            with self.assertRaisesRegex(SystemExit, "Deploy it before a stack beside it: make deploy STAGE=staging"):
                 deploy.taken_over(Stage("staging", ORDER_HISTORY, {}, "v2"), "deploy", [])
 
     def test_a_bucket_that_an_earlier_deployment_left_is_told(self):
@@ -250,7 +250,7 @@ class OnAws(unittest.TestCase):
             self.assertIsNone(checks.bucket_problem(values))
             name = "left-000000000000-eu-west-1"
             self.s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
-            self.assertIn(f"Deploy with ArchiveBucket={name} to go on with it", checks.bucket_problem(values))
+            self.assertIn(f"Deploy with ArchiveBucket={name} to continue with it", checks.bucket_problem(values))
             self.assertIsNone(checks.bucket_problem(values | {"ArchiveBucket": name}))
             self.assertIsNone(checks.bucket_problem(values | {"Archive": "false"}))
 

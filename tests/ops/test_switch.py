@@ -68,11 +68,11 @@ class Switch(unittest.TestCase):
         self.create_table(f"{OWN}-v2")
         said = self.switch(f"{OWN}-v2")
         self.assertIn(f"the query function of {STACK} reads {OWN}-v2\n", said)
-        self.assertIn("the way back: make switch STAGE=development STACK=order-history TABLE=own\n", said)
+        self.assertIn("to switch back: make switch STAGE=development STACK=order-history TABLE=own\n", said)
         self.assertEqual([f"{OWN}-v2", "given"], self.values())
-        self.assertIn(f"reads {OWN}-v2 already", self.switch(f"{OWN}-v2"))
+        self.assertIn(f"already reads {OWN}-v2", self.switch(f"{OWN}-v2"))
         said = self.switch("own")
-        self.assertIn(f"the way back: make switch STAGE=development STACK=order-history TABLE={OWN}-v2\n", said)
+        self.assertIn(f"to switch back: make switch STAGE=development STACK=order-history TABLE={OWN}-v2\n", said)
         self.assertEqual([OWN, "given"], self.values())
 
     def test_a_table_that_cannot_be_read_is_refused(self):
@@ -80,8 +80,8 @@ class Switch(unittest.TestCase):
         self.create_table(f"{OWN}-v3", index="another")
         for table, told in [
             ("", "TABLE is missing"),
-            ("orders", f"may only read tables whose names begin with {OWN}-v"),
-            (f"{OWN}-v2", "there is no such table"),
+            ("orders", f"can read only tables whose names begin with {OWN}-v"),
+            (f"{OWN}-v2", "this table does not exist"),
             (f"{OWN}-v3", f"its index {INDEX} is missing"),
         ]:
             with self.subTest(told):
@@ -94,7 +94,7 @@ class Switch(unittest.TestCase):
         name = f"{STACK}-production"
         self.deploy(name, "production")
         self.create_table(f"{OWN}-v2")
-        self.assertIn("nothing is changed", self.switch(f"{OWN}-v2", stage="production", code=2))
+        self.assertIn("nothing was changed", self.switch(f"{OWN}-v2", stage="production", code=2))
         self.assertEqual([OWN, "given"], self.values())
         self.switch(f"{OWN}-v2", stage="production", stdin=f"{name}\n")
         self.assertEqual(f"{OWN}-v2", self.values()[0])
