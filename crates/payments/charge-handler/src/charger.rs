@@ -13,20 +13,20 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Failure;
 
-/// Reserved at the end of the invocation's time, to store what the gateway decided.
+/// Reserved before the invocation's deadline, to store the gateway's decision.
 const TO_SETTLE: Duration = Duration::from_secs(3);
 
-/// Reserved at the end of the invocation's time, to answer.
+/// Reserved before the invocation's deadline, to answer.
 const TO_ANSWER: Duration = Duration::from_millis(500);
 
-/// No charge is begun with less time than this: the gateway needs some of it, too.
+/// No charge is started with less time than this, because the gateway needs time too.
 const TO_BEGIN: Duration = Duration::from_secs(5);
 
-/// Gateways keep a key for 24 hours (<https://docs.stripe.com/api/idempotent_requests>). A charge that is almost as old is only
-/// looked up: sent again, it might be made twice.
+/// Gateways keep a key for 24 hours (<https://docs.stripe.com/api/idempotent_requests>). An older charge is only looked up: if it
+/// were sent again, it might be made twice.
 const SENDABLE: Duration = Duration::from_hours(23);
 
-/// A charge of this age that the gateway does not know will never be made: no request for it can have begun in the last hour, and
+/// A charge of this age that the gateway does not know will never be made: no request for it was started in the last hour, and
 /// no invocation is that long.
 const EXPIRED: Duration = Duration::from_hours(24);
 
@@ -38,35 +38,34 @@ pub struct Charger {
     clock: Clock,
 }
 
-/// A charge with which all is done.
+/// The result for a charge that needs no more work by this worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Done {
-    /// It is made, and stored.
+    /// The charge was made and stored.
     Charged,
-    /// The gateway refused it for good; that is stored.
+    /// The gateway declined the charge, and the decline was stored.
     Declined,
-    /// It was never made, and the gateway does not know its key any more; that is stored as a failed charge.
+    /// The charge was never made, and is too old to be sent. It was stored as a failed charge.
     Expired,
-    /// There was nothing to do, and the gateway was not asked: the intent is in another state.
+    /// The intent is in another state. The gateway was not called.
     Nothing,
-    /// Another worker holds the lock; nothing was done here.
+    /// Another worker holds the lock. Nothing was done.
     HeldByAnother,
 }
 
 impl Charger {
-    /// A charger in these tables.
+    /// Creates a charger for these tables.
     #[must_use]
     pub fn new(client: &Client, tables: &Tables, gateway: Arc<dyn Gateway>, clock: Clock) -> Self {
         Self { store: PaymentStore::new(client.clone(), tables.clone(), clock.clone()), gateway, clock }
     }
 
-    /// Where intents are.
     pub(crate) fn store(&self) -> &PaymentStore {
         &self.store
     }
 
-    /// The last moment to begin a charge in an invocation that ends at `deadline`.
+    /// The last moment to start a charge in an invocation that ends at `deadline`.
     pub(crate) fn last_begin(&self, deadline: SystemTime) -> Instant {
         self.leaving(TO_BEGIN, deadline)
     }
@@ -76,7 +75,7 @@ impl Charger {
         if self.left(deadline) < TO_BEGIN {
             return Err(Failure::OutOfTime);
         }
-        // Boxed, here and below, because ten of them are under way at once.
+        // Boxed, here and below, because ten of them run at the same time.
         let finish = Box::pin(self.finish_locked(id, deadline));
         timeout_at(self.leaving(TO_ANSWER, deadline), finish).await.unwrap_or(Err(Failure::OutOfTime))
     }
@@ -92,7 +91,7 @@ impl Charger {
             Err(lost) => Err(lost.into()),
         };
         match &finished {
-            // The lock was released in the transaction that stored the outcome.
+            // The transaction that stored the outcome has released the lock.
             Ok(Done::Charged | Done::Declined | Done::Expired) => {}
             Ok(Done::Nothing | Done::HeldByAnother) | Err(_) => release(&lock, id).await,
         }
@@ -116,7 +115,7 @@ impl Charger {
         }
     }
 
-    /// What the gateway decides, or has decided.
+    /// Sends the charge, or looks it up if it is too old to be sent.
     async fn decide(
         &self,
         requested: &Requested,
@@ -145,11 +144,11 @@ impl Charger {
     fn age(&self, requested: &Requested) -> Duration {
         let now = order_events::Timestamp::from(self.clock.now()).as_millis();
         let millis = now.saturating_sub(requested.at.as_millis());
-        // A clock that is behind the one that wrote the time makes it 0.
+        // 0 if this clock is behind the clock that wrote the time.
         Duration::from_millis(u64::try_from(millis).unwrap_or_default())
     }
 
-    /// When to stop, to leave `time` for what follows: at the deadline Lambda ends the invocation without an answer.
+    /// When to stop, so that `time` is left before the deadline: then Lambda ends the invocation without an answer.
     fn leaving(&self, time: Duration, deadline: SystemTime) -> Instant {
         Instant::now() + self.left(deadline).saturating_sub(time)
     }
@@ -159,7 +158,7 @@ impl Charger {
     }
 }
 
-/// Gives the lock back, so that the next try need not wait for its lease to end. If that fails, the lease ends.
+/// Releases the lock, so that the next attempt need not wait for the end of the lease.
 async fn release(lock: &Lock, id: PaymentIntentId) {
     match lock.release().await {
         Ok(Release::Released | Release::Lost) => {}

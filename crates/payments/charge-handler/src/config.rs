@@ -1,29 +1,29 @@
-//! Configuration: from the environment only.
+//! The configuration, read from the environment only.
 
 use std::time::Duration;
 
 use lambda_boot::{Environment, Missing};
 use payment_store::{METRICS_NAMESPACE, Tables};
 
-/// What a function needs to know. What the gateway's client needs, it reads itself.
+/// A function's settings. The gateway's client reads its own settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What this function does: its `Handler`.
+    /// Which of the two functions this process runs: its `Handler`.
     pub role: Role,
-    /// The tables of Payments, without that of idempotency records.
+    /// The tables of Payments, except the idempotency records.
     pub tables: Tables,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
-    /// The age from which on the reconciler finishes a requested charge: until then its message is in the queue.
+    /// The reconciler finishes charges that are at least this old. The messages of younger ones may still be in the queue.
     pub reconcile_after: Duration,
 }
 
-/// What a function of this binary does.
+/// The two functions of this binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It takes messages from the charge queue.
+    /// Processes messages from the charge queue.
     Charge,
-    /// It finishes, on a schedule, what was left open.
+    /// Finishes open charges, on a schedule.
     Reconcile,
 }
 
@@ -33,10 +33,10 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The function's `Handler` is none that this binary has.
+    /// The function's `Handler` is neither of the two.
     #[error("the function's Handler (_HANDLER) must be charge or reconcile")]
     Handler,
-    /// `RECONCILE_AFTER_SECONDS` is no number of seconds.
+    /// `RECONCILE_AFTER_SECONDS` is not a number of seconds.
     #[error("environment variable RECONCILE_AFTER_SECONDS must be a whole number of seconds, such as 300")]
     ReconcileAfter,
 }
@@ -66,7 +66,7 @@ impl Role {
         [Self::Charge, Self::Reconcile].into_iter().find(|role| role.name() == handler)
     }
 
-    /// As the function's `Handler` and the metrics' dimension `Function` have it.
+    /// The value of the function's `Handler` and of the metrics' dimension `Function`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

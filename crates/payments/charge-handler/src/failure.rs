@@ -1,48 +1,48 @@
-//! Why a charge was not finished.
+//! The failures of the functions.
 
 use lambda_runtime::Diagnostic;
 use order_events::{EventType, Malformed};
 use payment_gateway::Unknown;
 
-/// Why a charge was not finished. The intent stays in `CHARGE_REQUESTED`; the message goes back to its queue, and in the end to
-/// the dead-letter queue. The reconciler goes on with it.
+/// Why a charge was not finished. The intent stays in `CHARGE_REQUESTED`. The message goes back to its queue, and finally to the
+/// dead-letter queue. The reconciler retries the charge.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The message cannot be read.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The message is of an event that this function does not serve.
-    #[error("this function serves PaymentIntentChargeRequested, not {0}: check the queue's subscription")]
+    /// The message contains an event of another type.
+    #[error("this function processes PaymentIntentChargeRequested, not {0}: check the queue's subscription")]
     WrongType(EventType),
-    /// The message names no payment intent of ours.
-    #[error("the event's aggregate id is not a payment intent's id")]
+    /// The aggregate id is not a UUID.
+    #[error("the event's aggregate id is not the id of a payment intent")]
     NotAnIntent,
-    /// There is no such intent.
-    #[error("there is no such payment intent: check PAYMENTS_TABLE, and who else publishes this event")]
+    /// The payments table has no intent with this id.
+    #[error("the payment intent does not exist: check PAYMENTS_TABLE, and who else publishes this event")]
     NoSuchIntent,
     /// The gateway's answer is not definite.
     #[error(transparent)]
     Gateway(#[from] Unknown),
-    /// The gateway may have forgotten the charge key, so the charge was looked up. It was not found, but a request from before
-    /// may still be under way.
-    #[error("the charge is too old to be sent again, was not found at the gateway, and is too young to be given up")]
+    /// The gateway may have forgotten the charge key, so the charge was looked up. It was not found, but an earlier request may
+    /// still be running.
+    #[error("the charge is too old to be sent again, the gateway does not know it, and it is too young to expire")]
     Undecided,
-    /// The intent could not be read, or the outcome not stored.
+    /// The intent could not be read, or the outcome could not be stored.
     #[error(transparent)]
     Store(#[from] payment_store::Error),
     /// The lock could not be taken, or was lost.
     #[error(transparent)]
     Lock(#[from] dynamodb_locks::Error),
-    /// The intent changed while its lock was ours.
+    /// The intent changed while this worker held its lock.
     #[error("another worker changed the payment intent at the same time")]
     Superseded,
-    /// The function's time was up before it was done, or too short to begin.
-    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
+    /// Too little time was left to start or to finish the charge.
+    #[error("too little time is left before the function's timeout: raise the timeout, or reduce the batch size")]
     OutOfTime,
 }
 
 impl Failure {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// Whether the same charge may be finished later with nothing changed by hand.
+    /// Whether a later attempt may succeed without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -74,11 +74,11 @@ impl Failure {
 
 /// Every message of a batch failed.
 ///
-/// A partial batch response counts as a success of the function, so a batch with nothing right in it is reported as
-/// the function's error instead: the queue keeps all its messages either way, and alarms on errors see it.
+/// Lambda counts a partial batch response as a success. A batch in which every message failed is therefore reported as the
+/// function's error, so that alarms see it. The queue keeps all its messages in both cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchFailed {
-    /// How many messages there were.
+    /// The number of messages.
     pub messages: usize,
     /// The distinct reasons.
     pub reasons: Vec<&'static str>,
@@ -89,7 +89,7 @@ impl From<BatchFailed> for Diagnostic {
         Self {
             error_type: "BatchFailed".to_owned(),
             error_message: format!(
-                "every message of the batch failed ({messages}, {}): see the log line of each",
+                "every message of the batch failed ({messages} messages; {}): see the log line of each message",
                 reasons.join(", ")
             ),
         }
@@ -99,7 +99,7 @@ impl From<BatchFailed> for Diagnostic {
 /// The reconciler could not finish some of the open charges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// How many charges failed.
+    /// The number of charges that failed.
     pub charges: usize,
     /// The distinct reasons.
     pub reasons: Vec<&'static str>,
@@ -110,7 +110,7 @@ impl From<Unfinished> for Diagnostic {
         Self {
             error_type: "Unfinished".to_owned(),
             error_message: format!(
-                "{charges} open charges could not be finished ({}): see the log line of each",
+                "{charges} open charges could not be finished ({}): see the log line of each charge",
                 reasons.join(", ")
             ),
         }

@@ -1,4 +1,4 @@
-//! A batch of requested charges: each message parses, runs and fails alone.
+//! A batch of requested charges. Each message is parsed, processed and reported independently.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -12,10 +12,10 @@ use payment_intents::PaymentIntentId;
 use crate::report::{Report, Subject};
 use crate::{BatchFailed, Charger, Done, Failure, Role};
 
-/// How many charges of a batch are under way at once: all ten of a usual one. It is mostly waiting for the gateway.
+/// How many charges run at the same time. They mostly wait for the gateway.
 pub(crate) const CONCURRENCY: usize = 10;
 
-/// Charges what the messages of a queue request.
+/// Makes the charges that the messages of a queue request.
 pub struct ChargeHandler {
     charger: Charger,
     metrics_namespace: String,
@@ -23,7 +23,7 @@ pub struct ChargeHandler {
 }
 
 impl ChargeHandler {
-    /// A handler whose metrics go into `metrics_namespace`.
+    /// Creates a handler. Its metrics go to `metrics_namespace`.
     #[must_use]
     pub fn new(charger: Charger, metrics_namespace: &str, clock: Clock) -> Self {
         Self { charger, metrics_namespace: metrics_namespace.to_owned(), clock }
@@ -39,12 +39,12 @@ impl ChargeHandler {
         let messages = batch.records.len();
         let mut report = Report::new(Role::Charge, request_id);
         let mut response = SqsBatchResponse::default();
-        // A queue may deliver a message twice in one batch; the second would only find the lock held.
-        let mut deliveries: BTreeMap<PaymentIntentId, Vec<String>> = BTreeMap::new();
+        // A batch may contain a message twice. The second one would only find the lock held.
+        let mut message_ids: BTreeMap<PaymentIntentId, Vec<String>> = BTreeMap::new();
         for message in batch.records {
             let message_id = message.message_id.clone().unwrap_or_default();
             match parse(message) {
-                Ok(intent) => deliveries.entry(intent).or_default().push(message_id),
+                Ok(intent) => message_ids.entry(intent).or_default().push(message_id),
                 Err((intent, failure)) => {
                     report.note_failed(Subject { message_id: Some(&message_id), intent }, &failure);
                     response.add_failure(message_id);
@@ -52,7 +52,7 @@ impl ChargeHandler {
             }
         }
 
-        let mut finished = stream::iter(deliveries)
+        let mut finished = stream::iter(message_ids)
             .map(async |(intent, message_ids)| (intent, message_ids, self.charger.finish(intent, deadline).await))
             .buffer_unordered(CONCURRENCY);
         while let Some((intent, message_ids, finished)) = finished.next().await {
@@ -74,7 +74,7 @@ impl ChargeHandler {
         if messages > 0 {
             println!("{}", report.line(&self.metrics_namespace, self.clock.now()));
         }
-        // A message that another worker has the lock for has not failed: a batch of only such messages is no error.
+        // A message whose lock another worker holds has not failed: a batch of only such messages is not an error.
         let reasons = report.reasons();
         if response.batch_item_failures.len() == messages && !reasons.is_empty() {
             tracing::error!(request_id, messages, reasons = reasons.join(", "), "every message of the batch failed");
@@ -84,7 +84,7 @@ impl ChargeHandler {
     }
 }
 
-/// The intent whose charge a message requests. If it fails, with what could be read.
+/// The intent whose charge a message requests. A failure contains the intent if it could be read.
 fn parse(message: SqsMessage) -> Result<PaymentIntentId, (Option<PaymentIntentId>, Failure)> {
     let event = Message::parse(&message.body.unwrap_or_default()).map_err(|malformed| (None, malformed.into()))?.event;
     let intent = event.aggregate_id.as_str().parse().ok();

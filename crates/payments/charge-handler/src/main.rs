@@ -1,4 +1,4 @@
-//! Two functions of one binary: the function's `Handler` says whether this process charges or reconciles.
+//! One binary, two functions: the function's `Handler` selects whether this process charges or reconciles.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Finishes charges that fell out of the queue.
+//! Finishes charges whose messages were lost or failed.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +17,7 @@ use crate::{Charger, Config, Role, Unfinished};
 /// How many open charges one query returns at most.
 const PAGE: u16 = 100;
 
-/// Finds charges that were requested some time ago and are not settled, and does with each what the handler does.
+/// Finds charges that were requested some time ago and are not settled, and finishes them as the handler does.
 pub struct Reconciler {
     charger: Charger,
     after: Duration,
@@ -26,17 +26,17 @@ pub struct Reconciler {
 }
 
 impl Reconciler {
-    /// A reconciler as `config` says.
+    /// Creates a reconciler with the settings of `config`.
     #[must_use]
     pub fn new(charger: Charger, config: &Config, clock: Clock) -> Self {
         let (after, metrics_namespace) = (config.reconcile_after, config.metrics_namespace.clone());
         Self { charger, after, metrics_namespace, clock }
     }
 
-    /// Finishes open charges until there are no more, or the time is up. Returns how many are overdue though none has failed: 1 if
-    /// the time was up before all were begun, which the next run goes on with, else 0.
+    /// Finishes open charges until there are no more, or the time is up. Returns 1 if the time was up before all charges were
+    /// started (the next run continues), else 0.
     ///
-    /// An error says that some could not be finished. One that another worker holds has not failed: that worker finishes it, or
+    /// Returns an error if a charge could not be finished. A charge that another worker holds has not failed: that worker finishes or
     /// counts it.
     pub async fn run(&self, request_id: &str, deadline: SystemTime) -> Result<usize, Unfinished> {
         let now = self.clock.now();
@@ -45,7 +45,7 @@ impl Reconciler {
         let mut report = Report::new(Role::Reconcile, request_id);
         let mut unreadable = Vec::new();
 
-        // All shards at the same time, so that a long one does not hold up the others.
+        // All shards at the same time, so that a long shard does not delay the others.
         let shards = SHARDS.map(|shard| Box::pin(open_charges(self.charger.store(), shard, before)));
         let mut open = stream::select_all(shards);
         let mut finished = open
@@ -67,15 +67,15 @@ impl Reconciler {
         }
         drop(finished);
 
-        // The end of the last shard is known at once; a page that is still to be read may have more.
+        // If every shard is at its end, the stream ends at once. Otherwise an unread page may contain more charges.
         let is_cut_short = !matches!(open.next().now_or_never(), Some(None));
         let mut reasons: BTreeSet<_> = report.reasons().into_iter().collect();
         for error in &unreadable {
             reasons.insert(error.code());
             let (reason, error) = (error.code(), with_causes(error));
-            tracing::error!(request_id, reason, error, "open charges not found");
+            tracing::error!(request_id, reason, error, "open charges could not be read");
         }
-        // What is not known to be finished counts, so that an alarm hears of a reconciler that never gets to the end.
+        // Charges that may be left count too, so that an alarm sees a reconciler that never reaches the end.
         let overdue = report.failures() + unreadable.len() + usize::from(is_cut_short);
         let line = report.line(&self.metrics_namespace, self.clock.now()).count("ChargesOverdue", overdue);
         println!("{}", if is_cut_short { line.with("cut_short", true) } else { line });
@@ -84,15 +84,15 @@ impl Reconciler {
     }
 }
 
-/// The open charges of one shard, page by page from the oldest on; within a page in any order, another one each time, so that charges
-/// that use up the time of every run keep no other of the oldest page from being tried. After an error there are no more.
+/// The open charges of one shard, page by page, oldest page first. Each page is shuffled, so that a few slow charges that use up the
+/// time of every run do not prevent others from being tried. The stream ends after an error.
 fn open_charges(
     store: &PaymentStore,
     shard: Shard,
     before: Timestamp,
 ) -> impl futures_util::Stream<Item = Result<OpenCharge, payment_store::Error>> + '_ {
-    let pages = stream::unfold(Some(None), move |place: Option<Option<OpenCharge>>| async move {
-        let after = place?;
+    let pages = stream::unfold(Some(None), move |start: Option<Option<OpenCharge>>| async move {
+        let after = start?;
         let page = store.open_charges(shard, before, after, PAGE).await;
         let next = match &page {
             Ok(charges) if charges.len() == usize::from(PAGE) => Some(charges.last().copied()),

@@ -1,4 +1,4 @@
-//! What became of a batch, or of a run of the reconciler: a log line for each failure, and one line that is also the metrics.
+//! The results of a batch, or of a run of the reconciler: one log line for each failure, and one line with the metrics.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -9,10 +9,10 @@ use tracing::Level;
 
 use crate::{Done, Failure, Role};
 
-/// How many intents of a kind the line names: enough to look at some, and never a long line.
+/// The line names at most this many intents.
 const MAX_NAMED: usize = 5;
 
-/// Counts what became of charges.
+/// Counts the results of charges.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     role: Role,
@@ -30,12 +30,12 @@ pub(crate) struct Report<'a> {
     reasons: BTreeSet<&'static str>,
 }
 
-/// Whose outcome is noted.
+/// The charge whose failure is reported.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
-    /// The message, where there is one.
+    /// None in the reconciler.
     pub(crate) message_id: Option<&'a str>,
-    /// The intent, as far as the message could be read.
+    /// None if the message could not be read.
     pub(crate) intent: Option<PaymentIntentId>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Counts a failure, and logs it.
+    /// Counts a failure and logs it.
     pub(crate) fn note_failed(&mut self, subject: Subject<'_>, failure: &Failure) {
         match failure {
             Failure::Malformed(_) | Failure::NotAnIntent => self.malformed += 1,
@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
         );
     }
 
-    /// How many charges failed.
+    /// The number of charges that failed.
     pub(crate) fn failures(&self) -> usize {
         self.gateway_unknown + self.malformed + self.failed
     }
@@ -111,7 +111,7 @@ impl<'a> Report<'a> {
         self.reasons.iter().copied().collect()
     }
 
-    /// The line with the metrics. Each caller adds its own, and prints it.
+    /// The line with the metrics. The caller prints it, and may add metrics first.
     pub(crate) fn line(&self, metrics_namespace: &str, now: SystemTime) -> Line {
         let line = Line::new(Level::INFO, now)
             .in_namespace(metrics_namespace, &[("Function", self.role.name())])

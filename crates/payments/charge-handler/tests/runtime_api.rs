@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, with the events of `events/payments/`.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const SECRET: &str = "tok-en-4711";
 const INTENT: &str = "3f1c9a52-7f0e-4a53-9d7e-2b6f0c8e4d11";
 
 #[tokio::test]
-async fn the_sample_of_a_requested_charge_is_charged_with_one_line_of_metrics() {
+async fn the_sample_of_a_requested_charge_is_charged_and_logs_one_line_of_metrics() {
     let account = Account::create().await;
     account.request(INTENT, 6_543).await;
     let function = account.function("charge", &[]).await;
@@ -40,7 +40,7 @@ async fn the_sample_of_a_requested_charge_is_charged_with_one_line_of_metrics() 
 }
 
 #[tokio::test]
-async fn a_mixed_batch_gives_back_its_bad_messages_and_logs_each_once_without_what_they_hold() {
+async fn a_mixed_batch_returns_its_bad_messages_and_logs_each_once_without_its_content() {
     let account = Account::create().await;
     account.request(INTENT, 6_543).await;
     let mut event = sample("charge");
@@ -65,12 +65,12 @@ async fn a_mixed_batch_gives_back_its_bad_messages_and_logs_each_once_without_wh
 }
 
 #[tokio::test]
-async fn a_gateway_that_refuses_us_is_the_functions_error_and_the_secret_is_not_logged() {
+async fn a_refused_secret_fails_the_invocation_and_is_not_logged() {
     let account = Account::create().await;
     account.request(INTENT, 6_543).await;
     let function = account.function("charge", &[("GATEWAY_SECRET", "wr-ong-4711"), ("LOG_LEVEL", "DEBUG")]).await;
     let Err(InvokeError::Function(error)) = function.invoke(sample("charge")).await else {
-        panic!("it was not refused")
+        panic!("the gateway did not refuse the secret")
     };
     assert_eq!(error["errorType"], "BatchFailed");
     assert!(error["errorMessage"].as_str().unwrap().contains("gateway_refused_secret"), "{error}");
@@ -85,12 +85,14 @@ async fn a_gateway_that_refuses_us_is_the_functions_error_and_the_secret_is_not_
 }
 
 #[tokio::test]
-async fn a_schedule_starts_the_reconciler_which_finishes_and_raises_open_charges() {
+async fn the_reconciler_finishes_open_charges_and_fails_if_it_cannot() {
     let account = Account::create().await;
     account.request(INTENT, 6_543).await;
     let at_once = ("RECONCILE_AFTER_SECONDS", "0");
     let closed = account.function("reconcile", &[at_once, ("GATEWAY_URL", "http://127.0.0.1:9")]).await;
-    let Err(InvokeError::Function(error)) = closed.invoke(sample("reconcile")).await else { panic!("it was finished") };
+    let Err(InvokeError::Function(error)) = closed.invoke(sample("reconcile")).await else {
+        panic!("the charge was finished")
+    };
     assert_eq!(error["errorType"], "Unfinished");
     let log = log_of(closed).await;
     let line = log.iter().find(|line| line["_aws"].is_object()).unwrap();
@@ -110,7 +112,7 @@ async fn a_schedule_starts_the_reconciler_which_finishes_and_raises_open_charges
 }
 
 #[tokio::test]
-async fn a_missing_or_wrong_setting_stops_at_init_and_says_what_to_set() {
+async fn a_missing_or_wrong_setting_stops_the_function_at_init_and_the_log_says_what_to_set() {
     let account = Account::create().await;
     let cases = [
         ("PAYMENTS_TABLE", "", "PAYMENTS_TABLE is not set"),
@@ -122,7 +124,7 @@ async fn a_missing_or_wrong_setting_stops_at_init_and_says_what_to_set() {
         ("GATEWAY_SECRET", "", "GATEWAY_SECRET is not set"),
         ("GATEWAY_SECRET", "two words", "GATEWAY_SECRET is not valid"),
         ("GATEWAY_CA_BUNDLE", "/nowhere", "GATEWAY_CA_BUNDLE names /nowhere, which cannot be read"),
-        ("GATEWAY_CA_BUNDLE", "Cargo.toml", "which must have root certificates in PEM"),
+        ("GATEWAY_CA_BUNDLE", "Cargo.toml", "which must contain root certificates in PEM"),
         ("RECONCILE_AFTER_SECONDS", "soon", "RECONCILE_AFTER_SECONDS must be"),
     ];
     for (name, value, expected) in cases {
@@ -133,13 +135,13 @@ async fn a_missing_or_wrong_setting_stops_at_init_and_says_what_to_set() {
 
 async fn expect_exit(function: Function, expected: &str) {
     let Err(InvokeError::Exited { log }) = function.invoke(sample("charge")).await else {
-        panic!("it runs: {expected}")
+        panic!("the function starts: {expected}")
     };
     assert!(log.contains(expected), "{log}");
     assert!(!log.contains("two words"), "{log}");
 }
 
-/// The tables, a gateway, and functions that know where they are.
+/// The tables, a gateway, and functions that use them.
 struct Account {
     engine: Engine,
     tables: Tables,
@@ -228,7 +230,7 @@ fn sample(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The metrics that CloudWatch takes from a line; each must have its value there.
+/// The metrics that a line declares. Each must have a value in the line.
 fn declared(line: &Value) -> Vec<&str> {
     let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
     let names: Vec<_> = metrics.iter().map(|metric| metric["Name"].as_str().unwrap()).collect();
@@ -238,7 +240,7 @@ fn declared(line: &Value) -> Vec<&str> {
     names
 }
 
-/// All that the function printed: each line must be JSON.
+/// The function's log. Each line must be JSON.
 async fn log_of(function: Function) -> Vec<Value> {
     let lines = function.stop().await.unwrap();
     lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect()

@@ -1,30 +1,30 @@
-//! Configuration: from the environment only.
+//! The configuration, read from the environment only.
 
 use std::time::Duration;
 
 use lambda_boot::{Environment, Missing};
 
-/// What a function needs to know. Region, credentials and endpoints are the SDK's to read.
+/// A function's settings. The SDK reads region, credentials and endpoints itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What this function does: its `Handler`.
+    /// Which of the two functions this process runs: its `Handler`.
     pub role: Role,
-    /// The table of events to be published.
+    /// The table of events that are not published yet.
     pub outbox_table: String,
     /// The topic to publish to.
     pub topic_arn: String,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
-    /// The age from which on the sweeper publishes a row: until then it is the relay's. `None`: the sweeper's own default.
+    /// The sweeper publishes rows that are at least this old. Younger ones are left to the relay. `None`: the sweeper's default.
     pub sweep_after: Option<Duration>,
 }
 
-/// What a function of this binary does.
+/// The two functions of this binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It publishes the new rows that come by the table's stream.
+    /// Publishes new rows from the table's stream.
     Relay,
-    /// It publishes, on a schedule, the rows that were left behind.
+    /// Publishes old rows, on a schedule.
     Sweep,
 }
 
@@ -34,15 +34,15 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The function's `Handler` is none that this binary has.
+    /// The function's `Handler` is neither of the two.
     #[error("the function's Handler (_HANDLER) must be relay or sweep")]
     Handler,
-    /// `SWEEP_AFTER_SECONDS` is no number of seconds.
+    /// `SWEEP_AFTER_SECONDS` is not a number of seconds.
     #[error("environment variable SWEEP_AFTER_SECONDS must be a whole number of seconds, such as 300")]
     SweepAfter,
 }
 
-/// As `payment-store` has it; this crate knows nothing of payment intents.
+/// The same as in `payment-store`, on which this crate does not depend.
 const METRICS_NAMESPACE: &str = "FtgoPayments";
 
 impl Config {
@@ -53,7 +53,7 @@ impl Config {
         let config = Self {
             role: Role::parse(&handler).ok_or(ConfigError::Handler)?,
             outbox_table: environment
-                .needed("OUTBOX_TABLE", "the table of events to be published, such as ftgo-payments-outbox")?,
+                .needed("OUTBOX_TABLE", "the table of events to publish, such as ftgo-payments-outbox")?,
             topic_arn: environment.needed("TOPIC_ARN", "the ARN of the topic to publish to")?,
             metrics_namespace: environment.get("METRICS_NAMESPACE").unwrap_or_else(|| METRICS_NAMESPACE.to_owned()),
             sweep_after: seconds.transpose().map_err(|_| ConfigError::SweepAfter)?,
@@ -68,7 +68,7 @@ impl Role {
         [Self::Relay, Self::Sweep].into_iter().find(|role| role.name() == handler)
     }
 
-    /// As the function's `Handler` and the metrics' dimension `Function` have it.
+    /// The value of the function's `Handler` and of the metrics' dimension `Function`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! One invocation of each function: the kit's work, and a line with its metrics.
+//! One invocation of each function: calls `outbox`, and logs a line with the metrics.
 
 use std::time::SystemTime;
 
@@ -9,28 +9,28 @@ use tracing::Level;
 
 use crate::Role;
 
-/// Nothing of a batch was published, for reasons that are not the rows'.
+/// No row of a batch was published, although the rows are valid.
 ///
-/// A partial batch response counts as a success of the function, so that this is reported as the function's error instead: Lambda
-/// tries all records again either way, and alarms on errors see it.
+/// Lambda counts a partial batch response as a success. This is therefore reported as the function's error, so that alarms see it.
+/// Lambda retries all records in both cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NothingPublished;
 
-/// Why a run of the sweeper ended too soon.
+/// Why a run of the sweeper ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepFailed {
     /// The table cannot be read.
     #[error(transparent)]
     Unreadable(#[from] outbox::Error),
-    /// The topic took none of many rows.
-    #[error("the topic took none of the rows")]
+    /// The topic accepted none of many rows.
+    #[error("the topic accepted none of the rows")]
     NothingPublished,
-    /// None of many rows could be deleted after it was published.
+    /// None of many published rows could be deleted.
     #[error("none of the published rows could be deleted")]
     NothingDeleted,
 }
 
-/// Publishes the new rows of a batch of stream records. The answer says from which record on Lambda must try again.
+/// Publishes the new rows of a batch of stream records. The answer names the first record that Lambda must retry.
 pub async fn relay<P: Publisher>(
     relay: &Relay<P>,
     batch: &StreamBatch,
@@ -43,7 +43,7 @@ pub async fn relay<P: Publisher>(
     if relayed.failed > 0 && relayed.published == 0 { Err(NothingPublished) } else { Ok(relayed.response()) }
 }
 
-/// Publishes the rows that were left behind, until there are no more or the time is up.
+/// Publishes old rows until there are no more, or the time is up.
 pub async fn sweep<P: Publisher>(
     sweeper: &Sweeper<P>,
     metrics_namespace: &str,
@@ -80,7 +80,7 @@ pub async fn sweep<P: Publisher>(
 
 fn line(role: Role, metrics_namespace: &str, request_id: &str, metrics: &[Metric]) -> Line {
     let line = Line::new(Level::INFO, SystemTime::now()).in_namespace(metrics_namespace, &[("Function", role.name())]);
-    // A metric that is 0 costs as much as any other.
+    // CloudWatch charges for a metric even if it is 0.
     let line = metrics
         .iter()
         .filter(|metric| metric.value > 0)
@@ -96,7 +96,7 @@ impl From<NothingPublished> for Diagnostic {
     fn from(NothingPublished: NothingPublished) -> Self {
         Self {
             error_type: "NothingPublished".to_owned(),
-            error_message: "no event of the batch was published: see the log for why".to_owned(),
+            error_message: "no event of the batch was published: see the log for the reasons".to_owned(),
         }
     }
 }

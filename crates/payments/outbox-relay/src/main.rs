@@ -1,4 +1,4 @@
-//! Two functions of one binary: the function's `Handler` says whether this process relays or sweeps.
+//! One binary, two functions: the function's `Handler` selects whether this process relays or sweeps.
 
 use lambda_boot::{Environment, log_as_json, with_causes};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};

@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, with the events of `events/payments/`, a table and a topic.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -32,7 +32,7 @@ async fn a_new_row_is_published_with_its_type_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_published_holds_up_no_other() {
+async fn a_row_that_cannot_be_published_does_not_delay_the_others() {
     let account = Account::create().await;
     let row = account.put_the_samples_row(SystemTime::now()).await;
     let mut event = sample("relay-poison-row");
@@ -49,12 +49,14 @@ async fn a_row_that_cannot_be_published_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn a_batch_of_which_nothing_is_published_is_the_functions_error_and_its_rows_stay() {
+async fn if_nothing_of_a_batch_can_be_published_the_invocation_fails_and_the_rows_stay() {
     let account = Account::create().await;
     account.put_the_samples_row(SystemTime::now()).await;
     let nowhere = "arn:aws:sns:us-east-1:000000000000:nowhere";
     let function = account.function("relay", &[("TOPIC_ARN", nowhere)]).await;
-    let Err(InvokeError::Function(error)) = function.invoke(sample("relay")).await else { panic!("it was published") };
+    let Err(InvokeError::Function(error)) = function.invoke(sample("relay")).await else {
+        panic!("a row was published")
+    };
     assert_eq!(error["errorType"], "NothingPublished");
     assert_eq!(account.rows().await, 1);
     let log = log_of(function).await;
@@ -64,7 +66,7 @@ async fn a_batch_of_which_nothing_is_published_is_the_functions_error_and_its_ro
 }
 
 #[tokio::test]
-async fn a_schedule_starts_the_sweeper_which_publishes_old_rows_only() {
+async fn the_sweeper_publishes_only_old_rows() {
     let account = Account::create().await;
     let row = account.put_the_samples_row(SystemTime::now() - Duration::from_mins(20)).await;
     let young = EventRow { version: 4, event_id: "young".to_owned(), at: SystemTime::now(), ..row.clone() };
@@ -72,7 +74,7 @@ async fn a_schedule_starts_the_sweeper_which_publishes_old_rows_only() {
     let function = account.function("sweep", &[]).await;
     function.invoke(sample("sweep")).await.unwrap();
     assert_eq!(account.received().await, [row.message]);
-    assert_eq!(account.rows().await, 1, "the young one is the relay's");
+    assert_eq!(account.rows().await, 1, "the young row is left to the relay");
 
     let log = log_of(function).await;
     let [line] = &log[..] else { panic!("{log:?}") };
@@ -85,25 +87,27 @@ async fn a_schedule_starts_the_sweeper_which_publishes_old_rows_only() {
 }
 
 #[tokio::test]
-async fn a_sweeper_that_cannot_read_or_publish_is_an_error() {
+async fn a_run_of_the_sweeper_that_cannot_read_or_publish_fails() {
     let account = Account::create().await;
     account.put_the_samples_row(SystemTime::now() - Duration::from_mins(20)).await;
     let nowhere = "arn:aws:sns:us-east-1:000000000000:nowhere";
     for (name, value, expected) in [
         ("OUTBOX_TABLE", "nowhere", "the outbox table does not exist"),
-        ("TOPIC_ARN", nowhere, "the topic took none of the rows"),
+        ("TOPIC_ARN", nowhere, "the topic accepted none of the rows"),
     ] {
         let function = account.function("sweep", &[(name, value)]).await;
-        let Err(InvokeError::Function(error)) = function.invoke(sample("sweep")).await else { panic!("it has swept") };
+        let Err(InvokeError::Function(error)) = function.invoke(sample("sweep")).await else {
+            panic!("the run succeeded")
+        };
         assert_eq!(error["errorType"], "SweepFailed");
         assert!(error["errorMessage"].as_str().unwrap().contains(expected), "{error}");
         let log = log_of(function).await;
-        assert_eq!(log.iter().filter(|line| line["reason"].is_string()).count(), 1, "one line says why: {log:?}");
+        assert_eq!(log.iter().filter(|line| line["reason"].is_string()).count(), 1, "one line has the reason: {log:?}");
     }
 }
 
 #[tokio::test]
-async fn a_missing_or_wrong_setting_stops_at_init_and_says_what_to_set() {
+async fn a_missing_or_wrong_setting_stops_the_function_at_init_and_the_log_says_what_to_set() {
     let account = Account::create().await;
     let cases = [
         ("OUTBOX_TABLE", "", "OUTBOX_TABLE is not set"),
@@ -119,12 +123,12 @@ async fn a_missing_or_wrong_setting_stops_at_init_and_says_what_to_set() {
 
 async fn expect_exit(function: Function, expected: &str) {
     let Err(InvokeError::Exited { log }) = function.invoke(sample("relay")).await else {
-        panic!("it runs: {expected}")
+        panic!("the function starts: {expected}")
     };
     assert!(log.contains(expected), "{log}");
 }
 
-/// The table, a topic with a queue that wants requested charges only, and functions that know where they are.
+/// The table, a topic with a queue for requested charges only, and functions that use them.
 struct Account {
     engine: Engine,
     queue: Queue,
@@ -157,7 +161,7 @@ impl Account {
         Self { engine, queue, topic, sns: format!("http://{address}"), _servers: servers }
     }
 
-    /// The row that the sample of the relay is about.
+    /// Puts the row of the sample `relay`.
     async fn put_the_samples_row(&self, at: SystemTime) -> EventRow {
         let image = &sample("relay")["Records"][0]["dynamodb"]["NewImage"];
         let text = |name: &str| image[name]["S"].as_str().unwrap().to_owned();
@@ -213,7 +217,7 @@ fn sample(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The metrics that CloudWatch takes from a line; each must have its value there.
+/// The metrics that a line declares. Each must have a value in the line.
 fn declared(line: &Value) -> Vec<&str> {
     let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
     let names: Vec<_> = metrics.iter().map(|metric| metric["Name"].as_str().unwrap()).collect();
@@ -223,7 +227,7 @@ fn declared(line: &Value) -> Vec<&str> {
     names
 }
 
-/// All that the function printed: each line must be JSON.
+/// The function's log. Each line must be JSON.
 async fn log_of(function: Function) -> Vec<Value> {
     let lines = function.stop().await.unwrap();
     lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect()

@@ -1,11 +1,11 @@
-//! What the gateway's HTTP answers mean. Whatever is not certain is unknown.
+//! The meaning of the gateway's HTTP answers. An answer that is not definite is unknown.
 
 use payment_intents::{ChargeId, Decline, Outcome};
 use serde::Deserialize;
 
 use crate::{ChargeRequest, Unknown};
 
-/// A status and a body, read to its end.
+/// A status and a complete body.
 pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
@@ -46,7 +46,7 @@ struct FoundCharge {
 const SUCCEEDED: &str = "succeeded";
 
 impl HttpAnswer {
-    /// As the answer to a charge.
+    /// Reads the answer to a charge.
     pub(crate) fn to_charge(&self, request: &ChargeRequest) -> Result<Outcome, Unknown> {
         match self.status {
             200 => {
@@ -54,7 +54,7 @@ impl HttpAnswer {
                 if status != SUCCEEDED {
                     return Err(self.unexpected("the charge's status is not succeeded"));
                 }
-                // The contract does not ask for these two, but a gateway that gives others has charged something else.
+                // The contract does not require these two, but if they differ, the gateway has charged something else.
                 let is_ours = amount.is_none_or(|amount| amount == request.amount.minor_units())
                     && currency.is_none_or(|currency| currency == request.currency.as_str());
                 if !is_ours {
@@ -74,7 +74,7 @@ impl HttpAnswer {
         }
     }
 
-    /// As the answer to a look-up of the request's charge key.
+    /// Reads the answer to a look-up of the request's charge key.
     pub(crate) fn to_look_up(&self, request: &ChargeRequest) -> Result<Option<ChargeId>, Unknown> {
         if self.status != 200 {
             return Err(self.unknown());
@@ -82,14 +82,14 @@ impl HttpAnswer {
         let Found { mut charges } = self.json()?;
         let is_ours = |charge: &FoundCharge| charge.idempotency_key == request.charge_key.as_str();
         if !charges.iter().all(is_ours) {
-            // A gateway that ignores our filter may have left our charge out.
-            return Err(self.unexpected("it has charges with other keys"));
+            // A gateway that ignores the filter may have left our charge out.
+            return Err(self.unexpected("the answer contains charges with other keys"));
         }
         let Some(charge) = charges.pop() else {
             return Ok(None);
         };
         if !charges.is_empty() {
-            return Err(self.unexpected("it has several charges with our key"));
+            return Err(self.unexpected("the answer contains several charges with this key"));
         }
         if charge.status != SUCCEEDED {
             return Err(self.unexpected("the charge's status is not succeeded"));
@@ -109,12 +109,12 @@ impl HttpAnswer {
             422 => Unknown::KeyReused,
             429 => Unknown::Throttled,
             500..=599 => Unknown::Failed { status },
-            _ => self.unexpected("the status is none of the contract's"),
+            _ => self.unexpected("the status is not in the contract"),
         }
     }
 
     fn json<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Unknown> {
-        // The parser's error may repeat what is in the body.
+        // The parser's error may contain a part of the body, so it is dropped.
         serde_json::from_slice(&self.body).map_err(|_| self.unexpected("the body is not the JSON of the contract"))
     }
 

@@ -1,4 +1,4 @@
-//! A gateway as the environment describes it.
+//! Creates a client from environment variables.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::{HttpGateway, InvalidSecret, InvalidUrl, Patience, Secret};
 
-/// Why there is no client. No message has the secret.
+/// Why the client cannot be created. No message contains the secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A variable is not set.
@@ -20,26 +20,26 @@ pub enum ConfigError {
     /// `GATEWAY_URL` is not a URL.
     #[error("environment variable GATEWAY_URL is not valid")]
     Url(#[from] InvalidUrl),
-    /// `GATEWAY_SECRET` cannot be sent.
+    /// `GATEWAY_SECRET` cannot be sent in a header.
     #[error("environment variable GATEWAY_SECRET is not valid")]
     Secret(#[from] InvalidSecret),
-    /// There is no client for Secrets Manager.
+    /// The client for Secrets Manager cannot be created.
     #[error(transparent)]
     SecretsManager(#[from] ConnectError),
     /// The file of root certificates cannot be read.
     #[error("environment variable GATEWAY_CA_BUNDLE names {path}, which cannot be read")]
     Unreadable {
-        /// The file.
+        /// The value of `GATEWAY_CA_BUNDLE`.
         path: String,
-        /// Why not.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// The file of root certificates has none, or other things too.
+    /// The file contains no root certificate, or something else too.
     #[error(
-        "environment variable GATEWAY_CA_BUNDLE names {path}, which must have root certificates in PEM and nothing else"
+        "environment variable GATEWAY_CA_BUNDLE names {path}, which must contain root certificates in PEM and nothing else"
     )]
     NotRoots {
-        /// The file.
+        /// The value of `GATEWAY_CA_BUNDLE`.
         path: String,
     },
     /// TLS cannot be set up.
@@ -48,11 +48,11 @@ pub enum ConfigError {
 }
 
 impl HttpGateway {
-    /// The gateway at `GATEWAY_URL`, with the secret `GATEWAY_SECRET_ARN` of Secrets Manager, or else `GATEWAY_SECRET` itself. It
-    /// trusts the roots that the system trusts, or those of the file `GATEWAY_CA_BUNDLE`, and no others.
+    /// The gateway at `GATEWAY_URL`, with the secret `GATEWAY_SECRET_ARN` of Secrets Manager, or else `GATEWAY_SECRET` itself. Trusts
+    /// the root certificates in the file `GATEWAY_CA_BUNDLE`, or else those of the system.
     pub fn from_environment(environment: &Environment<'_>) -> Result<Self, ConfigError> {
         let url =
-            environment.needed("GATEWAY_URL", "where the payment gateway is, such as https://gateway.example.com")?;
+            environment.needed("GATEWAY_URL", "the URL of the payment gateway, such as https://gateway.example.com")?;
         let secret = match environment.get("GATEWAY_SECRET_ARN") {
             Some(arn) => {
                 let config = sdk_config(environment, "SECRETS_MANAGER")?;
@@ -60,7 +60,7 @@ impl HttpGateway {
             }
             None => Secret::fixed(&environment.needed(
                 "GATEWAY_SECRET",
-                "the payment gateway's secret (or set GATEWAY_SECRET_ARN to where Secrets Manager has it)",
+                "the payment gateway's secret (or set GATEWAY_SECRET_ARN to the ARN of the secret in Secrets Manager)",
             )?)?,
         };
         let tls = TlsContext::builder().with_trust_store(trusted(environment)?).build()?;
@@ -68,7 +68,7 @@ impl HttpGateway {
     }
 }
 
-/// The file is checked here because the HTTP client would panic.
+/// Checks the file, because the HTTP client would panic.
 fn trusted(environment: &Environment<'_>) -> Result<TrustStore, ConfigError> {
     let Some(path) = environment.get("GATEWAY_CA_BUNDLE") else {
         return Ok(TrustStore::default());

@@ -1,4 +1,4 @@
-//! What the rest of Payments knows of a payment gateway.
+//! The interface to a payment gateway.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,42 +9,42 @@ use tokio::time::Instant;
 
 use crate::Unknown;
 
-/// A payment gateway: it charges once for each charge key, however often it is asked.
+/// A payment gateway. It makes at most one charge for each charge key.
 ///
-/// Every method returns at the latest at `until`. A caller that drops the future does not know whether money moved.
+/// Every method returns at `until` at the latest. A caller that drops the future does not know whether money moved.
 pub trait Gateway: fmt::Debug + Send + Sync {
-    /// Charges, or returns what an earlier request with the same charge key led to.
+    /// Makes the charge, or returns the outcome of an earlier request with the same charge key.
     ///
-    /// Gateways forget keys after 24 hours, and would then charge again: an older charge must be
+    /// Gateways forget keys after 24 hours, and would then charge again. An older charge must be
     /// [looked up](Self::look_up) instead.
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome>;
 
-    /// The id of the charge that was made under the request's charge key. `None`: the gateway has made no such charge before it was
-    /// asked. An answer that may be out of date is not enough: after `None`, an old charge counts as never made.
+    /// The id of the charge that was made with the request's charge key. `None`: the gateway has not made such a charge. The answer
+    /// must be up to date, because after `None` an old charge counts as never made.
     fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>>;
 }
 
 /// A gateway's answer, or why the outcome is unknown.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unknown>> + Send + 'a>>;
 
-/// What to charge. The same charge key always comes with the same values, because an intent does not change them
-/// once its charge is requested.
+/// A request for a charge. A charge key always has the same values, because an intent does not change them after its charge was
+/// requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChargeRequest {
     /// Sent as `Idempotency-Key`.
     pub charge_key: ChargeKey,
     /// The payment intent.
     pub payment_intent_id: PaymentIntentId,
-    /// The order that is paid for.
+    /// The order that the intent pays for.
     pub order_id: OrderId,
-    /// How much.
+    /// In the currency's minor units.
     pub amount: Amount,
-    /// In which currency.
+    /// The currency of the amount.
     pub currency: Currency,
 }
 
 impl ChargeRequest {
-    /// The request for an intent whose charge is requested and not decided. `None`: the intent is in another state.
+    /// The request for an intent in `CHARGE_REQUESTED`. `None` in any other state.
     #[must_use]
     pub fn of(intent: &PaymentIntent) -> Option<Self> {
         let State::ChargeRequested(requested) = intent.state() else {

@@ -1,4 +1,4 @@
-//! A gateway behind HTTP.
+//! An HTTP client of a payment gateway.
 
 use std::time::Duration;
 
@@ -19,20 +19,19 @@ use crate::answer::HttpAnswer;
 use crate::secret::Token;
 use crate::{Answer, ChargeRequest, Gateway, Secret, Unknown};
 
-/// An answer is a few hundred bytes; the rest of a larger one is not read.
+/// An answer has a few hundred bytes. A larger one than this is not read to its end.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// How long to wait for the gateway, and how often to ask. A repeated charge is safe, because its `Idempotency-Key` stays the
-/// same.
+/// Timeouts and retries. A retry of a charge is safe, because its `Idempotency-Key` stays the same.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// The most time until a connection stands.
+    /// The longest time to connect.
     pub connect_timeout: Duration,
-    /// The most time for one request, from its start to the end of its answer.
+    /// The longest time for one request, from its start to the end of its answer.
     pub attempt_timeout: Duration,
-    /// The most requests for one charge or look-up: at least 1.
+    /// The largest number of requests for one charge or look-up, at least 1.
     pub attempts: u32,
-    /// The most time before the second request. It doubles with each further one; the real pause is a random part of it.
+    /// The longest pause before the second request. It doubles with each further request. The real pause is a random part of it.
     pub pause: Duration,
 }
 
@@ -48,23 +47,23 @@ impl Default for Patience {
     }
 }
 
-/// A gateway behind HTTP, as the README has the contract.
+/// An HTTP client of a payment gateway. The README describes the contract.
 #[derive(Debug)]
 pub struct HttpGateway {
-    /// Of the charges.
+    /// Ends with `/charges`.
     url: String,
     connector: SharedHttpConnector,
     secret: Secret,
     patience: Patience,
 }
 
-/// The gateway's URL is not one.
+/// The gateway's URL is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it must be an http or https URL without a query, such as https://gateway.example.com/v1")]
 pub struct InvalidUrl;
 
 impl HttpGateway {
-    /// The gateway at `url`, to which `/charges` is added. For `https`, `tls` says which certificates are trusted.
+    /// Creates a client of the gateway at `url`. With `https`, `tls` sets the trusted certificates.
     pub fn new(url: &str, tls: TlsContext, secret: Secret, patience: Patience) -> Result<Self, InvalidUrl> {
         let settings = HttpConnectorSettings::builder().connect_timeout(patience.connect_timeout).build();
         let connector = Connector::builder().connector_settings(settings);
@@ -76,7 +75,7 @@ impl HttpGateway {
         Self::over(SharedHttpConnector::new(connector), url, secret, patience)
     }
 
-    /// The same over a connector of the caller's, such as one that a test disturbs.
+    /// Creates a client with this connector.
     pub fn over(
         connector: SharedHttpConnector,
         url: &str,
@@ -90,8 +89,8 @@ impl HttpGateway {
         Ok(Self { url: format!("{}/charges", url.trim_end_matches('/')), connector, secret, patience })
     }
 
-    /// Asks until the answer is definite, or asking again is of no use, or tries or time are used up.
-    async fn ask<T>(
+    /// Sends the request, and retries it until the answer is definite, a retry is useless, or attempts or time are used up.
+    async fn request<T>(
         &self,
         call: Call<'_>,
         read: impl Fn(&HttpAnswer) -> Result<T, Unknown>,
@@ -107,7 +106,7 @@ impl HttpGateway {
                 Err(unknown) => unknown,
             };
             if matches!(unknown, Unknown::Refused { .. }) && !is_token_fresh {
-                // It may have been rotated. If there is no other one, ours is refused for good.
+                // The secret may have been rotated. If it has not, a retry is useless.
                 let Some(other) = self.token(self.secret.token_after(&token), until).await? else {
                     return Err(unknown);
                 };
@@ -115,7 +114,7 @@ impl HttpGateway {
                 continue;
             }
             let next = Instant::now() + self.pause_after(attempt);
-            if !is_worth_repeating(&unknown) || attempt >= self.patience.attempts || next >= until {
+            if !is_worth_retrying(&unknown) || attempt >= self.patience.attempts || next >= until {
                 return Err(unknown);
             }
             sleep_until(next).await;
@@ -160,15 +159,14 @@ impl HttpGateway {
 
 impl Gateway for HttpGateway {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
-        Box::pin(self.ask(Call::Charge(request), |answer| answer.to_charge(request), until))
+        Box::pin(self.request(Call::Charge(request), |answer| answer.to_charge(request), until))
     }
 
     fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>> {
-        Box::pin(self.ask(Call::LookUp(request), |answer| answer.to_look_up(request), until))
+        Box::pin(self.request(Call::LookUp(request), |answer| answer.to_look_up(request), until))
     }
 }
 
-/// What is asked of the gateway.
 enum Call<'a> {
     Charge(&'a ChargeRequest),
     LookUp(&'a ChargeRequest),
@@ -202,8 +200,8 @@ impl Call<'_> {
     }
 }
 
-/// Whether the gateway may answer better in a moment.
-fn is_worth_repeating(unknown: &Unknown) -> bool {
+/// Whether the same request may succeed in a moment.
+fn is_worth_retrying(unknown: &Unknown) -> bool {
     match unknown {
         Unknown::Timeout
         | Unknown::Unreachable(_)

@@ -1,4 +1,4 @@
-//! The secret that the gateway knows us by.
+//! The secret that authenticates us to the gateway.
 
 use std::error::Error;
 use std::fmt;
@@ -7,16 +7,14 @@ use std::sync::Arc;
 use aws_sdk_secretsmanager::Client;
 use tokio::sync::Mutex;
 
-/// The secret: a bearer token. Neither this value nor an error of it shows the token.
+/// A bearer token. Neither `Debug` nor an error shows it.
 pub struct Secret {
     source: Source,
     current: Mutex<Option<Token>>,
 }
 
 enum Source {
-    /// It never changes.
     Fixed(Token),
-    /// It is rotated there.
     SecretsManager { client: Client, arn: String },
 }
 
@@ -24,25 +22,24 @@ enum Source {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Token(Arc<str>);
 
-/// Why there is no token.
+/// The text cannot be sent as a bearer token.
 #[derive(Debug, thiserror::Error)]
-#[error("it must have visible ASCII characters only, and at least one")]
+#[error("it must have at least one character, and only visible ASCII characters")]
 pub struct InvalidSecret;
 
 impl Secret {
-    /// A token that never changes, for one machine.
+    /// A token that never changes, for local runs.
     pub fn fixed(token: &str) -> Result<Self, InvalidSecret> {
         Ok(Self { source: Source::Fixed(Token::parse(token)?), current: Mutex::default() })
     }
 
-    /// The text of the secret `arn` in AWS Secrets Manager. It is read when it is first needed, and again when the gateway
-    /// refuses it.
+    /// The text of the secret `arn` in AWS Secrets Manager. It is read at the first request, and again when the gateway refuses it.
     #[must_use]
     pub fn in_secrets_manager(client: Client, arn: &str) -> Self {
         Self { source: Source::SecretsManager { client, arn: arn.to_owned() }, current: Mutex::default() }
     }
 
-    /// The token as it was last read.
+    /// The token from the last read.
     pub(crate) async fn token(&self) -> Result<Token, Box<dyn Error + Send + Sync>> {
         let mut current = self.current.lock().await;
         match &*current {
@@ -51,10 +48,10 @@ impl Secret {
         }
     }
 
-    /// The token that replaced `refused`. `None`: there is no other one yet.
+    /// The token that has replaced `refused`. `None`: it has not been replaced yet.
     pub(crate) async fn token_after(&self, refused: &Token) -> Result<Option<Token>, Box<dyn Error + Send + Sync>> {
         let mut current = self.current.lock().await;
-        // Another request may have read it since.
+        // Another request may have read the new token already.
         if current.as_ref() == Some(refused) {
             *current = Some(self.source.read().await?);
         }
@@ -76,13 +73,13 @@ impl Source {
 
 impl Token {
     fn parse(text: &str) -> Result<Self, InvalidSecret> {
-        // A secret that was stored from a file may end with a line break.
+        // A secret from a file may end with a line break.
         let text = text.trim_end();
         let is_sendable = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_sendable { Ok(Self(text.into())) } else { Err(InvalidSecret) }
     }
 
-    /// As the header `Authorization` has it.
+    /// The value of the header `Authorization`.
     pub(crate) fn to_authorization(&self) -> String {
         format!("Bearer {}", self.0)
     }

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-/// The gateway gave no definite answer: money may have moved, or may still. This is never a decline.
+/// The gateway's answer is not definite: money may have moved, or may still move. This is never a decline.
 #[derive(Debug, thiserror::Error)]
 pub enum Unknown {
-    /// There was no answer in time.
+    /// The gateway did not answer in time.
     #[error("the payment gateway did not answer in time")]
     Timeout,
-    /// There was no connection, or it broke before the answer.
+    /// The connection failed, or broke before the answer.
     #[error("the payment gateway cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// The gateway failed.
@@ -17,14 +17,14 @@ pub enum Unknown {
         /// The HTTP status: 500 to 599.
         status: u16,
     },
-    /// The gateway accepts no more requests for now.
-    #[error("the payment gateway accepts no more requests for now")]
+    /// The gateway is throttling.
+    #[error("the payment gateway received too many requests")]
     Throttled,
     /// The gateway is still processing an earlier request with this charge key.
     #[error("the payment gateway is processing an earlier request with the same charge key")]
     InProgress,
-    /// The gateway knows this charge key with other values.
-    #[error("the payment gateway knows the charge key with other values")]
+    /// The charge key was used for a charge with other values.
+    #[error("the payment gateway already has this charge key with other values")]
     KeyReused,
     /// The gateway does not accept our secret.
     #[error("the payment gateway refuses our secret with status {status}: check the secret")]
@@ -35,18 +35,18 @@ pub enum Unknown {
     /// The secret cannot be read.
     #[error("the secret of the payment gateway cannot be read")]
     Secret(#[source] Box<dyn Error + Send + Sync>),
-    /// The answer is none that we know.
-    #[error("the payment gateway's answer with status {status} is not understood: {problem}")]
+    /// The answer is not in the contract.
+    #[error("the payment gateway sent an unexpected answer with status {status}: {problem}")]
     Unexpected {
         /// The HTTP status.
         status: u16,
-        /// What is wrong with it. It repeats nothing of the answer.
+        /// Contains nothing of the answer.
         problem: &'static str,
     },
 }
 
 impl Unknown {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Unknown {
         }
     }
 
-    /// Whether the same request may succeed later with nothing changed by hand.
+    /// Whether the same request may succeed later, without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -76,7 +76,7 @@ impl Unknown {
         }
     }
 
-    /// Whether somebody must correct something, at our side or the gateway's, before a charge can succeed.
+    /// Whether a person must correct something, here or at the gateway, before a charge can succeed.
     #[must_use]
     pub fn needs_correction(&self) -> bool {
         match self {

@@ -1,66 +1,66 @@
-//! The aggregate: what may happen to a payment intent.
+//! The aggregate: a payment intent and its commands.
 
 use order_events::payload::{PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged};
 use order_events::{ConsumerId, OrderId, Payload, Timestamp};
 
 use crate::{Amount, ChargeKey, Currency, Outcome, PaymentIntentId, Requested, State, WrongState};
 
-/// A consumer pays for an order. It never changes itself: a command returns a [`Change`], which a store makes take effect or not.
+/// A consumer pays for an order. The value is immutable: a command returns a [`Change`], which a store then stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentIntent(Stored);
 
-/// All that there is to an intent, for those who store it.
+/// All fields of an intent, for a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// The intent's name, also at the gateway; never changes.
+    /// The intent's id, also at the gateway. It never changes.
     pub id: PaymentIntentId,
-    /// The order paid for; never changes.
+    /// The order that the intent pays for. It never changes.
     pub order_id: OrderId,
-    /// Who pays; never changes.
+    /// The consumer who pays. It never changes.
     pub consumer_id: ConsumerId,
-    /// How much: what is charged is what is stored here.
+    /// The amount to charge, in minor units. It changes only in `CREATED`.
     pub amount: Amount,
-    /// In which currency; never changes.
+    /// The currency of the amount. It never changes.
     pub currency: Currency,
-    /// Where it is in its life.
+    /// The state, with the data of that state.
     pub state: State,
-    /// 1 when it is created, and one more with every change.
+    /// 1 for a new intent; each change adds one.
     pub version: u64,
-    /// When it was created.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it last changed; never before `created_at`.
+    /// The time of the last change, never before `created_at`.
     pub updated_at: Timestamp,
 }
 
-/// What a new intent needs.
+/// The fields of a new intent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIntent {
     /// An id that no other intent has.
     pub id: PaymentIntentId,
     /// The order to pay for.
     pub order_id: OrderId,
-    /// The consumer who pays, and whose intent it is.
+    /// The consumer who pays, and who owns the intent.
     pub consumer_id: ConsumerId,
-    /// The amount to charge, in the currency's minor units; it may change until the charge is requested.
+    /// The amount to charge, in the currency's minor units. It may change until the charge is requested.
     pub amount: Amount,
-    /// The currency of the amount; it never changes.
+    /// The currency of the amount. It never changes.
     pub currency: Currency,
 }
 
-/// What a command does to an intent: takes effect as a whole, with its event, or not at all.
+/// The effect of a command. It is stored together with its event, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a change has no effect until it is stored"]
 pub struct Change {
-    /// The intent that the command was decided on; none if it is new.
+    /// The intent before the command; none for a new intent.
     pub before: Option<PaymentIntent>,
-    /// The intent afterwards; its version is one above the one before.
+    /// The intent after the command. Its version is higher by one.
     pub after: PaymentIntent,
-    /// What to publish. Orders hear of charges only, not of new intents and other amounts.
+    /// The event to publish. Only charges publish events, not new intents or changed amounts.
     pub event: Option<Payload>,
 }
 
 impl PaymentIntent {
-    /// A new intent, in version 1.
+    /// Creates an intent in version 1.
     pub fn create(new: NewIntent, now: Timestamp) -> Change {
         let NewIntent { id, order_id, consumer_id, amount, currency } = new;
         let (state, version) = (State::Created, 1);
@@ -69,7 +69,7 @@ impl PaymentIntent {
         Change { before: None, after: Self(intent), event: None }
     }
 
-    /// Changes the amount; allowed only in `CREATED`.
+    /// Changes the amount. Allowed only in `CREATED`.
     pub fn change_amount(&self, amount: Amount, now: Timestamp) -> Result<Change, WrongState> {
         match self.0.state {
             State::Created => Ok(self.changed(now, None, |intent| intent.amount = amount)),
@@ -77,7 +77,7 @@ impl PaymentIntent {
         }
     }
 
-    /// Requests the charge of what is stored; allowed only in `CREATED`, so that it is requested once.
+    /// Requests the charge of the stored amount. Allowed only in `CREATED`, so that it is requested once.
     pub fn request_charge(&self, now: Timestamp) -> Result<Change, WrongState> {
         match self.0.state {
             State::Created => {
@@ -93,7 +93,7 @@ impl PaymentIntent {
         }
     }
 
-    /// Notes what the gateway decided; allowed only in `CHARGE_REQUESTED`, so that a second answer never overwrites the first.
+    /// Stores the gateway's decision. Allowed only in `CHARGE_REQUESTED`, so that a second answer never overwrites the first.
     pub fn settle(&self, outcome: Outcome, now: Timestamp) -> Result<Change, WrongState> {
         match &self.0.state {
             State::ChargeRequested(requested) => {
@@ -131,7 +131,7 @@ impl PaymentIntent {
         let mut after = self.0.clone();
         change(&mut after);
         after.version += 1;
-        // Another host's clock may be behind.
+        // This host's clock may be behind the one that wrote `updated_at`.
         after.updated_at = now.max(after.updated_at);
         Change { before: Some(self.clone()), after: Self(after), event }
     }
@@ -141,57 +141,57 @@ impl PaymentIntent {
     }
 }
 
-/// For those who store and show an intent.
+/// For a store and for the API.
 impl PaymentIntent {
-    /// An intent as a store has it.
+    /// An intent that was read from a store.
     #[must_use]
     pub fn restore(stored: Stored) -> Self {
         Self(stored)
     }
 
-    /// All of it, for a store.
+    /// All fields, for a store.
     #[must_use]
     pub fn stored(&self) -> &Stored {
         &self.0
     }
 
-    /// The intent's name; it never changes.
+    /// The intent's id. It never changes.
     #[must_use]
     pub fn id(&self) -> PaymentIntentId {
         self.0.id
     }
 
-    /// The order paid for.
+    /// The order that the intent pays for.
     #[must_use]
     pub fn order_id(&self) -> &OrderId {
         &self.0.order_id
     }
 
-    /// The consumer who pays, and whose intent it is.
+    /// The consumer who pays, and who owns the intent.
     #[must_use]
     pub fn consumer_id(&self) -> &ConsumerId {
         &self.0.consumer_id
     }
 
-    /// The amount in minor units. It changes only in `CREATED`: from then on it is what is charged.
+    /// The amount in minor units. It changes only in `CREATED`.
     #[must_use]
     pub fn amount(&self) -> Amount {
         self.0.amount
     }
 
-    /// The currency of the amount; it never changes.
+    /// The currency of the amount. It never changes.
     #[must_use]
     pub fn currency(&self) -> Currency {
         self.0.currency
     }
 
-    /// Where it is in its life.
+    /// The state, with the data of that state.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.0.state
     }
 
-    /// 1 when it is created, and one more with every change.
+    /// 1 for a new intent; each change adds one.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.0.version

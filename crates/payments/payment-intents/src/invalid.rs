@@ -2,7 +2,7 @@
 
 use crate::{Amount, StateName};
 
-/// Why a single value is not valid. The texts never repeat the value.
+/// Why a value is not valid. The messages never contain the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// The text is not the id of a payment intent.
@@ -25,10 +25,10 @@ pub enum Invalid {
     State,
 }
 
-/// The command is not allowed in the intent's state. The state may change, so a later try may succeed; a final state never does.
+/// The command is not allowed in the intent's state. A later attempt may succeed, unless the state is final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not allowed in state {state}")]
 pub struct WrongState {
-    /// The state the intent is in.
+    /// The intent's state.
     pub state: StateName,
 }

@@ -7,39 +7,39 @@ use order_events::Timestamp;
 
 use crate::{ChargeId, ChargeKey, Decline, Invalid};
 
-/// Where an intent is in its life, with what is known there.
+/// The state of an intent, with the data of that state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing was charged; the amount may change.
+    /// No charge was requested. The amount may change.
     Created,
-    /// A charge is under way: nothing changes until the gateway has decided. The state is a semantic lock.
+    /// The charge was requested. Nothing changes until the gateway has decided: the state is a semantic lock.
     ChargeRequested(Requested),
-    /// The money is there. Final.
+    /// The charge was made. Final.
     Charged {
-        /// The request that led here.
+        /// The request for this charge.
         requested: Requested,
-        /// The gateway's name for the charge.
+        /// The gateway's id of the charge.
         charge_id: ChargeId,
     },
-    /// The charge was refused. Final.
+    /// The charge was declined. Final.
     ChargeFailed {
-        /// The request that led here.
+        /// The request for this charge.
         requested: Requested,
-        /// Why the gateway refused it, or that it was not made in time (`expired`).
+        /// The gateway's reason, or `expired` if the charge was not made in time.
         decline: Decline,
     },
 }
 
-/// A charge that was requested: what all attempts to make it have in common.
+/// The request for a charge. All attempts use the same values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
-    /// The charge's key at the gateway; it never changes.
+    /// The charge's key at the gateway. It never changes.
     pub charge_key: ChargeKey,
-    /// The time of the request, by the clock of the host that took it: gateways forget keys after 24 hours.
+    /// The time of the request, by the clock of the host that processed it. Gateways forget keys after 24 hours.
     pub at: Timestamp,
 }
 
-/// The name of a state, as it is stored and shown.
+/// The name of a state in the table and in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateName {
     /// See [`State::Created`].
@@ -53,7 +53,7 @@ pub enum StateName {
 }
 
 impl State {
-    /// The state without what is known in it.
+    /// The state without its data.
     #[must_use]
     pub fn name(&self) -> StateName {
         match self {
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// The request for the charge, once there is one.
+    /// The request for the charge. None in `CREATED`.
     #[must_use]
     pub fn requested(&self) -> Option<&Requested> {
         match self {
@@ -75,7 +75,7 @@ impl State {
         }
     }
 
-    /// The gateway's name for the charge, where it came to one.
+    /// The gateway's id of the charge, if it has one.
     #[must_use]
     pub fn charge_id(&self) -> Option<&ChargeId> {
         match self {
@@ -90,7 +90,7 @@ impl StateName {
     /// Every state, in the order of an intent's life.
     pub const ALL: [Self; 4] = [Self::Created, Self::ChargeRequested, Self::Charged, Self::ChargeFailed];
 
-    /// As it is stored and shown, such as `CHARGE_REQUESTED`.
+    /// The name in the table and in the API, such as `CHARGE_REQUESTED`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl StateName {
         }
     }
 
-    /// Whether the intent never changes again.
+    /// Whether the intent can no longer change.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {

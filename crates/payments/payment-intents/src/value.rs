@@ -1,4 +1,4 @@
-//! Values that are valid because they exist: private fields, and one `parse`.
+//! Value types. Their fields are private and `parse` checks the input, so every value is valid.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use uuid::Uuid;
 
 use crate::Invalid;
 
-/// Names a payment intent: a UUID, as text in lower case with hyphens, and in no other form.
+/// The id of a payment intent: a UUID. Its only text form is lower case with hyphens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PaymentIntentId(Uuid);
 
 impl PaymentIntentId {
-    /// A new id that nobody else has.
+    /// Creates a new id.
     #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
 
-    /// Reads an id in the one form that it has.
+    /// Reads an id. Other text forms of a UUID are refused.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let id = Uuid::try_parse(text).map(Self).map_err(|_| Invalid::PaymentIntentId)?;
-        // `Uuid` also reads other forms; one intent must not have two names.
+        // `Uuid` also reads other forms, but an intent must not have two ids.
         if id.to_string() == text { Ok(id) } else { Err(Invalid::PaymentIntentId) }
     }
 }
@@ -40,16 +40,16 @@ impl FromStr for PaymentIntentId {
     }
 }
 
-/// How much, in the currency's minor units (cents): from 1 to [`MAX`](Self::MAX).
+/// An amount in the currency's minor units (cents), from 1 to [`MAX`](Self::MAX).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Amount(i64);
 
 impl Amount {
-    /// The largest amount: eight digits, which is what payment gateways take
+    /// The largest amount that payment gateways accept: eight digits
     /// (<https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts>).
     pub const MAX: i64 = 99_999_999;
 
-    /// Takes a number of minor units.
+    /// Checks a number of minor units.
     pub fn parse(minor_units: i64) -> Result<Self, Invalid> {
         if (1..=Self::MAX).contains(&minor_units) { Ok(Self(minor_units)) } else { Err(Invalid::Amount) }
     }
@@ -67,12 +67,12 @@ impl fmt::Display for Amount {
     }
 }
 
-/// A currency: three upper-case letters (ISO 4217). Whether a gateway takes it, the gateway knows.
+/// A currency: three upper-case letters (ISO 4217). The gateway decides whether it accepts the currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Currency([u8; 3]);
 
 impl Currency {
-    /// Reads a currency code; whether there is such a currency is not checked.
+    /// Reads a currency code. Does not check whether the currency exists.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let letters: [u8; 3] = text.as_bytes().try_into().map_err(|_| Invalid::Currency)?;
         if letters.iter().all(u8::is_ascii_uppercase) { Ok(Self(letters)) } else { Err(Invalid::Currency) }
@@ -81,7 +81,7 @@ impl Currency {
     /// The code: three upper-case letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // They are ASCII letters: `parse` has checked.
+        // `parse` has checked that they are ASCII letters.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
@@ -107,7 +107,7 @@ macro_rules! texts {
         pub struct $name(String);
 
         impl $name {
-            /// Checks and takes the text.
+            /// Checks the text.
             pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
                 let text = text.into();
                 let characters = text.chars().count();
@@ -115,7 +115,7 @@ macro_rules! texts {
                 if is_valid { Ok(Self(text)) } else { Err(Invalid::$invalid) }
             }
 
-            /// As it is stored and sent.
+            /// The text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -138,20 +138,20 @@ macro_rules! texts {
     )*};
 }
 
-/// Of a charge's key (Stripe's limit, <https://docs.stripe.com/api/idempotent_requests>) and of a charge's id.
+/// For charge keys (Stripe's limit, <https://docs.stripe.com/api/idempotent_requests>) and charge ids.
 const MAX_CHARACTERS: usize = 255;
 
 texts! {
-    /// The `Idempotency-Key` of a charge at the payment gateway: 1 to 255 visible ASCII characters. An intent gets one when its
-    /// charge is requested, and keeps it: the gateway charges once for each key.
+    /// The `Idempotency-Key` of a charge at the payment gateway: 1 to 255 visible ASCII characters. It never changes, and the gateway
+    /// makes at most one charge for each key.
     ChargeKey, is_visible_ascii, ChargeKey;
-    /// The payment gateway's name for a charge: 1 to 255 characters without white space or control characters.
+    /// The payment gateway's id of a charge: 1 to 255 characters without white space or control characters.
     ChargeId, is_solid, ChargeId;
 }
 
 impl ChargeKey {
-    /// The key of an intent's charge: its id, for an intent is charged once. An intent that was lost and restored has the same
-    /// key again, and is not charged a second time for as long as the gateway remembers the key.
+    /// The key of an intent's charge is the intent's id, because an intent is charged once. An intent that was restored from a backup has
+    /// the same key, and is not charged twice while the gateway remembers the key.
     #[must_use]
     pub fn of(id: PaymentIntentId) -> Self {
         Self(id.to_string())

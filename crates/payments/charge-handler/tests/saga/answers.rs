@@ -1,4 +1,4 @@
-//! What the handler makes of the gateway's answers.
+//! How the handler processes the gateway's answers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::scripted::Scripted;
 use crate::world::{World, order_of};
 
 #[tokio::test]
-async fn a_requested_charge_is_made_and_stored_with_its_event_and_the_lock_released() {
+async fn a_requested_charge_is_made_and_stored_with_its_event_and_the_lock_is_released() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     world.function().expect_done(&world.message(id).await).await;
@@ -29,7 +29,7 @@ async fn a_requested_charge_is_made_and_stored_with_its_event_and_the_lock_relea
 }
 
 #[tokio::test]
-async fn a_definite_decline_fails_the_charge_and_frees_the_order() {
+async fn after_a_definite_decline_the_charge_has_failed_and_the_order_accepts_a_new_intent() {
     let world = World::create().await;
     let id = world.requested(1_002).await;
     world.function().expect_done(&world.message(id).await).await;
@@ -72,7 +72,7 @@ async fn an_unknown_outcome_never_becomes_a_failed_charge() {
 }
 
 #[tokio::test]
-async fn a_message_after_the_end_does_not_reach_the_gateway() {
+async fn a_message_for_a_settled_charge_does_not_call_the_gateway() {
     for (amount, last) in [(1_250, StateName::Charged), (1_002, StateName::ChargeFailed)] {
         let world = World::create().await;
         let id = world.requested(amount).await;
@@ -85,7 +85,7 @@ async fn a_message_after_the_end_does_not_reach_the_gateway() {
         for wait in [0, 25] {
             world.pass(std::time::Duration::from_hours(wait));
             world.function().expect_done(&message).await;
-            assert_eq!((world.gateway.posts(), world.gateway.look_ups()), (posts, 0), "the gateway was asked again");
+            assert_eq!((world.gateway.posts(), world.gateway.look_ups()), (posts, 0), "the gateway was called again");
             assert_eq!(world.find(id).await, settled);
         }
         assert_eq!(world.unpublished().await.len(), 2, "one final event");
@@ -116,7 +116,7 @@ async fn a_second_answer_does_not_overwrite_the_first() {
     let decline = Outcome::Declined(Decline::new(None, "card_declined", None));
     let again = world.function_with(Arc::new(Scripted::charging(move || Ok(decline.clone()))));
     again.expect_done(&message).await;
-    // Also of a worker that read the intent before the first answer.
+    // The same for a worker that read the intent before the first answer.
     let late = Outcome::Declined(Decline::new(None, "late", None));
     let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap();
     let settled = world.store().settle(&before, late, &lock.release_with()).await.unwrap();
@@ -125,9 +125,9 @@ async fn a_second_answer_does_not_overwrite_the_first() {
     assert_eq!(world.unpublished().await.len(), 2, "one final event");
 }
 
-/// One to lock, one to read, one to settle and release; and as many where there is nothing to do.
+/// Lock, read, then settle and release. If there is nothing to do: lock, read, release.
 #[tokio::test]
-async fn a_charge_is_three_requests() {
+async fn a_charge_needs_three_requests_to_dynamodb() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let message = world.message(id).await;

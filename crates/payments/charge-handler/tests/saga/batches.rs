@@ -1,4 +1,4 @@
-//! Each message of a batch parses, runs and fails alone.
+//! Each message of a batch is parsed, processed and reported independently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::scripted::Scripted;
 use crate::world::{TIMEOUT, World, failures};
 
 #[tokio::test]
-async fn a_batch_gives_back_only_what_failed() {
+async fn a_batch_returns_only_the_failed_messages() {
     let world = World::create().await;
     let (good, declined, unknown) =
         (world.requested(1_250).await, world.requested(1_002).await, world.requested(1_005).await);
@@ -47,7 +47,7 @@ async fn a_batch_gives_back_only_what_failed() {
 }
 
 #[tokio::test]
-async fn a_batch_in_which_everything_failed_is_the_functions_error() {
+async fn a_batch_in_which_every_message_failed_fails_the_invocation() {
     let world = World::create().await;
     let message = world.message(world.requested(1_250).await).await;
     let gateway = Arc::new(Scripted::charging(|| Err(Unknown::Timeout)));
@@ -56,14 +56,14 @@ async fn a_batch_in_which_everything_failed_is_the_functions_error() {
 }
 
 #[tokio::test]
-async fn an_empty_batch_is_answered() {
+async fn an_empty_batch_succeeds() {
     let world = World::create().await;
     let answer = world.function().invoke(&[]).await.unwrap();
     assert_eq!(failures(&answer), [] as [usize; 0]);
 }
 
 #[tokio::test]
-async fn a_message_that_comes_twice_in_a_batch_leads_to_one_request_to_the_gateway() {
+async fn repeated_messages_in_a_batch_make_one_request_to_the_gateway() {
     let world = World::create().await;
     let message = world.message(world.requested(1_250).await).await;
     let answer = world.function().invoke(&[message.clone(), message.clone(), message]).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_message_that_comes_twice_in_a_batch_leads_to_one_request_to_the_gatew
 }
 
 #[tokio::test]
-async fn duplicates_in_many_functions_at_once_make_one_charge_and_one_final_event() {
+async fn repeated_messages_in_concurrent_functions_make_one_charge_and_one_final_event() {
     let world = World::create().await;
     let message = world.message(world.requested(1_250).await).await;
     let functions: Vec<_> = (0..8).map(|_| world.function()).collect();
@@ -92,7 +92,7 @@ async fn duplicates_in_many_functions_at_once_make_one_charge_and_one_final_even
 }
 
 #[tokio::test]
-async fn a_charge_that_another_worker_holds_is_given_back_without_an_error() {
+async fn a_charge_that_another_worker_holds_is_retried_and_not_an_error() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let message = world.message(id).await;
@@ -108,7 +108,7 @@ async fn a_charge_that_another_worker_holds_is_given_back_without_an_error() {
 }
 
 #[tokio::test]
-async fn ten_charges_are_under_way_at_once_and_no_more() {
+async fn at_most_ten_charges_run_at_the_same_time() {
     let world = World::create().await;
     let mut bodies = Vec::new();
     for _ in 0..25 {
@@ -122,7 +122,7 @@ async fn ten_charges_are_under_way_at_once_and_no_more() {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_that_cannot_end_in_time() {
+async fn a_charge_is_not_started_without_enough_time() {
     let world = World::create().await;
     let message = world.message(world.requested(1_250).await).await;
     let wire = Wire::watched();
@@ -138,6 +138,6 @@ async fn the_gateway_leaves_time_to_store_its_answer() {
     let gateway = Arc::new(Scripted::charged_as("ch_1").finding(|| Ok(None)));
     let begun = Instant::now();
     world.function_with(gateway.clone()).expect_done(&world.message(id).await).await;
-    let for_the_rest = (begun + TIMEOUT).duration_since(gateway.untils()[0]);
-    assert!((2..=3).contains(&for_the_rest.as_secs()), "{for_the_rest:?}");
+    let left = (begun + TIMEOUT).duration_since(gateway.untils()[0]);
+    assert!((2..=3).contains(&left.as_secs()), "{left:?}");
 }

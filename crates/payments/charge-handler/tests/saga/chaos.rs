@@ -1,4 +1,4 @@
-//! Faults at any request, whoever sends it: the API, the relay, the handler, the sweeper or the reconciler.
+//! Faults at any request of the API, the relay, the handler, the sweeper or the reconciler.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use payment_intents::ChargeId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What happens to one request.
+/// A fault of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// It never arrives, and its sender is told so.
+    /// The request has no effect, and its sender gets an error.
     FailBefore,
-    /// It takes effect, and its answer is lost.
+    /// The request takes effect, and its answer is lost.
     LoseAnswer,
-    /// Its sender dies before it arrives.
+    /// The sender crashes before the request takes effect.
     DieBefore,
-    /// Its sender dies after it took effect.
+    /// The sender crashes after the request took effect.
     DieAfter,
 }
 
@@ -28,7 +28,7 @@ pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fau
 
 type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
 
-/// Counts the requests of all processes, and disturbs those that its script says. One process runs at a time.
+/// Counts the requests of all processes, and disturbs those that its script selects. One process runs at a time.
 #[derive(Clone)]
 pub(crate) struct Chaos {
     script: Arc<Script>,
@@ -43,7 +43,7 @@ impl Chaos {
         Self { script: Arc::new(script), seen: Arc::default(), is_dead: Arc::default(), death: Arc::default() }
     }
 
-    /// What was sent so far.
+    /// The operations so far.
     pub(crate) fn operations(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
@@ -53,7 +53,7 @@ impl Chaos {
         Wire::disturbed(move |request| chaos.meet(&request.operation))
     }
 
-    /// Runs a process to its end. `None`: it died, and nobody has its answer.
+    /// Runs a process. Returns `None` if it crashed.
     pub(crate) async fn run<T>(&self, process: impl Future<Output = T>) -> Option<T> {
         let death = async {
             // A permit may be left from an earlier process.
@@ -65,7 +65,7 @@ impl Chaos {
             answer = process => Some(answer),
             () = death => None,
         };
-        // Its successor starts afresh.
+        // The next process starts alive.
         let is_dead = self.is_dead.swap(false, Ordering::SeqCst);
         answer.filter(|_| !is_dead)
     }
@@ -85,7 +85,7 @@ impl Chaos {
             Some(Fault::LoseAnswer) => Disturbance::LoseAnswer,
             Some(Fault::DieBefore) => self.die(),
             Some(Fault::DieAfter) => {
-                // It dies at what it does next.
+                // It crashes at its next request.
                 self.is_dead.store(true, Ordering::SeqCst);
                 Disturbance::LoseAnswer
             }
@@ -98,7 +98,7 @@ impl Chaos {
         Disturbance::Stall
     }
 
-    /// Does `work` as a request, disturbed or not. `Err`: it failed, or its answer is lost.
+    /// Runs `work` as a request, which may be disturbed. `Err`: it failed, or its answer was lost.
     async fn disturb<T>(&self, operation: &str, work: impl Future<Output = T>) -> Result<T, &'static str> {
         match self.meet(operation) {
             Disturbance::None => Ok(work.await),
@@ -144,7 +144,7 @@ impl std::fmt::Debug for DisturbedGateway {
     }
 }
 
-/// A topic that keeps what is published.
+/// A topic that keeps the published events.
 #[derive(Clone)]
 pub(crate) struct Topic {
     chaos: Chaos,
@@ -156,7 +156,7 @@ impl Topic {
         Self { chaos: chaos.clone(), published: Arc::default() }
     }
 
-    /// All that was ever published, duplicates too.
+    /// All published events, including duplicates.
     pub(crate) fn published(&self) -> Vec<EventRow> {
         self.published.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! What a function needs to know.
+//! The configuration of a function.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn read(changed: &[(&str, &str)]) -> Result<Config, ConfigError> {
 }
 
 #[test]
-fn the_environment_says_it_all() {
+fn all_settings_are_read_from_the_environment() {
     let config = read(&[]).unwrap();
     let expected = Config {
         role: Role::Charge,
@@ -41,7 +41,7 @@ fn the_environment_says_it_all() {
 }
 
 #[test]
-fn whatever_is_missing_or_wrong_is_named() {
+fn the_error_names_the_missing_or_wrong_setting() {
     for (name, _) in VARIABLES {
         let error = read(&[(name, "")]).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");

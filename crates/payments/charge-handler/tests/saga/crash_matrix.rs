@@ -1,5 +1,5 @@
-//! From the client's command to the final event, with a fault at every request: in the end there is one charge, one final event, no
-//! lock is held, and the outbox is empty.
+//! From the client's command to the final event, with a fault at every request. At the end there are one charge, one final event, no
+//! held lock and an empty outbox.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::world::{World, charge, failures};
 /// What recovers from a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recovery {
-    /// Stream and queue deliver again what was not done.
+    /// Stream and queue retry.
     Retries,
-    /// Stream and queue deliver everything once, and lose what was not done: sweeper and reconciler finish it.
+    /// Stream and queue deliver everything only once. Sweeper and reconciler finish the rest.
     Schedules,
 }
 
@@ -50,12 +50,12 @@ async fn a_fault_at_any_request_ends_with_one_charge_one_final_event_no_lock_and
     }
 }
 
-/// Faults during the recovery, too: of the first hundred requests about a quarter fails, each time others.
+/// Faults also during the recovery: about a quarter of the first hundred requests fail, others for each seed.
 #[tokio::test]
-async fn many_faults_end_the_same_way() {
+async fn many_faults_end_with_one_charge_one_final_event_no_lock_and_an_empty_outbox() {
     for seed in 0..40_u64 {
         let chaos = Chaos::new(move |number| {
-            // Some mixing of bits: the same faults each time the test runs.
+            // A hash of seed and number: the faults are the same in each run of the test.
             let mixed = (seed * 1_000 + number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
             let place = usize::try_from(mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 60).unwrap();
             FAULTS.get(place).copied().filter(|_| number <= 100)
@@ -76,12 +76,12 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
         rounds += 1;
         assert!(rounds <= 60, "no end after {rounds} rounds: {:?}", chaos.operations());
         system.round(recovery).await;
-        // Longer than a lease, the age of a row that is swept, and that of a charge that is reconciled.
+        // Longer than a lease, and longer than sweeper and reconciler wait.
         world.pass(Duration::from_mins(6));
     }
     system.assert_right(end).await;
 
-    // Whatever comes late changes nothing.
+    // Late messages change nothing.
     let (posts, found) = (world.gateway.posts(), world.find(id).await);
     let late: Vec<_> = system.requests().into_values().collect();
     let answer = world.function().invoke(&late).await.unwrap();
@@ -91,17 +91,17 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
     chaos.operations()
 }
 
-/// The parts of the service, and what connects them.
+/// The parts of the service and their connections.
 struct System<'a> {
     world: &'a World,
     chaos: &'a Chaos,
     id: PaymentIntentId,
     is_acknowledged: bool,
     stream: Stream,
-    /// The last stream record that is done.
-    place: Option<String>,
+    /// The sequence number of the last stream record that was relayed.
+    position: Option<String>,
     topic: Topic,
-    /// Events that the handler is done with, or that the queue lost.
+    /// Events that the handler has processed, or that the queue has lost.
     handled: BTreeSet<String>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> System<'a> {
     fn new(world: &'a World, chaos: &'a Chaos, id: PaymentIntentId) -> Self {
         let stream = world.engine.stream(&world.tables.outbox).unwrap();
         let (topic, handled) = (Topic::new(chaos), BTreeSet::new());
-        Self { world, chaos, id, is_acknowledged: false, stream, place: None, topic, handled }
+        Self { world, chaos, id, is_acknowledged: false, stream, position: None, topic, handled }
     }
 
     async fn is_at_rest(&self) -> bool {
@@ -117,7 +117,7 @@ impl<'a> System<'a> {
         is_settled && self.is_acknowledged && self.queue().is_empty() && self.world.rows().await.is_empty()
     }
 
-    /// Each part does what it has to, in a process that may die. The schedules come last, and only if there is a reason.
+    /// Runs each part once, in a process that may crash. Sweeper and reconciler run last, and only if something is left.
     async fn round(&mut self, recovery: Recovery) {
         self.command().await;
         self.relay(recovery).await;
@@ -139,7 +139,7 @@ impl<'a> System<'a> {
     }
 
     async fn relay(&mut self, recovery: Recovery) {
-        let records = self.stream.records(self.place.as_deref(), 1_000).unwrap();
+        let records = self.stream.records(self.position.as_deref(), 1_000).unwrap();
         let records: Vec<_> = records.into_iter().filter(|record| record["eventName"] == "INSERT").collect();
         let Some(last) = records.last() else { return };
         let last = sequence_number(last);
@@ -149,7 +149,7 @@ impl<'a> System<'a> {
         let relayed = self.chaos.run(relay.handle(&batch, self.world.deadline())).await;
         let is_done = relayed.is_some_and(|relayed| relayed.retry_from.is_none());
         if is_done || recovery == Recovery::Schedules {
-            self.place = Some(last);
+            self.position = Some(last);
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> System<'a> {
         requests
     }
 
-    /// All requests for a charge that were ever published.
+    /// All published requests for a charge.
     fn requests(&self) -> BTreeMap<String, String> {
         let rows = self.topic.published().into_iter().filter(|row| row.event_type == "PaymentIntentChargeRequested");
         rows.map(|row| (row.event_id, row.message)).collect()
@@ -214,7 +214,7 @@ impl<'a> System<'a> {
             }
             State::Created | State::ChargeRequested(_) | State::ChargeFailed { .. } => assert_eq!(charges, []),
         }
-        // Consumers know an event again by its id, so one that is published twice counts once.
+        // Consumers recognize a repeated event by its id, so it counts once.
         let published = self.topic.published();
         let distinct: BTreeMap<_, _> = published.iter().map(|row| (&row.event_id, &row.event_type)).collect();
         let last = if end == StateName::Charged { "PaymentIntentCharged" } else { "PaymentIntentChargeFailed" };

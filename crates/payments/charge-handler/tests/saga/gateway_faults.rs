@@ -1,4 +1,4 @@
-//! Every fault of the stand-in gateway, with nothing but the queue to repeat a charge.
+//! Every fault of the stand-in gateway. Only the queue retries a charge.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use payment_intents::StateName;
 use crate::world::{SLOW, World};
 
 #[tokio::test]
-async fn every_fault_ends_right() {
-    // The amount, how the intent ends, and the reason of the one failure until then.
+async fn a_charge_is_finished_after_any_fault_of_the_gateway() {
+    // The amount, the final state, and the reason of the failure before it.
     let cases = [
         (1_250, StateName::Charged, None),
         (1_002, StateName::ChargeFailed, None),
@@ -32,7 +32,7 @@ async fn every_fault_ends_right() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_is_too_slow_charges_once_in_the_end() {
+async fn a_gateway_that_is_too_slow_charges_once() {
     let world = World::create().await;
     let id = world.requested(1_009).await;
     let message = world.message(id).await;

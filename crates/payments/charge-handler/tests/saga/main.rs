@@ -1,6 +1,5 @@
-//! Charges in process: the handler and the reconciler on the embedded engine, with the stand-in gateway or one that answers as a test
-//! says.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+//! The handler and the reconciler in this process, on the embedded engine, with the stand-in gateway or a scripted one.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod answers;
 mod batches;

@@ -30,7 +30,7 @@ async fn an_old_charge_that_was_made_is_found_and_not_sent() {
         let id = world.requested(1_003).await;
         let message = world.message(id).await;
         world.function().expect_failed(&message, "gateway_unreachable").await;
-        assert_eq!(world.gateway.charges().len(), 1, "charged, and the answer lost");
+        assert_eq!(world.gateway.charges().len(), 1, "charged, but the answer was lost");
 
         world.pass(age);
         world.function().expect_done(&message).await;
@@ -49,7 +49,7 @@ async fn an_old_charge_that_was_never_made_fails_after_24_hours_and_not_before()
     let message = world.message(id).await;
     world.pass(23 * HOUR + 59 * MINUTE);
     world.function().expect_failed(&message, "charge_undecided").await;
-    assert_eq!(world.state(id).await, StateName::ChargeRequested, "a request may still be under way");
+    assert_eq!(world.state(id).await, StateName::ChargeRequested, "an earlier request may still be running");
 
     world.pass(2 * MINUTE);
     world.function().expect_done(&message).await;
@@ -59,7 +59,7 @@ async fn an_old_charge_that_was_never_made_fails_after_24_hours_and_not_before()
     assert_eq!((world.gateway.posts(), world.gateway.charges().len()), (0, 0));
     assert_eq!(world.unpublished().await, ["PaymentIntentChargeRequested", "PaymentIntentChargeFailed"]);
     let guard = world.store().find_guard(&order_of(id).parse().unwrap()).await.unwrap();
-    assert_eq!(guard.open_intent, None, "a new intent may be made");
+    assert_eq!(guard.open_intent, None, "a new intent can be created");
 }
 
 #[tokio::test]

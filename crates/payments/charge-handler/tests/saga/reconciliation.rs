@@ -1,4 +1,4 @@
-//! The reconciler finishes what fell out of the queue.
+//! The reconciler finishes charges whose messages were lost or failed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ async fn more_open_charges_than_one_page_are_all_finished() {
         let id: PaymentIntentId = format!("{shard}0000000-0000-4000-8000-{number:012x}").parse().unwrap();
         world.created_as(id, 1_250).await;
         charge(&store, id).await.unwrap();
-        // No two at the same time, so that the index has an order.
+        // At different times, so that their order in the index is defined.
         world.pass(Duration::from_millis(1));
     }
     world.pass(LONG);
@@ -54,7 +54,7 @@ async fn more_open_charges_than_one_page_are_all_finished() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_finished_is_raised_and_stays_open() {
+async fn a_run_fails_if_a_charge_cannot_be_finished_and_the_charge_stays_open() {
     let world = World::create().await;
     let (id, other) = (world.requested(1_250).await, world.requested(1_250).await);
     world.pass(LONG);
@@ -69,18 +69,18 @@ async fn what_cannot_be_finished_is_raised_and_stays_open() {
 }
 
 #[tokio::test]
-async fn a_charge_that_another_worker_holds_is_left_to_it() {
+async fn a_charge_that_another_worker_holds_is_left_to_that_worker() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     world.pass(LONG);
     let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap();
     assert!(matches!(lock, Acquired::Granted(_)));
     let overdue = world.reconcile(world.http_gateway()).await.unwrap();
-    assert_eq!(overdue, 0, "who holds it counts it, if it fails");
+    assert_eq!(overdue, 0, "the worker that holds it counts it, if it fails");
     assert_eq!(world.gateway.posts(), 0);
 }
 
-/// Ten charges are under way at once: of `charges`, those are begun in time, and end when it is too late to begin another one.
+/// Ten charges run at the same time. The first ten of `charges` start in time, and end when it is too late to start another one.
 async fn overdue_after_a_run_with_time_for_ten(charges: u32) -> usize {
     let world = World::create().await;
     for _ in 0..charges {
@@ -98,7 +98,7 @@ async fn overdue_after_a_run_with_time_for_ten(charges: u32) -> usize {
     };
     let deadline = world.clock().now() + Duration::from_secs(10);
     let (overdue, ()) = tokio::join!(reconciler.run("request-1", deadline), too_late);
-    assert_eq!(gateway.asked().len(), usize::try_from(charges.min(10)).unwrap());
+    assert_eq!(gateway.requested().len(), usize::try_from(charges.min(10)).unwrap());
     overdue.unwrap()
 }
 
@@ -110,12 +110,12 @@ async fn a_run_whose_last_charges_end_late_leaves_nothing_overdue() {
 }
 
 #[tokio::test]
-async fn a_run_that_leaves_charges_for_the_next_one_says_that_some_are_overdue() {
+async fn a_run_that_leaves_charges_for_the_next_run_counts_one_as_overdue() {
     assert_eq!(overdue_after_a_run_with_time_for_ten(11).await, 1);
 }
 
 #[tokio::test]
-async fn charges_that_use_up_every_run_keep_no_other_from_being_tried() {
+async fn slow_charges_do_not_prevent_others_from_being_tried() {
     let world = Arc::new(World::create().await);
     let ids: BTreeSet<PaymentIntentId> =
         (0..30).map(|number| format!("a0000000-0000-4000-8000-{number:012x}").parse().unwrap()).collect();
@@ -125,22 +125,22 @@ async fn charges_that_use_up_every_run_keep_no_other_from_being_tried() {
         world.pass(Duration::from_millis(1));
     }
     world.pass(LONG);
-    // Ten charges take all the time that a run has.
-    let (hands, asked) = (Arc::clone(&world), AtomicUsize::new(0));
+    // Ten charges use up the time of a run.
+    let (clock, calls) = (Arc::clone(&world), AtomicUsize::new(0));
     let gateway = Arc::new(Scripted::charging(move || {
-        if asked.fetch_add(1, Ordering::SeqCst) % 10 == 9 {
-            hands.pass(TIMEOUT);
+        if calls.fetch_add(1, Ordering::SeqCst) % 10 == 9 {
+            clock.pass(TIMEOUT);
         }
         Err(Unknown::Timeout)
     }));
     for _ in 0..100 {
         world.reconcile(gateway.clone()).await.unwrap_err();
     }
-    assert_eq!(gateway.asked(), ids);
+    assert_eq!(gateway.requested(), ids);
 }
 
 #[tokio::test]
-async fn a_shard_that_cannot_be_read_is_raised_and_holds_up_no_other() {
+async fn a_run_fails_if_a_shard_cannot_be_read_and_the_other_shards_are_finished() {
     let world = World::create().await;
     for first in "0123456789abcdef".chars() {
         let id: PaymentIntentId = format!("{first}0000000-0000-4000-8000-000000000000").parse().unwrap();
@@ -159,7 +159,7 @@ async fn a_shard_that_cannot_be_read_is_raised_and_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn without_time_nothing_is_begun_and_the_next_run_goes_on() {
+async fn without_enough_time_nothing_is_started_and_the_next_run_finishes_the_charges() {
     let world = World::create().await;
     world.requested(1_250).await;
     world.pass(LONG);

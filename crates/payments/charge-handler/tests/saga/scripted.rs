@@ -1,4 +1,4 @@
-//! A gateway that answers as a test says.
+//! A gateway whose answers are set by the test.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,18 +14,18 @@ use tokio::time::Instant;
 type Charge = dyn Fn() -> Result<Outcome, Unknown> + Send + Sync;
 type LookUp = dyn Fn() -> Result<Option<ChargeId>, Unknown> + Send + Sync;
 
-/// Counts what it is asked, and answers as it was told to.
+/// Counts its calls, and answers as scripted.
 pub(crate) struct Scripted {
     charge: Box<Charge>,
     look_up: Box<LookUp>,
     charges: AtomicUsize,
-    asked: Mutex<BTreeSet<PaymentIntentId>>,
+    requested: Mutex<BTreeSet<PaymentIntentId>>,
     look_ups: AtomicUsize,
     untils: Mutex<Vec<Instant>>,
     gate: Option<Gate>,
 }
 
-/// Holds each request up until it is opened for it.
+/// Each request waits at the gate until it is opened.
 #[derive(Clone)]
 pub(crate) struct Gate {
     arrived: Arc<Semaphore>,
@@ -33,12 +33,12 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Waits until a request is held up.
+    /// Waits until a request is at the gate.
     pub(crate) async fn arrival(&self) {
         self.arrivals(1).await;
     }
 
-    /// Waits until so many requests are held up.
+    /// Waits until this many requests are at the gate.
     pub(crate) async fn arrivals(&self, requests: u32) {
         self.arrived.acquire_many(requests).await.unwrap().forget();
     }
@@ -61,26 +61,26 @@ impl Default for Gate {
 }
 
 impl Scripted {
-    /// A gateway that answers each charge like this, and knows of none.
+    /// A gateway that answers each charge like this, and each look-up with none.
     pub(crate) fn charging(charge: impl Fn() -> Result<Outcome, Unknown> + Send + Sync + 'static) -> Self {
         Self {
             charge: Box::new(charge),
             look_up: Box::new(|| Ok(None)),
             charges: AtomicUsize::default(),
-            asked: Mutex::default(),
+            requested: Mutex::default(),
             look_ups: AtomicUsize::default(),
             untils: Mutex::default(),
             gate: None,
         }
     }
 
-    /// A gateway that takes every charge, under this id.
+    /// A gateway that makes every charge, with this id.
     pub(crate) fn charged_as(charge_id: &str) -> Self {
         let charge_id = ChargeId::parse(charge_id).unwrap();
         Self::charging(move || Ok(Outcome::Charged { charge_id: charge_id.clone() }))
     }
 
-    /// With this answer to every look-up.
+    /// Sets the answer to every look-up.
     pub(crate) fn finding(
         mut self,
         look_up: impl Fn() -> Result<Option<ChargeId>, Unknown> + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl Scripted {
         self
     }
 
-    /// With a gate that holds every charge up.
+    /// Every charge waits at this gate.
     pub(crate) fn behind(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
@@ -99,16 +99,16 @@ impl Scripted {
         self.charges.load(Ordering::SeqCst)
     }
 
-    /// The intents whose charge it was asked for.
-    pub(crate) fn asked(&self) -> BTreeSet<PaymentIntentId> {
-        self.asked.lock().unwrap().clone()
+    /// The intents whose charges were requested.
+    pub(crate) fn requested(&self) -> BTreeSet<PaymentIntentId> {
+        self.requested.lock().unwrap().clone()
     }
 
     pub(crate) fn look_ups(&self) -> usize {
         self.look_ups.load(Ordering::SeqCst)
     }
 
-    /// Until when each request was allowed to last.
+    /// The deadline of each request.
     pub(crate) fn untils(&self) -> Vec<Instant> {
         self.untils.lock().unwrap().clone()
     }
@@ -117,7 +117,7 @@ impl Scripted {
 impl Gateway for Scripted {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
         self.charges.fetch_add(1, Ordering::SeqCst);
-        self.asked.lock().unwrap().insert(request.payment_intent_id);
+        self.requested.lock().unwrap().insert(request.payment_intent_id);
         self.untils.lock().unwrap().push(until);
         Box::pin(async move {
             if let Some(gate) = &self.gate {

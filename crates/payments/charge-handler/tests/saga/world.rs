@@ -1,4 +1,4 @@
-//! All tables on an engine of their own, a clock that is set by hand, a gateway, and functions.
+//! Tables, a clock that the test sets, a gateway, and functions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use stand_in_gateway::{Settings, StandIn};
 use tokio::net::TcpListener;
 
-/// How long an invocation may take.
+/// The time from the start of an invocation to its deadline.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a slow charge takes at the gateway.
@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
     pub(crate) gateway: StandIn,
-    /// Milliseconds since the world began.
+    /// Milliseconds since the clock's start.
     time: Arc<AtomicU64>,
 }
 
@@ -51,8 +51,8 @@ impl World {
 
     pub(crate) fn clock(&self) -> Clock {
         let time = Arc::clone(&self.time);
-        let began = SystemTime::UNIX_EPOCH + Duration::from_mins(29_540_000);
-        Clock::from_fn(move || began + Duration::from_millis(time.load(Ordering::SeqCst)))
+        let start = SystemTime::UNIX_EPOCH + Duration::from_mins(29_540_000);
+        Clock::from_fn(move || start + Duration::from_millis(time.load(Ordering::SeqCst)))
     }
 
     pub(crate) fn pass(&self, time: Duration) {
@@ -72,7 +72,7 @@ impl World {
         PaymentStore::new(client.clone(), self.tables.clone(), self.clock())
     }
 
-    /// A client of the stand-in gateway that asks once: repeating is then up to the queue.
+    /// A client of the stand-in gateway that does not retry.
     pub(crate) fn http_gateway(&self) -> Arc<dyn Gateway> {
         self.http_gateway_within(Duration::from_secs(20))
     }
@@ -160,7 +160,7 @@ impl World {
         self.find(id).await.intent.state().name()
     }
 
-    /// The types of the events that are not published yet, oldest first for each intent.
+    /// The types of the unpublished events, for each intent oldest first.
     pub(crate) async fn unpublished(&self) -> Vec<String> {
         self.rows().await.into_iter().map(|row| row.event_type).collect()
     }
@@ -177,7 +177,6 @@ impl World {
         read.key("id", key).send().await.unwrap().item.unwrap().remove("expiresAt").unwrap()
     }
 
-    /// Asserts that nobody holds a lock.
     pub(crate) async fn assert_no_lock_is_held(&self) {
         let locks = self.client.scan().table_name(&self.tables.locks).send().await.unwrap();
         for lock in locks.items() {
@@ -185,14 +184,14 @@ impl World {
         }
     }
 
-    /// The message that requests the charge of an intent, as the outbox has it.
+    /// The message in the outbox that requests the charge of an intent.
     pub(crate) async fn message(&self, id: PaymentIntentId) -> String {
         let is_of = |row: &EventRow| row.aggregate_id == id.to_string() && row.event_type.ends_with("ChargeRequested");
         self.rows().await.into_iter().find(is_of).unwrap().message
     }
 }
 
-/// Makes the timers of this runtime due that are due within `time`. The world's clock does not move.
+/// Advances the timers of this runtime by `time`. The world's clock does not change.
 pub(crate) async fn skip(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -204,7 +203,7 @@ pub(crate) fn order_of(id: PaymentIntentId) -> String {
     format!("order-of-{id}")
 }
 
-/// The charge command, as a client sends it: always with the same idempotency key.
+/// Sends the charge command, always with the same idempotency key.
 pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<(), Error> {
     let request = RequestKey { key: format!("charge {id}"), fingerprint: Fingerprint::of("charge") };
     let answered: Answered<()> = store
@@ -224,7 +223,7 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
         .await?;
     match answered {
         Answered::Now(answer) | Answered::Before(answer) => {
-            assert_eq!(answer, "requested", "the key knows its command");
+            assert_eq!(answer, "requested", "the recorded answer");
         }
         other => panic!("{other:?}"),
     }
@@ -249,27 +248,27 @@ impl Function {
         self.handler.handle(batch(bodies), "request-1", self.clock.now() + timeout).await
     }
 
-    /// Invokes it with one message, and expects the message to be done.
+    /// Invokes the function with one message, and expects success.
     pub(crate) async fn expect_done(&self, body: &str) {
         let answer = self.invoke(&[body.to_owned()]).await;
         assert_eq!(answer.map(|answer| failures(&answer)), Ok(vec![]));
     }
 
-    /// Invokes it with one message, and expects the message to fail for this reason.
+    /// Invokes the function with one message, and expects the message to fail for this reason.
     pub(crate) async fn expect_failed(&self, body: &str, reason: &'static str) {
         let failed = self.invoke(&[body.to_owned()]).await.unwrap_err();
         assert_eq!(failed, BatchFailed { messages: 1, reasons: vec![reason] });
     }
 }
 
-/// Messages as SQS delivers them; their ids are their places.
+/// A batch of SQS messages. Each message id is the index of its body.
 pub(crate) fn batch(bodies: &[String]) -> SqsEvent {
     let record = |(place, body): (usize, &String)| json!({"messageId": place.to_string(), "body": body});
     let records: Vec<Value> = bodies.iter().enumerate().map(record).collect();
     serde_json::from_value(json!({ "Records": records })).unwrap()
 }
 
-/// The places of the messages that are delivered again.
+/// The indexes of the messages that the queue delivers again.
 pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<usize> {
     let mut failures: Vec<usize> =
         response.batch_item_failures.iter().map(|failure| failure.item_identifier.parse().unwrap()).collect();

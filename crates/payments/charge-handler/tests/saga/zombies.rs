@@ -1,4 +1,4 @@
-//! Workers that were frozen, and go on after another one has taken over.
+//! Workers that were frozen, and continue after another worker has taken over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::scripted::{Gate, Scripted};
 use crate::world::{World, skip};
 
-/// Longer than a lease, in the clock's time.
+/// Longer than a lease.
 const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_worker_that_resumes_while_its_successor_works_is_refused_and_does_not
     let intent = world.find(id).await.intent;
     let State::Charged { charge_id, .. } = intent.state() else { panic!("{intent:?}") };
     assert_eq!(charge_id.as_str(), "ch_successor");
-    assert_eq!(world.gateway.posts(), 0, "the third worker did not ask");
+    assert_eq!(world.gateway.posts(), 0, "the third worker did not call the gateway");
     world.assert_no_lock_is_held().await;
 }
 
@@ -90,7 +90,7 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
             let renewed = async { while world.lease_end(id).await == before {} };
             timeout(Duration::from_secs(20), renewed).await.unwrap_or_else(|_| panic!("heartbeat {beat} is missing"));
         }
-        // The first lease ended long ago, the last one has a second left.
+        // The first lease ended long ago. The last one has one second left.
         world.pass(Duration::from_secs(9));
         let answer = world.function().invoke(&bodies).await.unwrap();
         assert_eq!(answer.batch_item_failures.len(), 1, "the lock is held");
@@ -98,6 +98,6 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
     };
     let (answer, ()) = tokio::join!(function.invoke(&bodies), second);
     assert_eq!(answer.unwrap().batch_item_failures.len(), 0);
-    assert_eq!((gateway.charges(), world.gateway.posts()), (1, 0), "the second worker did not ask");
+    assert_eq!((gateway.charges(), world.gateway.posts()), (1, 0), "the second worker did not call the gateway");
     assert_eq!(world.state(id).await, StateName::Charged);
 }

@@ -1,4 +1,4 @@
-//! What the client makes of each answer: only a definite one is an outcome.
+//! Only a definite answer is an outcome.
 
 use aws_smithy_http_client::tls::TlsContext;
 use payment_gateway::{ChargeRequest, Gateway, HttpGateway, InvalidUrl, Outcome, Patience, Secret, Unknown};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::wire::{Wire, answer, charged, in_time, request};
 
 #[tokio::test]
-async fn a_charge_is_sent_as_the_contract_has_it() {
+async fn a_charge_is_sent_as_in_the_contract() {
     let wire = Wire::replying([charged()]);
     let request = request(1_250);
     let outcome = wire.gateway().charge(&request, in_time()).await.unwrap();
@@ -51,7 +51,7 @@ async fn only_402_with_a_valid_body_is_a_decline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_not_certain_is_unknown() {
+async fn an_answer_that_is_not_definite_is_unknown() {
     let succeeded = r#"{"chargeId":"ch_1","status":"succeeded"}"#;
     let too_large = format!(r#"{{"chargeId":"ch_1","status":"succeeded","more":"{}"}}"#, "x".repeat(64 * 1024));
     let cases = [
@@ -79,7 +79,7 @@ async fn whatever_is_not_certain_is_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_up_is_certain_only_of_one_charge_that_is_ours() {
+async fn a_look_up_is_definite_only_with_no_charge_or_one_matching_charge() {
     let request = request(1_250);
     let key = request.charge_key.as_str();
     let charge =
@@ -124,7 +124,7 @@ async fn the_key_of_a_look_up_is_encoded() {
 }
 
 #[test]
-fn a_url_that_is_none_is_refused() {
+fn an_invalid_url_is_refused() {
     let gateway = |url: &str| {
         let secret = Secret::fixed("s3cret").unwrap();
         HttpGateway::new(url, TlsContext::default(), secret, Patience::default()).map(|_| ())

@@ -1,5 +1,5 @@
-//! The HTTP client: over a wire that answers as a test says, and with the stand-in gateway.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+//! The HTTP client, with scripted answers and with the stand-in gateway.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod answers;
 mod retries;

@@ -1,4 +1,4 @@
-//! What is repeated, how often, and until when. No I/O happens here, so time is paused.
+//! Retries and deadlines. There is no I/O here, so time is paused.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::wire::{Reply, Wire, answer, charged, in_time, request};
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_repeated_with_the_same_key_until_it_is_definite() {
-    let passing = [Reply::Broken, Reply::Silence, answer(500, ""), answer(503, ""), answer(409, ""), answer(429, "")];
-    for reply in passing {
+async fn temporary_failures_are_retried_with_the_same_key() {
+    let temporary = [Reply::Broken, Reply::Silence, answer(500, ""), answer(503, ""), answer(409, ""), answer(429, "")];
+    for reply in temporary {
         let wire = Wire::replying([reply.clone(), reply.clone(), charged()]);
         let request = request(1_250);
         let outcome = wire.gateway().charge(&request, in_time()).await;
@@ -24,7 +24,7 @@ async fn what_may_pass_is_repeated_with_the_same_key_until_it_is_definite() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_pass_is_unknown_after_three_tries() {
+async fn a_failure_that_persists_is_unknown_after_three_attempts() {
     let cases = [
         (Reply::Broken, "gateway_unreachable"),
         (Reply::Silence, "gateway_timeout"),
@@ -44,7 +44,7 @@ async fn what_does_not_pass_is_unknown_after_three_tries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_will_not_pass_is_not_repeated() {
+async fn permanent_failures_are_not_retried() {
     for reply in
         [answer(400, ""), answer(422, ""), answer(401, ""), answer(302, ""), answer(200, "?"), answer(402, "?")]
     {
@@ -56,7 +56,7 @@ async fn what_will_not_pass_is_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_comes_before_the_deadline_whatever_the_gateway_does() {
+async fn every_call_returns_before_its_deadline() {
     for left in [0, 1, 100, 4_999, 5_001, 7_000, 12_000] {
         let left = Duration::from_millis(left);
         for reply in [Reply::Silence, Reply::Broken, answer(503, "")] {
@@ -70,16 +70,13 @@ async fn the_answer_comes_before_the_deadline_whatever_the_gateway_does() {
                 "{reply:?} took {:?} of {left:?}",
                 begun.elapsed()
             );
-            assert!(
-                wire.sent().iter().all(|sent| sent.at < begun + left || left.is_zero()),
-                "asked after the deadline"
-            );
+            assert!(wire.sent().iter().all(|sent| sent.at < begun + left || left.is_zero()), "sent after the deadline");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_silent_request_does_not_use_up_the_time_of_the_others() {
+async fn a_request_without_an_answer_does_not_use_up_the_time_of_its_retries() {
     let wire = Wire::replying([Reply::Silence, charged()]);
     let begun = Instant::now();
     let outcome = wire.gateway().charge(&request(1_250), in_time()).await;

@@ -1,4 +1,4 @@
-//! The secret: read once, read again when it is refused, never shown.
+//! The secret is read once, read again after a refusal, and never shown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::wire::{Wire, answer, charged, in_time, request};
 const ARN: &str = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf";
 
 #[tokio::test]
-async fn it_is_read_once_for_many_charges_at_once() {
+async fn the_secret_is_read_once_for_concurrent_charges() {
     let manager = Manager::new(["s3cret"]);
     let wire = Wire::replying([charged()]);
     let gateway = wire.gateway_with(manager.secret());
@@ -30,7 +30,7 @@ async fn it_is_read_once_for_many_charges_at_once() {
 }
 
 #[tokio::test]
-async fn a_rotated_secret_is_read_again_and_the_request_repeated() {
+async fn a_rotated_secret_is_read_again_and_the_request_is_retried() {
     for status in [401, 403] {
         let manager = Manager::new(["old", "new"]);
         let wire = Wire::new(move |_, sent| match sent.authorization.as_deref() {
@@ -47,7 +47,7 @@ async fn a_rotated_secret_is_read_again_and_the_request_repeated() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_refused_for_good_is_unknown_and_tried_no_more() {
+async fn a_refused_secret_that_was_not_rotated_is_not_retried() {
     let manager = Manager::new(["same"]);
     let wire = Wire::replying([answer(401, "")]);
     let unknown = wire.gateway_with(manager.secret()).charge(&request(1), in_time()).await.unwrap_err();
@@ -69,14 +69,14 @@ async fn without_a_readable_secret_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_line_break_at_its_end_is_left_out() {
+async fn a_line_break_at_the_end_of_the_secret_is_removed() {
     let wire = Wire::replying([charged()]);
     wire.gateway_with(Manager::new(["s3cret\n"]).secret()).charge(&request(1), in_time()).await.unwrap();
     assert_eq!(wire.sent()[0].authorization.as_deref(), Some("Bearer s3cret"));
 }
 
 #[tokio::test]
-async fn no_debug_text_and_no_error_shows_it() {
+async fn no_debug_text_and_no_error_shows_the_secret() {
     let hidden = "tok-en-4711";
     let wire = Wire::replying([answer(401, hidden)]);
     for gateway in
@@ -91,7 +91,7 @@ async fn no_debug_text_and_no_error_shows_it() {
     assert!(!refused.contains(hidden), "{refused}");
 }
 
-/// Secrets Manager with a secret that is another one at each read; the last one stays.
+/// Secrets Manager with another secret at each read. The last one stays.
 struct Manager {
     secrets: Vec<&'static str>,
     reads: Arc<AtomicUsize>,
@@ -141,7 +141,7 @@ impl HttpConnector for Answering {
         };
         let answer = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(answer.to_string()));
         HttpConnectorFuture::new(async move {
-            // Others get their turn, as they do while a real answer is under way.
+            // Other tasks run, as they do while a real request waits.
             tokio::task::yield_now().await;
             Ok(answer)
         })

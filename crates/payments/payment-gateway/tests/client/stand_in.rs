@@ -1,4 +1,4 @@
-//! Over real connections, with every fault of the stand-in gateway.
+//! Real connections to the stand-in gateway, with every fault it has.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ async fn a_charge_is_made_and_found() {
 }
 
 #[tokio::test]
-async fn every_fault_ends_right() {
-    // The amount, and whether there is a charge in the end.
+async fn a_charge_is_decided_after_any_fault_of_the_gateway() {
+    // The amount, and whether it is charged.
     for (amount, is_charged) in [(1_002, false), (1_003, true), (1_005, true), (1_009, true)] {
         let (stand_in, gateway) = start().await;
         let request = request(amount);
@@ -37,7 +37,7 @@ async fn every_fault_ends_right() {
 }
 
 #[tokio::test]
-async fn a_key_with_other_values_is_unknown() {
+async fn the_outcome_of_a_reused_key_is_unknown() {
     let (stand_in, gateway) = start().await;
     let first = request(1_250);
     gateway.charge(&first, in_time()).await.unwrap();
@@ -47,7 +47,7 @@ async fn a_key_with_other_values_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_is_not_there_is_unreachable() {
+async fn a_stopped_gateway_is_unreachable() {
     let (stand_in, gateway) = start().await;
     drop(stand_in);
     tokio::task::yield_now().await;
@@ -55,7 +55,7 @@ async fn a_gateway_that_is_not_there_is_unreachable() {
     assert_eq!(unknown.code(), "gateway_unreachable", "{unknown:?}");
 }
 
-/// A gateway whose slow charges take longer than one request of the client may, and less than all of them.
+/// A gateway whose slow charges take longer than one request of the client, and shorter than all of them.
 async fn start() -> (StandIn, HttpGateway) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let secret = "s3cret";

@@ -1,4 +1,4 @@
-//! A wire to a gateway that answers as a test says.
+//! A connection to a gateway with scripted answers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,17 +11,15 @@ use payment_gateway::{ChargeRequest, HttpGateway, Patience, Secret};
 use payment_intents::{Amount, ChargeKey, Currency, PaymentIntentId};
 use tokio::time::Instant;
 
-/// What becomes of one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Answer(u16, String),
     /// The connection breaks before the answer.
     Broken,
-    /// There is no answer, ever.
+    /// There is never an answer.
     Silence,
 }
 
-/// A request as it was sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) method: String,
@@ -41,12 +39,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// A wire that replies to the request with this number, from 1 on, as `script` says.
+    /// `script` gets the number of the request, from 1.
     pub(crate) fn new(script: impl Fn(usize, &Sent) -> Reply + Send + Sync + 'static) -> Self {
         Self { sent: Arc::default(), script: Arc::new(script) }
     }
 
-    /// A wire that replies in this order; the last reply is repeated.
+    /// Replies in this order. The last reply is repeated.
     pub(crate) fn replying(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<_> = replies.into_iter().collect();
         Self::new(move |number, _| replies[number.min(replies.len()) - 1].clone())

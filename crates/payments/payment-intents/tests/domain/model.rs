@@ -1,4 +1,4 @@
-//! Random commands: an intent does what a model of four lines does.
+//! Random commands have the same effect as in a simple model.
 
 use payment_intents::StateName;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// The state afterwards; none if the command is refused.
+/// The state after the command; none if the command is refused.
 fn model(state: StateName, command: Command) -> Option<StateName> {
     match (state, command) {
         (StateName::Created, Command::Amount(_)) => Some(StateName::Created),
@@ -35,7 +35,7 @@ fn model(state: StateName, command: Command) -> Option<StateName> {
 
 proptest! {
     #[test]
-    fn random_commands_do_what_the_model_does(commands in prop::collection::vec(command(), 0..12)) {
+    fn random_commands_have_the_same_effect_as_in_the_model(commands in prop::collection::vec(command(), 0..12)) {
         let mut intent = created();
         let mut requested_amount = None;
         for (step, command) in (1..).zip(commands) {
@@ -53,7 +53,7 @@ proptest! {
             prop_assert_eq!(change.event.is_some(), change.after.state().name() != StateName::Created);
             intent = change.after;
             if let Some(requested) = requested_amount {
-                prop_assert_eq!(intent.amount(), requested, "what is charged is what was requested");
+                prop_assert_eq!(intent.amount(), requested, "the amount does not change after the request");
             }
             if intent.state().name() == StateName::ChargeRequested {
                 requested_amount = Some(intent.amount());

@@ -1,4 +1,4 @@
-//! Every command in every state: what is allowed, and what is not.
+//! Every command in every state.
 
 use order_events::{Payload, Timestamp};
 use payment_intents::{
@@ -98,7 +98,7 @@ fn a_charge_is_settled_only_when_it_was_requested() {
 }
 
 #[test]
-fn the_charge_succeeds() {
+fn a_successful_charge_is_final_and_has_an_event() {
     let change = requested().settle(charged_as("ch_1"), at(2)).unwrap();
     let Some(Payload::PaymentIntentCharged(event)) = change.event else { panic!("no event") };
     assert_eq!((event.order_id.as_str(), event.amount, event.charge_id.as_str()), ("99", 6_063, "ch_1"));
@@ -108,7 +108,7 @@ fn the_charge_succeeds() {
 }
 
 #[test]
-fn the_charge_fails() {
+fn a_declined_charge_is_final_and_has_an_event() {
     let change = requested().settle(declined(), at(2)).unwrap();
     let Some(Payload::PaymentIntentChargeFailed(event)) = change.event else { panic!("no event") };
     assert_eq!((event.error_code.as_str(), event.charge_id), ("card_declined", None));
@@ -127,7 +127,7 @@ fn a_second_answer_of_the_gateway_never_overwrites_the_first() {
 }
 
 #[test]
-fn the_charge_key_stays_as_it_was_requested() {
+fn the_charge_key_is_the_intents_id_in_every_later_state() {
     for state in [StateName::ChargeRequested, StateName::Charged, StateName::ChargeFailed] {
         let intent = in_state(state);
         assert_eq!(intent.state().requested().unwrap().charge_key, ChargeKey::of(intent.id()));
@@ -135,7 +135,7 @@ fn the_charge_key_stays_as_it_was_requested() {
 }
 
 #[test]
-fn a_clock_that_is_behind_does_not_turn_the_time_of_change_back() {
+fn a_clock_that_is_behind_does_not_move_updated_at_back() {
     let changed = created().change_amount(amount(1), at(-5_000)).unwrap().after;
     assert_eq!(changed.stored().updated_at, at(0));
 }

@@ -1,4 +1,4 @@
-//! What is a valid value.
+//! Valid and invalid values.
 
 use payment_intents::{Amount, ChargeId, ChargeKey, Currency, Decline, Invalid, PaymentIntentId, StateName};
 
@@ -21,7 +21,7 @@ fn a_currency_is_three_upper_case_letters() {
 }
 
 #[test]
-fn an_intent_has_one_name() {
+fn an_id_has_only_one_text_form() {
     let id = PaymentIntentId::random();
     assert_eq!(PaymentIntentId::parse(&id.to_string()), Ok(id));
     let text = id.to_string();
@@ -33,7 +33,7 @@ fn an_intent_has_one_name() {
         String::new(),
         "pi_3Q7x".to_owned(),
     ] {
-        // All digits: the upper-case text is the same.
+        // An id without letters is the same in upper case.
         if other != text {
             assert_eq!(PaymentIntentId::parse(&other), Err(Invalid::PaymentIntentId), "{other}");
         }
@@ -41,7 +41,7 @@ fn an_intent_has_one_name() {
 }
 
 #[test]
-fn keys_and_ids_of_charges_are_bounded() {
+fn charge_keys_and_charge_ids_have_limits() {
     for text in [String::new(), "a".repeat(256), "with space".to_owned(), "line\nbreak".to_owned()] {
         assert_eq!(ChargeKey::parse(text.clone()), Err(Invalid::ChargeKey));
         assert_eq!(ChargeId::parse(text), Err(Invalid::ChargeId));
@@ -49,11 +49,11 @@ fn keys_and_ids_of_charges_are_bounded() {
     assert_eq!(ChargeKey::parse("schlüssel"), Err(Invalid::ChargeKey));
     assert!(ChargeId::parse("schlüssel").is_ok());
     let id = PaymentIntentId::random();
-    assert_eq!(ChargeKey::parse(id.to_string()), Ok(ChargeKey::of(id)), "an intent is charged under its own id");
+    assert_eq!(ChargeKey::parse(id.to_string()), Ok(ChargeKey::of(id)), "the charge key is the intent's id");
 }
 
 #[test]
-fn a_gateways_texts_are_bounded() {
+fn texts_of_the_gateway_are_cut_and_cleaned() {
     let decline = Decline::new(None, "", Some(&"ä".repeat(10_000)));
     assert_eq!((decline.code(), decline.message().unwrap().chars().count()), ("declined", 500));
     let decline = Decline::new(None, "no\u{1b}", Some("line\nbreak\u{ffff}"));
@@ -61,7 +61,7 @@ fn a_gateways_texts_are_bounded() {
 }
 
 #[test]
-fn a_state_reads_back_by_its_name() {
+fn a_state_can_be_parsed_from_its_name() {
     for state in StateName::ALL {
         assert_eq!(state.as_str().parse(), Ok(state));
     }
