@@ -1,5 +1,8 @@
-"""`make sam-local`: every sample of events/ through the real `sam local invoke`, and some requests through the real `sam local
-start-api`. The answers must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
+"""`make sam-local`: every sample of events/ through the real `sam local`, and some requests through the real `sam local start-api`. The
+answers must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
+
+The first sample of each service goes through `sam local invoke`, as `make invoke` does it. It needs ten seconds of processor time to
+read a template, so the others go through one `sam local start-lambda`, which reads it once and runs the same containers.
 
 The samples of events/payments are one story: the intent that is created is the one that is changed, charged and published.
 
@@ -18,9 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import boto3
+from botocore.config import Config
 from engine import Unavailable, any_engine, any_image, await_ready, end, last_line
 from invoke import (
     ENVIRONMENT,
@@ -101,34 +105,28 @@ def say(text):
 
 def check_samples(endpoints, options, ours):
     """Runs each sample's function on both sides. Returns how many answers differ."""
-    say("sam local invoke")
+    say("sam local invoke and start-lambda, the order history")
     # story.json is a list of messages, and no function's event.
     folder = ROOT / "events"
     paths = [*sorted(folder.glob("*.json")), *sorted(folder.glob("archive/*.json"))]
     samples = {path: function_of(path) for path in paths if path.name != "story.json"}
 
-    def invoke(path):
-        return invoke_both(ORDER_HISTORY, samples[path], (path, path), endpoints, options, ours)
-
     differences = 0
-    with ThreadPoolExecutor(2) as pool:
-        try:
-            # Events may come in any order, but the queries must find them all.
-            for queries in [False, True]:
-                paths = [path for path, name in samples.items() if (name == "query-api") == queries]
-                for path, (theirs, own) in zip(paths, pool.map(invoke, paths), strict=True):
-                    differences += differ(f"{samples[path]}, {path.relative_to(ROOT)}", theirs, own)
-                    if succeeded(own) == path.name.startswith("failure-"):
-                        print("           UNEXPECTED: the sample's name says otherwise", flush=True)
-                        differences += 1
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with start_lambda(ORDER_HISTORY, endpoints, options) as lambdas:
+        # Events may come in any order, but the queries must find them all.
+        for path in sorted(samples, key=lambda path: samples[path] == "query-api"):
+            sam = lambdas if path != paths[0] else None
+            theirs, own = invoke_both(ORDER_HISTORY, samples[path], (path, path), endpoints, options, ours, sam)
+            differences += differ(f"{samples[path]}, {path.relative_to(ROOT)}", theirs, own)
+            if succeeded(own) == path.name.startswith("failure-"):
+                print("           UNEXPECTED: the sample's name says otherwise", flush=True)
+                differences += 1
     return differences
 
 
 def check_payments(endpoints, options, ours):
     """Runs the story of a payment on both sides, and then what fails. Returns how many answers differ."""
-    say("sam local invoke, Payments")
+    say("sam local invoke and start-lambda, Payments")
     folder = ROOT / "events/payments"
     failures = sorted(path.stem for path in folder.glob("failure-*.json"))
     known = {path.stem for path in folder.glob("*.json")}
@@ -137,18 +135,20 @@ def check_payments(endpoints, options, ours):
     # Each side creates an intent of its own.
     intents = [SAMPLE_INTENT, SAMPLE_INTENT]
     differences = len(left)
-    for sample in [*STORY, *failures]:
-        path = folder / f"{sample}.json"
-        sides = zip(intents, ["sam", "ours"], strict=True)
-        events = [about_intent(path, intent, LOGS / f"{sample}.{side}.json") for intent, side in sides]
-        answers = invoke_both(PAYMENTS, payments_function_of(path), events, endpoints, options, ours)
-        if sample == "create":
-            intents = [created(answer) or SAMPLE_INTENT for answer in answers]
-        theirs, own = (without_chance(answer, intent) for answer, intent in zip(answers, intents, strict=True))
-        differences += differ(f"{payments_function_of(path)}, events/payments/{path.name}", theirs, own)
-        if has_failed(own) != sample.startswith("failure-"):
-            print("           UNEXPECTED: the sample's name says otherwise", flush=True)
-            differences += 1
+    with start_lambda(PAYMENTS, endpoints, options) as lambdas:
+        for sample in [*STORY, *failures]:
+            path = folder / f"{sample}.json"
+            sides = zip(intents, ["sam", "ours"], strict=True)
+            events = [about_intent(path, intent, LOGS / f"{sample}.{side}.json") for intent, side in sides]
+            sam = lambdas if sample != STORY[0] else None
+            answers = invoke_both(PAYMENTS, payments_function_of(path), events, endpoints, options, ours, sam)
+            if sample == "create":
+                intents = [created(answer) or SAMPLE_INTENT for answer in answers]
+            theirs, own = (without_chance(answer, intent) for answer, intent in zip(answers, intents, strict=True))
+            differences += differ(f"{payments_function_of(path)}, events/payments/{path.name}", theirs, own)
+            if has_failed(own) != sample.startswith("failure-"):
+                print("           UNEXPECTED: the sample's name says otherwise", flush=True)
+                differences += 1
     return differences
 
 
@@ -184,14 +184,19 @@ def has_failed(answer):
     return bool(answer.get("batchItemFailures")) or "errorType" in answer
 
 
-def invoke_both(service, name, events, endpoints, options, ours):
-    """The answers of a function to its event, by sam and by our own host."""
+def invoke_both(service, name, events, endpoints, options, ours, lambdas):
+    """The answers of a function to its event, by sam and by our own host: by `sam local invoke` unless a `start-lambda` runs it."""
     sams, own = events
-    sam = sam_local(service, "invoke", Local(service).called(name), "--event", sams, endpoints=endpoints, options=options)
+    function = Local(service).called(name)
+    log = Path(sams).name.partition(".")[0]
+    if lambdas is None:
+        sam = sam_local(service, "invoke", function, "--event", sams, endpoints=endpoints, options=options)
+        theirs = answer(sam, f"{log}.sam.log", ENVIRONMENT)
+    else:
+        theirs = json.load(lambdas.invoke(FunctionName=function, Payload=Path(sams).read_bytes())["Payload"])
     local = [ROOT / "target/debug/local", "invoke", name, own]
     environment = {variable: str(port) for variable, port in ours.items()}
-    log = Path(sams).name.partition(".")[0]
-    return answer(sam, f"{log}.sam.log", ENVIRONMENT), answer(local, f"{log}.ours.log", environment)
+    return theirs, answer(local, f"{log}.ours.log", environment)
 
 
 def function_of(path):
@@ -267,18 +272,45 @@ def start_api(template, endpoints, options):
     (LOGS / "variables.json").write_text(json.dumps(variables))
     port = free_port()
     say(f"sam local start-api --template {template.relative_to(ROOT)}")
-    arguments = ["--template", template, "--language-extensions", "--port", str(port)]
-    arguments += ["--env-vars", LOGS / "variables.json", "--warm-containers", "LAZY"]
+    arguments = ["--template", template, "--env-vars", LOGS / "variables.json"]
     log = LOGS / f"start-api.{template.name}.log"
+    with started(ORDER_HISTORY, "start-api", *arguments, port=port, log=log, endpoints=endpoints, options=options) as is_ready:
+        if not is_ready:
+            print(last_line(log), flush=True)
+        yield port if is_ready else None
+
+
+@contextlib.contextmanager
+def start_lambda(service, endpoints, options):
+    """A client of `sam local start-lambda`."""
+    port = free_port()
+    variables = "sam-local-payments.json" if service is PAYMENTS else "sam-local.json"
+    log = LOGS / f"start-lambda.{variables}.log"
+    arguments = ["--env-vars", ROOT / "ops" / variables]
+    with started(service, "start-lambda", *arguments, port=port, log=log, endpoints=endpoints, options=options) as is_ready:
+        if not is_ready:
+            sys.exit(f"sam local start-lambda does not start: {last_line(log)} (more in {log})")
+        # An event that is sent twice would have another answer the second time.
+        config = Config(read_timeout=120, retries={"total_max_attempts": 1})
+        yield boto3.client(
+            "lambda",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name=ENVIRONMENT["AWS_REGION"],
+            aws_access_key_id=ENVIRONMENT["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=ENVIRONMENT["AWS_SECRET_ACCESS_KEY"],
+            config=config,
+        )
+
+
+@contextlib.contextmanager
+def started(service, command, *arguments, port, log, endpoints, options):
+    """Runs a server of `sam local` with containers that are kept, and says whether it listens."""
+    arguments = [*arguments, "--language-extensions", "--port", str(port), "--warm-containers", "LAZY"]
     with log.open("w") as output:
-        command = sam_local(ORDER_HISTORY, "start-api", *arguments, endpoints=endpoints, options=options)
+        command = sam_local(service, command, *arguments, endpoints=endpoints, options=options)
         sam = subprocess.Popen(command, cwd=ROOT, env=os.environ | ENVIRONMENT, stdout=output, stderr=output)
     try:
-        if await_ready(sam, lambda: listens(port)):
-            yield port
-        else:
-            print(last_line(log), flush=True)
-            yield None
+        yield bool(await_ready(sam, lambda: listens(port)))
     finally:
         # By Ctrl-C it removes its containers.
         end(sam, by=signal.SIGINT)
