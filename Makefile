@@ -198,6 +198,18 @@ bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 
+.PHONY: package
+package: ## Package every crate of crates/kit as for publishing; then run the documentation tests and examples of the packages, outside of this workspace
+	@python3 ops/package.py
+
+.PHONY: semver
+semver: ## Compare the public API of every crate of crates/kit with the last release, or with BASELINE=<commit> (installs cargo-semver-checks)
+	@python3 ops/semver.py
+
+.PHONY: release
+release: ## Check that this commit can be released, and print the notes and the commands; changes nothing (CHECK=skip: without make check)
+	@python3 ops/release.py
+
 .PHONY: cargo-deny
 cargo-deny:
 	@cargo deny --version >/dev/null 2>&1 || { echo "installing cargo-deny (once, some minutes)"; cargo install --locked --quiet cargo-deny@0.20.2; }
