@@ -1,4 +1,4 @@
-# `make` alone lists what there is. Everything sets itself up; only a Rust toolchain is taken for granted, and Node.js where it says so.
+# `make` alone lists all targets. They install what they need. You need a Rust toolchain, and Node.js where a target says so.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -12,21 +12,21 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
-test: ## Run every test (the first build takes some minutes, the tests about five)
+test: ## Run every test (after the build about five minutes)
 	@ops/test
 
 .PHONY: storm
-storm: system ## 20,000 events, shuffled, some twice or malformed, then 2,000 payments and 300 in locked mode, through the local system while functions are killed
+storm: system ## Send 20,000 events in random order, some twice or malformed, then 2,300 payments, through the local system while functions are killed
 	STORM_ORDERS=1500 STORM_INTENTS=2000 STORM_LOCKED_INTENTS=300 cargo test --workspace --test local storm -- --nocapture
 
 # What runs, and in which order, is in ops/check.py. Each of its steps is a target here.
 .PHONY: check
-check: ## All that CI checks, several steps at once, with a table of what ran and how long it took (half an hour; logs in target/check)
+check: ## Run every check that CI runs, several at once, and print a table with their times (half an hour; logs in target/check)
 	@python3 ops/check.py
 
 # With everything in one call, cargo gives each dependency one set of features, and builds it once. `deployed` is the suite of make e2e.
 .PHONY: everything
-everything: ## Build every program and every test
+everything: ## Build all programs and tests
 	cargo build --workspace --all-targets --test deployed
 
 # What `make run` runs. BUILT=1 says that it is built.
@@ -35,31 +35,31 @@ system:
 	@[[ -n "$${BUILT:-}" ]] || cargo build $(SYSTEM)
 
 .PHONY: tools
-tools: cargo-deny cargo-machete ## Install what the checks use: Python and Node packages in the checkout, two cargo commands
+tools: cargo-deny cargo-machete ## Install the tools of the checks: Python and Node packages in the checkout, two cargo commands
 	@for each in style sam lint ministack schemathesis powertools; do ops/venv $$each >/dev/null; done
 	@ops/web
 
 .PHONY: lint
-lint: style clippy ## Formatting, clippy and documentation, warnings denied; scripts, workflows and links in documents
+lint: style clippy ## Check formatting, clippy and documentation (warnings are errors), scripts, workflows and links in documents
 
 .PHONY: style
-style: ## Formatting of Rust, Python and shell scripts, their linters, GitHub's workflows, links in documents
+style: ## Check formatting of Rust, Python and shell scripts, their linters, GitHub's workflows, links in documents
 	ops/lint
 	cargo fmt --all --check
 
 # With the examples, so that cargo doc gives the dependencies the features that clippy gives them: they are checked once.
 .PHONY: clippy
-clippy: ## clippy and documentation, warnings denied
+clippy: ## Run clippy and cargo doc; warnings are errors
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples
 
 .PHONY: deny
-deny: cargo-deny ## Bans, licences and sources of the dependencies
+deny: cargo-deny ## Check bans, licences and sources of the dependencies
 	cargo deny --workspace check bans licenses sources
 
 # With metadata, because a package such as dynoxide-rs may have a library of another name.
 .PHONY: unused
-unused: cargo-machete ## Dependencies that no code names
+unused: cargo-machete ## Find dependencies that no code uses
 	cargo machete --with-metadata bench crates tests web
 
 .PHONY: msrv
@@ -67,27 +67,27 @@ msrv: ## Build the Lambdas and the crates of kit with the oldest compiler that C
 	@ops/msrv
 
 .PHONY: advisories
-advisories: cargo-deny ## Known vulnerabilities (fetches the RustSec database)
+advisories: cargo-deny ## Check for known vulnerabilities (downloads the RustSec database)
 	cargo deny --workspace check advisories
 
 .PHONY: contract
-contract: system ## schemathesis, all checks, against the running system
+contract: system ## Check both HTTP APIs of the running system against their OpenAPI documents, with schemathesis
 	tests/contract/run
 
 .PHONY: web
-web: ## Lint, types and unit tests of the page and the console; fails if the committed web/dist is stale (needs Node.js)
+web: ## Lint, type-check and unit-test the page and the console; fails if the committed web/dist is out of date (needs Node.js)
 	tests/web/run
 
 .PHONY: browser
-browser: system ## The page and the console of the running system in a real browser; screenshots in target/browser (needs Node.js and Chromium)
+browser: system ## Test the page and the console in a real browser; screenshots in target/browser (needs Node.js and Chromium)
 	BROWSER_PATH="$$(ops/browser)" ops/web node tests/browser/run.mjs
 
 .PHONY: template
-template: ## sam validate, cfn-lint and our own checks of template.yaml and payments.yaml
+template: ## Check template.yaml and payments.yaml with sam validate, cfn-lint and our own tests
 	tests/template/run
 
 .PHONY: ops
-ops: system ## The tests of the commands below, on the local system and on an emulator of AWS
+ops: system ## Test the commands in ops/, on the local system and on an emulator of AWS
 	tests/ops/run
 
 .PHONY: scale
@@ -95,7 +95,7 @@ scale: ## Check docs/scale.md: its tables against the arithmetic, and the arithm
 	PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory tests/scale
 
 .PHONY: generated
-generated: ## Make anew what is made from code and templates: expressions' snapshots, openapi.json, template.json, payments.json, web/dist
+generated: ## Update all generated files: snapshots of expressions, openapi.json, template.json, payments.json, web/dist
 	tests/template/run --render
 	INSTA_UPDATE=always cargo test --workspace --test store expressions
 	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document
@@ -120,71 +120,71 @@ export BESIDE
 export TABLE INTO DRY_RUN RUN SINCE UNTIL TYPES ORDERS SNAPSHOT FROM_TABLE LEFT RIGHT SAMPLE
 
 .PHONY: build
-build: ## The Lambda binaries, for arm64 or ARCH=x86_64, in target/lambda
+build: ## Build the Lambda binaries for arm64 (or ARCH=x86_64) into target/lambda
 	@ops/build $(ARCH)
 
 .PHONY: deploy
-deploy: ## Build and deploy to AWS, with STAGE=…, STACK=… and PARAMETERS="JwtIssuer=… JwtAudience=… GatewayUrl=… GatewaySecretArn=…"
+deploy: ## Build and deploy to AWS: STAGE=…, STACK=…, PARAMETERS="JwtIssuer=… JwtAudience=… GatewayUrl=… GatewaySecretArn=…"
 	@"$$(ops/venv sam)/python" ops/deploy.py deploy
 
 .PHONY: plan
-plan: ## Show what a deployment would change, without doing it (STAGE, STACK, PARAMETERS)
+plan: ## Show what a deployment would change, without changing anything (STAGE, STACK, PARAMETERS)
 	@"$$(ops/venv sam)/python" ops/deploy.py plan
 
 .PHONY: delete
-delete: ## Delete a stage from AWS, both stacks or STACK=…; asks first
+delete: ## Delete the stacks of a stage from AWS, both or STACK=…; asks first
 	@"$$(ops/venv sam)/python" ops/delete.py
 
 .PHONY: invoke
-invoke: ## Run a function once, FN=OrderCreated EVENT=events/OrderCreated.json or FN=payment-api EVENT=events/payments/create.json
+invoke: ## Run a function once: FN=OrderCreated EVENT=events/OrderCreated.json, or FN=payment-api EVENT=events/payments/create.json
 	@"$$(ops/venv sam)/python" ops/invoke.py
 
 .PHONY: status
-status: ## Show the last deployment, queues, dead letters, alarms of both stacks or STACK=… (STAGE may be local)
+status: ## Show the last deployment, queues, dead letters and alarms of both stacks or STACK=… (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/status.py
 
 .PHONY: logs
-logs: ## Follow a function's log, FN=OrderCreated, query-api, payment-api, charge, … (STAGE may be local)
+logs: ## Follow the log of a function: FN=OrderCreated, query-api, payment-api, charge, … (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py logs
 
 .PHONY: dlq
-dlq: ## Show what is in a dead-letter queue and why, FN=OrderCreated, charge, relay or all (STAGE may be local)
+dlq: ## Show the messages in a dead-letter queue and why they failed: FN=OrderCreated, charge, relay or all (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py dlq
 
 .PHONY: drop
-drop: ## Delete one dead letter, FN=OrderCreated, charge or relay, MESSAGE=<its id>, and print it (STAGE may be local)
+drop: ## Print one dead letter and delete it: FN=OrderCreated, charge or relay, MESSAGE=<its id> (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py drop
 
 .PHONY: redrive
-redrive: ## Move what is in a dead-letter queue back to its queue, FN=OrderCreated, charge or all, RATE=<a second> (STAGE may be local)
+redrive: ## Move dead letters back to their queue: FN=OrderCreated, charge or all, RATE=<messages per second> (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/operate.py redrive
 
 .PHONY: rebuild
-rebuild: ## Build the view from the archive into a table, INTO=…, with DRY_RUN=1 only plan; RUN=… goes on (STAGE may be local)
+rebuild: ## Build the view from the archive into a table: INTO=…; DRY_RUN=1 only plans, RUN=… continues a run (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py rebuild
 
 .PHONY: rebuild-status
-rebuild-status: ## Show how far a rebuild is, RUN=… (STAGE may be local)
+rebuild-status: ## Show the progress of a rebuild: RUN=… (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py status
 
 .PHONY: rebuild-verify
-rebuild-verify: ## Compare two tables, or a table with the archive, order by order, LEFT=… RIGHT=…|archive (STAGE may be local)
+rebuild-verify: ## Compare two tables, or a table with the archive, order by order: LEFT=… RIGHT=…|archive (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py verify
 
 .PHONY: switch
-switch: ## Let the query function read another table, TABLE=ftgo-order-history-v2, or TABLE=own again; nothing else changes
+switch: ## Make the query function read another table: TABLE=ftgo-order-history-v2, or TABLE=own to switch back; nothing else changes
 	@"$$(ops/venv sam)/python" ops/switch.py
 
 .PHONY: snapshot
-snapshot: ## Fold what came to the archive since the last snapshot into a new one; FROM_TABLE=… begins with a table (STAGE may be local)
+snapshot: ## Create a snapshot from the last one and the events archived since then; FROM_TABLE=… starts from a table (STAGE may be local)
 	@"$$(ops/venv sam)/python" ops/rebuild.py snapshot
 
 .PHONY: e2e
-e2e: ## The system as it is deployed, on an emulator of AWS
+e2e: ## Deploy the system to an emulator of AWS and use it there
 	tests/e2e/run
 
 .PHONY: sam-local
-sam-local: ## Every sample of events/ through `sam local`, in a container, compared with our own Runtime API host
+sam-local: ## Run every sample of events/ with `sam local` in a container, and compare with our own Runtime API host
 	@PYTHONPATH=ops "$$(ops/venv sam)/python" tests/sam-local/check.py
 
 .PHONY: guide
@@ -193,13 +193,13 @@ guide: ## Follow docs/guide literally in an empty directory: every listing, ever
 
 # The floor and the lock loop are built together with the Lambdas: they have the same features of the same dependencies.
 .PHONY: bench
-bench: ## Measure Lambdas and locks beside Python and Node, into docs/benchmarks (some minutes; keep the machine quiet)
+bench: ## Measure Lambdas and locks and compare them with Python and Node; results in docs/benchmarks (some minutes; keep the machine idle)
 	cargo build --release -p event-handlers -p archive -p query-api -p payment-api -p charge-handler -p outbox-relay -p rebuild -p floor -p lock-loop -p fold-loop
 	cargo build --profile harness -p bench -p local
 	target/harness/bench
 
 .PHONY: package
-package: ## Package every crate of crates/kit as for publishing; then run the documentation tests and examples of the packages, outside of this workspace
+package: ## Package every crate of crates/kit as for publishing, and run documentation tests and examples of the packages outside this workspace
 	@python3 ops/package.py
 
 .PHONY: semver
