@@ -206,7 +206,7 @@ def bottlenecks(parameters):
         Bottleneck(
             "outbox table, new",
             new / outbox,
-            "`<Prefix>-Outbox-table-throttled` of Payments; commands get 503 (`outbox_throttled`)",
+            "`<Prefix>-Outbox-table-throttled` of Payments; commands get 503 (`store_throttled`)",
             "warm throughput of the table",
         ),
         Bottleneck(

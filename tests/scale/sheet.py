@@ -83,11 +83,12 @@ def event(p):
 def limits(p):
     """AWS's numbers, with their links."""
     rows = []
-    for limit in p.tree["limits"].values():
+    for name, limit in p.tree["limits"].items():
         rows.append(
-            [f"[{limit['value']:,}]({limit['url']})", limit["text"] + ("" if limit["checked"] else " (**from memory, check**)")]
+            [f"[{limit['value']:,}][{name}]", limit["text"] + ("" if limit["checked"] else " (**from memory, check**)")]
         )
-    return table(["number", "of what"], rows)
+    links = "\n".join(f"[{name}]: {limit['url']}" for name, limit in p.tree["limits"].items())
+    return f"{table(['number', 'of what'], rows)}\n\n{links}"
 
 
 def first(p):
@@ -97,96 +98,129 @@ def first(p):
 
 
 def rows_of(p, rate):
-    """(limit, allowed, needed, what to raise) at a rate."""
+    """(limit, allowed, its key in parameters.toml if it is one of AWS's, needed, what to raise) at a rate."""
     batch, units, share = p["settings.batch_size"], p.units, p.busiest_share
     queries = rate * p["order.queries"] / p.events_per_order
     busiest = formulas.concurrency(p, rate * share, batch)
-    environments = formulas.concurrency(p, rate, 1)
+    alone = formulas.concurrency(p, rate, 1)
     new, quota = p["limits.table_new_writes"], p["limits.table_quota"]
     slots = max(p["settings.HandlerConcurrency"], math.ceil(2 * busiest / 10) * 10)
     payment = rate * p["order.payment_events"] / p.events_per_order
     charging = (
         rate * p["order.charges"] / p.events_per_order / batch * (p["assumed.gateway_seconds"] + formulas.duration(p, batch))
     )
+    charged = math.ceil(2 * charging / 10) * 10
     in_flight = rate * share * (formulas.duration(p, batch) + p["assumed.poll_millis"] / 1e3)
     failing = formulas.failing_throughput(p)
-    keys = (2 * environments + p["settings.event_types"] + 1) / p["limits.key_reuse_seconds"]
+    keys = (2 * alone + p["settings.event_types"] + 1) / p["limits.key_reuse_seconds"]
 
-    def tables(name, raised):
-        need = rate * units[name]
-        if need > quota:
-            return f"quota *Table-level write throughput limit* to {number(2 * need)}, then {raised}"
-        return raised
+    def tables(name):
+        need = 2 * rate * units[name]
+        first = "quota *Table-level write throughput limit*, then " if need > quota else ""
+        return f"{first}warm throughput {number(need)}"
 
+    invocations = p["limits.lambda_concurrency"] * p["limits.lambda_requests_per_execution"]
+    full = formulas.concurrency(p, rate, batch)
+    files = max(rate / p["assumed.archive_batch_events"], 1 / 300)
     return [
-        ("requests of clients/s, `RequestRate`", p["settings.RequestRate"], queries, f"`RequestRate={math.ceil(2 * queries)}`"),
-        ("requests of clients/s, account", p["limits.gateway_requests"], queries, "quota *Throttle rate*"),
-        ("idempotency table, new, units/s", new, rate * units["records"], tables("records", "warm throughput")),
-        ("view's table, new, units/s", new, rate * units["orders"], tables("orders", "warm throughput")),
-        ("view's index, new, units/s", new, rate * units["index"], tables("index", "warm throughput")),
-        ("executions of the busiest type", p["settings.HandlerConcurrency"], busiest, f"`HandlerConcurrency={slots}`"),
+        (
+            "requests of clients/s, `RequestRate`",
+            p["settings.RequestRate"],
+            None,
+            queries,
+            f"`RequestRate={math.ceil(2 * queries)}`",
+        ),
+        ("requests of clients/s, account", p["limits.gateway_requests"], "gateway_requests", queries, "quota *Throttle rate*"),
+        ("idempotency table, new, units/s", new, "table_new_writes", rate * units["records"], tables("records")),
+        ("view's table, new, units/s", new, "table_new_writes", rate * units["orders"], tables("orders")),
+        ("view's index, new, units/s", new, "table_new_writes", rate * units["index"], tables("index")),
+        ("executions of the busiest type", p["settings.HandlerConcurrency"], None, busiest, f"`HandlerConcurrency={slots}`"),
         (
             "executions of the charge function",
             p["settings.ChargeConcurrency"],
+            None,
             charging,
-            f"`ChargeConcurrency={math.ceil(2 * charging / 10) * 10}`, if the gateway bears it",
+            f"`ChargeConcurrency={charged}`, if the gateway bears it",
         ),
         (
             "archived events/s",
             p["assumed.archive_events_per_second"],
+            None,
             rate,
             "`MaximumConcurrency` of `ArchiverQueue` (edit template.yaml), measure",
         ),
         (
             "events/s through the relay",
             formulas.relay_throughput(p),
+            None,
             payment,
             "`ParallelizationFactor` of `RelayStreamMapping` (edit payments.yaml)",
         ),
-        ("events/s published", p["limits.sns_publish"], rate, "quota *Messages published per second*"),
+        ("events/s published", p["limits.sns_publish"], "sns_publish", rate, "quota *Messages published per second*"),
         (
             "executions, account, full batches",
             p["limits.lambda_concurrency"],
-            formulas.concurrency(p, rate, batch),
+            "lambda_concurrency",
+            full,
             "quota *Concurrent executions*",
         ),
         (
             "executions, account, batches of one",
             p["limits.lambda_concurrency"],
-            environments,
+            "lambda_concurrency",
+            alone,
             "`BatchingWindow=1`, then the quota",
         ),
         (
             "invocations/s, full batches",
-            p["limits.lambda_concurrency"] * p["limits.lambda_requests_per_execution"],
+            invocations,
+            "lambda_requests_per_execution",
             rate / batch,
             "quota *Concurrent executions*",
         ),
         (
             "invocations/s, batches of one",
-            p["limits.lambda_concurrency"] * p["limits.lambda_requests_per_execution"],
+            invocations,
+            "lambda_requests_per_execution",
             rate,
             "`BatchingWindow=1`, then the quota",
         ),
-        ("in flight, busiest queue, all well", p["limits.sqs_in_flight"], in_flight, "quota *Messages in flight*"),
-        ("failing messages/s, busiest queue, if all fail", failing, rate * share, "nothing: repair the cause, then wait"),
+        (
+            "in flight, busiest queue, all well",
+            p["limits.sqs_in_flight"],
+            "sqs_in_flight",
+            in_flight,
+            "a support request for the queue",
+        ),
+        (
+            "messages/s that may fail, busiest queue, if all do",
+            failing,
+            "sqs_in_flight",
+            rate * share,
+            "nothing: repair the cause, then wait",
+        ),
         (
             "read units/s of clients, new table",
             p["limits.table_new_reads"],
+            "table_new_reads",
             queries * p["measured.query_units"],
             "warm throughput, reads",
         ),
-        ("KMS requests/s, with `KmsKeyArn`", p["limits.kms_requests"], keys, "nothing"),
-        ("files/s of the archive", p["limits.s3_puts"], max(rate / p["assumed.archive_batch_events"], 1 / 300), "nothing"),
+        ("KMS requests/s, with `KmsKeyArn`", p["limits.kms_requests"], "kms_requests", keys, "nothing"),
+        ("files/s of the archive", p["limits.s3_puts"], "s3_puts", files, "nothing"),
     ]
+
+
+def linked(value, limit):
+    return f"[{number(value)}][{limit}]" if limit else number(value)
 
 
 def scale(p, rate):
     rows = []
-    for name, allowed, need, raised in rows_of(p, rate):
+    for name, allowed, limit, need, raised in rows_of(p, rate):
         headroom = allowed / need
         shown = f"{number(headroom)} times" if headroom >= 2 else f"**{number(headroom)} times**"
-        rows.append([name, number(allowed), number(need), shown, raised if headroom < 2 else ""])
+        rows.append([name, linked(allowed, limit), number(need), shown, raised if headroom < 2 else ""])
     return table(["limit", "allowed", "needed", "headroom", "raise"], rows)
 
 
@@ -197,7 +231,9 @@ def month(p):
         events = rate * MONTH
         records = rate * p["assumed.retention_days"] * DAY * (p["item.record_bytes"] + p["limits.item_overhead"])
         logs = events * (p["measured.log_bytes_of_ten"] + 26 * p["measured.log_lines_of_ten"])
-        cost = events / 1e6 * (p["prices.events_million_of_ten"] + p["prices.archive_million"])
+        # So few events come one by one.
+        million = p["prices.events_million_of_one"] if rate < 100 else p["prices.events_million_of_ten"]
+        cost = events / 1e6 * (million + p["prices.archive_million"])
         rows.append(
             [
                 number(rate),
@@ -266,25 +302,26 @@ def drain(p):
     rows = []
     units = p.units
     for rate in (10, 1_000, 100_000):
-        needed = max(10, math.ceil(2 * formulas.concurrency(p, rate * p.busiest_share, p["settings.batch_size"]) / 10) * 10)
         ways = [
-            ("defaults, new tables", p["settings.HandlerConcurrency"], p["limits.table_new_writes"]),
-            ("defaults, tables at their quota", p["settings.HandlerConcurrency"], p["limits.table_quota"]),
-            (
-                f"`HandlerConcurrency={needed}`, tables warm for twice the rate",
-                needed,
-                max(p["limits.table_new_writes"], 2 * rate * units["records"]),
-            ),
+            (p["settings.HandlerConcurrency"], p["limits.table_new_writes"]),
+            (p["settings.HandlerConcurrency"], p["limits.table_quota"]),
         ]
+        for times in (2, 4):
+            slots = math.ceil(times * formulas.concurrency(p, rate * p.busiest_share, p["settings.batch_size"]))
+            ways.append(
+                (
+                    max(p["settings.HandlerConcurrency"], slots),
+                    max(p["limits.table_new_writes"], times * rate * units["records"]),
+                )
+            )
         cells = []
-        for _, slots, written in ways:
+        for slots, written in ways:
             capacity = min(formulas.queue_throughput(p, slots) / p.busiest_share, written / max(units.values()))
             seconds = formulas.drain_seconds(rate, 3_600, capacity)
-            cells.append("never: it grows" if math.isinf(seconds) else time(seconds))
-        rows.append([number(rate), f"{number(rate * 3_600)}", *cells])
-    return table(
-        ["events/s", "backlog", "defaults, new tables", "defaults, tables at their quota", "raised for twice the rate"], rows
-    )
+            cells.append("never, it grows" if math.isinf(seconds) else time(seconds))
+        rows.append([number(rate), number(rate * 3_600), *cells])
+    header = ["events/s", "backlog", "defaults, new tables", "defaults, tables at their quota"]
+    return table([*header, "raised for twice the rate", "for four times"], rows)
 
 
 def orders(p):

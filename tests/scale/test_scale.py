@@ -190,8 +190,8 @@ class Sources(unittest.TestCase):
             "query_units": statistics.mean(sum(units.values()) for units in read),
         }
         for name, value in P.tree["measured"].items():
-            # Two digits: `make bench` may measure a little more or less.
-            self.assertAlmostEqual(found[name], value, delta=0.02 * value, msg=name)
+            # Not closer, because another run of `make bench` measures a little more or less.
+            self.assertAlmostEqual(found[name], value, delta=0.15 * value, msg=name)
 
     def test_units_of_an_item_are_those_of_the_benchmarks(self):
         moving = json.loads(text("docs/benchmarks/results.json"))["growth"]["moving"][-1]["each"]["written"]
@@ -204,7 +204,13 @@ class Sources(unittest.TestCase):
         self.assertEqual(prices["dynamodb_million_write_units"], P["prices.dynamodb_million_write_units"])
         self.assertEqual(prices["logs_gb"], P["prices.logs_gb"])
         self.assertEqual(prices["queues_million_events"], P["prices.events_million_of_ten"])
-        self.assertIn(f"from_hours({P['assumed.retention_days']} * 24)", text("crates/kit/idempotency/src/builder.rs"))
+        costs = re.search(
+            r"^\| ours \| 1 \|.*?\| ([\d.]+) \| [\d.]+ \(\d+\) \|$", text("docs/benchmarks/README.md"), re.MULTILINE
+        )[1]
+        self.assertEqual(float(costs), P["prices.events_million_of_one"])
+        self.assertRegex(
+            text("crates/kit/idempotency/src/builder.rs"), rf"RETENTION: .*\({P['assumed.retention_days']} \* 24\)"
+        )
 
 
 class Document(unittest.TestCase):
@@ -217,6 +223,8 @@ class Document(unittest.TestCase):
         self.assertIn(
             f"A million events cost about ${million:.2f}: ${P['prices.events_million_of_ten']:.2f} for topic", document
         )
+        single = P["prices.events_million_of_one"] - P["prices.events_million_of_ten"]
+        self.assertIn(f"Batches of one cost ${single:.2f} more", document)
         self.assertIn(f"Couriers' positions are {P.busiest_share:.0%} of the events".replace("%", " %"), document)
         self.assertIn(f"The records are {P.units['records']} of {sum(P.units.values()):.2f} write units", document)
         self.assertIn(f"{P['settings.event_types']} x `HandlerConcurrency`", document)
