@@ -1,5 +1,5 @@
-"""A discrete-event model of the way of an event: topic, queues, pollers, invocations, tables. It knows the rules of the parts and none of
-the formulas: what comes out is compared with formulas.py.
+"""A discrete-event model of the way of an event: topic, queues, pollers, invocations, tables. It knows the rules of the parts. Of
+formulas.py it takes only how long an invocation lasts; what comes out is compared with the rest.
 
 What it leaves out: DynamoDB's burst capacity (five minutes of unused units, which AWS does not promise), cold starts (4 ms), and that
 Lambda also reduces pollers when whole batches fail.
