@@ -70,6 +70,11 @@ msrv: ## Build the Lambdas and the crates of kit with the oldest compiler that C
 advisories: cargo-deny ## Check for known vulnerabilities (downloads the RustSec database)
 	cargo deny --workspace check advisories
 
+export PACKAGE SINCE_COMMIT MUTANTS
+.PHONY: mutants
+mutants: cargo-mutants ## Change the code of kit and order-view, one thing at a time, and see that a test fails (hours; PACKAGE, SINCE_COMMIT, MUTANTS: docs/mutants.md)
+	@python3 ops/mutants.py
+
 .PHONY: contract
 contract: system ## Check both HTTP APIs of the running system against their OpenAPI documents, with schemathesis
 	tests/contract/run
@@ -213,6 +218,10 @@ release: ## Check that this commit can be released, and print the notes and the 
 .PHONY: cargo-deny
 cargo-deny:
 	@cargo deny --version >/dev/null 2>&1 || { echo "installing cargo-deny (once, some minutes)"; cargo install --locked --quiet cargo-deny@0.20.2; }
+
+.PHONY: cargo-mutants
+cargo-mutants:
+	@cargo mutants --version >/dev/null 2>&1 || { echo "installing cargo-mutants (once, some minutes)"; cargo install --locked --quiet cargo-mutants@27.1.0; }
 
 .PHONY: cargo-machete
 cargo-machete:
