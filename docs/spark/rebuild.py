@@ -1,6 +1,6 @@
-"""Folds an archive on Spark: one DynamoDB-JSON line for each order, ready for ImportTable.
+"""Folds an archive with Spark to one line of DynamoDB JSON per order, ready for ImportTable.
 
-A partition should have at most some 200,000 orders; if one does not fit into the memory, the job fails and says so.
+A partition should have at most about 200,000 orders. If a partition does not fit into memory, the job fails with a message.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 from pyspark.sql import SparkSession
 
 archive, out, buckets = sys.argv[1], sys.argv[2], int(sys.argv[3])
-# Without a file _SUCCESS, which would be imported, too.
+# No file _SUCCESS, because ImportTable would import it.
 spark = SparkSession.builder.config("spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").getOrCreate()
 
 
@@ -19,10 +19,10 @@ def order(line):
 
 (
     spark.sparkContext.textFile(archive)
-    .pipe("./rebuild fold", checkCode=True)  # Events to partial views, in each partition.
+    .pipe("./rebuild fold", checkCode=True)  # Folds events to partial views, in each partition.
     .keyBy(order)
-    .partitionBy(buckets)  # All partial views of an order come together,
+    .partitionBy(buckets)  # Brings all partial views of an order together,
     .values()
-    .pipe("./rebuild fold --whole", checkCode=True)  # and are merged to one line: partial views are read like events.
+    .pipe("./rebuild fold --whole", checkCode=True)  # and merges them to one line. Partial views are read like events.
     .saveAsTextFile(out, "org.apache.hadoop.io.compress.GzipCodec")
 )
