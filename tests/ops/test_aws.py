@@ -69,7 +69,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             said = self.make(command, code=0 if command == "status" else 2)
             self.assertIn("ROLLBACK_COMPLETE", said)
             self.assertIn("make delete STAGE=production", said)
-            self.assertRegex(said, r"[Ww]hat failed first: Bad: ")
+            self.assertRegex(said, r"[Ff]irst failure: Bad: ")
         # Only the stack goes unless one says more.
         said = self.make("delete", stdin=f"{STACK}\n\n", code=0)
         self.assertIn(f"tables: {TABLES[0]} and {TABLES[1]} are kept", said)
@@ -97,7 +97,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             # The one who only wants the order history is told how.
             (
                 "JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1",
-                "Without Payments: make deploy STAGE=production STACK=order-history",
+                "To leave out Payments: make deploy STAGE=production STACK=order-history",
             ),
         ]:
             with self.subTest(problem):
