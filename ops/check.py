@@ -29,6 +29,7 @@ STEPS = {
     "unused": ["tools"],
     "web": ["tools"],
     "template": ["tools"],
+    "scale": [],
     "clippy": ["everything"],
     "e2e": ["everything", "tools"],
     "sam-local": ["everything", "tools"],
@@ -100,6 +101,7 @@ class Check:
         command = ["make", "--no-print-directory", name]
         # As if it were called alone, not by the make that called us.
         environment = {key: value for key, value in os.environ.items() if key not in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]}
+        environment |= {"NO_COLOR": "1", "CARGO_TERM_COLOR": "never"}
         if "everything" in self.steps:
             environment |= AFTER_BUILD if name != "everything" else {}
         with log_of(name).open("wb") as log:
