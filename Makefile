@@ -15,6 +15,10 @@ help: ## List the targets
 test: ## Run every test (after the build about five minutes)
 	@ops/test
 
+.PHONY: interop
+interop: ## Run Powertools for Python and the crate idempotency on the same tables: each sees the records of the other
+	tests/interop/run
+
 .PHONY: storm
 storm: system ## Send 20,000 events in random order, some twice or malformed, then 2,300 payments, through the local system while functions are killed
 	STORM_ORDERS=1500 STORM_INTENTS=2000 STORM_LOCKED_INTENTS=300 cargo test --workspace --test local storm -- --nocapture
