@@ -28,10 +28,12 @@ storm: system ## Send 20,000 events in random order, some twice or malformed, th
 check: ## Run every check that CI runs, several at once, and print a table with their times (half an hour; logs in target/check)
 	@python3 ops/check.py
 
-# With everything in one call, cargo gives each dependency one set of features, and builds it once. `deployed` is the suite of make e2e.
+# For the whole workspace, so that cargo gives each dependency one set of features and builds it once. `deployed`, the suite of make e2e, is no
+# part of all targets, because `make test` does not run it.
 .PHONY: everything
 everything: ## Build all programs and tests
-	cargo build --workspace --all-targets --test deployed
+	cargo build --workspace --all-targets
+	cargo build --workspace --test deployed
 
 # What `make run` runs. BUILT=1 says that it is built.
 .PHONY: system
@@ -55,6 +57,7 @@ style: ## Check formatting of Rust, Python and shell scripts, their linters, Git
 .PHONY: clippy
 clippy: ## Run clippy and cargo doc; warnings are errors
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --test deployed -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples
 
 .PHONY: deny
