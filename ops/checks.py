@@ -1,4 +1,4 @@
-"""Checks before a deployment starts. Each returns the problem with its way out, or None."""
+"""Checks before a deployment. Each returns the problem and its solution, or None."""
 
 import http.client
 import json
@@ -10,7 +10,7 @@ import boto3
 from botocore.exceptions import ClientError
 from stage import stack_called
 
-# A stack in one of these can be created or updated. REVIEW_IN_PROGRESS has nothing but change sets yet.
+# A stack in one of these states can be created or updated. REVIEW_IN_PROGRESS has only change sets.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
 READY = [
     "CREATE_COMPLETE",
@@ -21,12 +21,12 @@ READY = [
     "REVIEW_IN_PROGRESS",
 ]
 
-# Long enough for an issuer that just wakes up.
+# Long enough for an issuer with a cold start.
 ISSUER_SECONDS = 10
 
 
 def stack_problem(stage, status):
-    """Whether a stack in this status cannot be deployed to."""
+    """Why a stack in this status cannot be deployed."""
     delete = stage.make("delete")
     if status in READY:
         return None
@@ -55,7 +55,7 @@ def first_failure(stack):
     """What failed first in the stack's last operation, as CloudFormation says."""
     failed = None
     pages = boto3.client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack["StackId"])
-    # The newest come first, and an operation begins with an event of the stack itself.
+    # The newest come first, and an operation starts with an event of the stack itself.
     for event in (event for page in pages for event in page["StackEvents"]):
         if event["ResourceStatus"].endswith("_FAILED"):
             failed = event
@@ -66,7 +66,7 @@ def first_failure(stack):
 
 
 def issuer_problem(issuer):
-    """Whether API Gateway will refuse this issuer: it reads its discovery document when the authorizer is made.
+    """Whether API Gateway will reject this issuer: it reads its discovery document when the authorizer is created.
 
     https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html
     """
@@ -81,7 +81,7 @@ def issuer_problem(issuer):
     except urllib.error.HTTPError as error:
         return f"{url} returns {error.code}, so JwtIssuer={issuer} is not an OpenID issuer. {skip}"
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        # Such a URL cannot be asked; such a document is no JSON object, or lacks one of the two.
+        # The URL is not valid, or the document is not a JSON object with these two members.
         return f"{url} is not an OpenID discovery document with an issuer and a jwks_uri: {type(error).__name__} {error}"
     except (OSError, http.client.HTTPException) as error:
         return f"{url} cannot be read: {error}. {skip}"
@@ -97,7 +97,7 @@ def issuer_problem(issuer):
 
 
 def tables_problem(stage, names):
-    """Whether a new stack finds the names of its tables taken."""
+    """Whether the table names of a new stack are taken."""
     problems = []
     for name in names:
         table = left_table(name)
@@ -121,7 +121,7 @@ def tables_problem(stage, names):
 
 
 def bucket_problem(values):
-    """Whether a new stack finds the name of its archive's bucket taken, with the parameters that it would be deployed with."""
+    """Whether the bucket name of a new stack's archive is taken, with these parameters."""
     if values["Archive"] != "true" or values["ArchiveBucket"]:
         return None
     session = boto3.session.Session()
@@ -142,7 +142,7 @@ def bucket_problem(values):
 def left_table(name):
     """The table of this name, or None.
 
-    owner: the live stack that it belongs to, or None; made_by: the name of the stack that made it, live or not, or None; whether
+    owner: the existing stack that it belongs to, or None; made_by: the name of the stack that created it, deleted or not, or None; whether
     the table is empty, and whether it is protected from deletion.
     """
     dynamodb = boto3.client("dynamodb")
@@ -152,10 +152,10 @@ def left_table(name):
         return None
     tags = dynamodb.get_paginator("list_tags_of_resource").paginate(ResourceArn=table["TableArn"])
     tags = {tag["Key"]: tag["Value"] for page in tags for tag in page["Tags"]}
-    # Not ItemCount, which is hours old.
+    # Not ItemCount, which may be hours old.
     items = dynamodb.scan(TableName=name, Limit=1, ConsistentRead=True)["Items"]
     return {
-        # CloudFormation sets both tags, and a table keeps them when its stack is gone.
+        # CloudFormation sets both tags, and a table keeps them when its stack is deleted.
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-resource-tags.html
         "owner": live_stack(tags.get("aws:cloudformation:stack-id")),
         "made_by": tags.get("aws:cloudformation:stack-name"),
@@ -165,7 +165,7 @@ def left_table(name):
 
 
 def maker(table):
-    """What made a table, for a table that this stage's stack did not make."""
+    """Which stack created a table, if it is not this stage's stack."""
     return f"the stack {table['made_by']} created it" if table["made_by"] else "no stack created it"
 
 

@@ -1,6 +1,6 @@
 """`make delete`: deletes the stacks of $STAGE, Payments first, or the one that $STACK names, and offers to delete empty tables that they left.
 
-Asks for each stack's name; YES=<the names of the stacks> is an answer ahead, and TABLES=empty one to the second question.
+Asks for each stack's name. YES=<the names of the stacks> answers in advance, and TABLES=empty answers the second question.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from stage import chosen_stages, confirmed, parameters, stack_called
 from terminal import count, say, series, stop, typed
 
-# The stack of sam's own bucket, which it puts packages into.
+# The stack of sam's own bucket, which has the packages.
 SAM_STACK = "aws-sam-cli-managed-default"
 
 
 def main():
-    # Payments publishes to the topic of the order history's stack, so it goes first.
+    # Payments publishes to the topic of the order history's stack, so it is deleted first.
     stages = chosen_stages(or_local=False)[::-1]
     try:
         stacks = [(stage, stage.stack()) for stage in stages]
@@ -45,7 +45,7 @@ def delete(stage, stack, names):
     if stack.get("EnableTerminationProtection"):
         protection = f"aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {stage.stack_name}"
         stop(f"the stack {stage.stack_name} is protected from deletion. To delete it anyway, first run: {protection}")
-    # A deployment that failed because the names were taken has none.
+    # A deployment that failed because the names were taken has no tables.
     found = {name: checks.left_table(name) for name in names}
     ours = {name: table for name, table in found.items() if table and table["owner"] == stage.stack_name}
     is_production = parameters(stack).get("Stage") == "production"
@@ -81,7 +81,7 @@ def delete(stage, stack, names):
 
 
 def stop_archiver(stage, stack):
-    """Lets nothing into the bucket any more: S3 does not delete one that has objects, and versions of them count."""
+    """Stops writes to the bucket: S3 does not delete a bucket that has objects or versions of objects."""
     client = boto3.client("lambda")
     function = f"{stage.prefix(stack)}-archiver:live"
     with contextlib.suppress(client.exceptions.ResourceNotFoundException):
@@ -90,13 +90,13 @@ def stop_archiver(stage, stack):
 
 
 def empty(bucket):
-    """Deletes all versions of all objects. What the archiver still had in its hands comes in the meantime, so a second time."""
+    """Deletes all versions of all objects, twice, because the archiver may finish a batch meanwhile."""
     for _ in range(2):
         boto3.resource("s3").Bucket(bucket).object_versions.delete()
 
 
 def in_queues(stage, stack):
-    """How many messages get lost, as a text."""
+    """How many messages will be lost, as a text."""
     prefix = stage.prefix(stack)
     sqs = stage.sqs()
     try:
@@ -105,8 +105,8 @@ def in_queues(stage, stack):
             for names in zip(*stage.queues(stack).values(), strict=True)
         )
     except sqs.exceptions.QueueDoesNotExist:
-        # A deployment that failed has not made them all.
-        return "what is in them"
+        # A failed deployment has not created all of them.
+        return "their messages"
     return f"{count(waiting, 'message')} and {count(dead, 'dead letter')}"
 
 
@@ -121,8 +121,8 @@ def delete_packages(stage):
 
 
 def delete_empty_tables(stage, names):
-    """The tables that a deleted stack left block the next deployment by their names. One with items is never deleted here, nor
-    one that this stage's stack did not make: stages may have the same names for their tables."""
+    """Offers to delete the empty tables that a deleted stack left, because their names block the next deployment. It never deletes a table
+    with items, or a table that this stage's stack did not create: stages may use the same table names."""
     found = {name: checks.left_table(name) for name in names}
     left = {}
     for name, table in found.items():

@@ -1,11 +1,11 @@
 """`make deploy` and `make plan`: a build, and `sam deploy` of each service's stack of $STAGE, with its parameters from samconfig.toml and those
-of $PARAMETERS. Both, because parameters on sam's command line replace samconfig's whole list.
+of $PARAMETERS. sam gets both, because parameters on its command line replace samconfig's whole list.
 
 The stacks are order-history and payments, or the one that $STACK names. Payments takes from the order history's stack the topic, the HTTP
 API that serves the page, and the issuer of its user pool if it has one.
 
-A plan is a change set that is not executed, so that AWS's own transforms have run. It is deleted; the packages stay, in a folder
-of their own, until `make delete`.
+A plan is a change set that is not executed, so that AWS's own transforms have run. It is deleted afterwards. The packages stay in a
+separate folder until `make delete`.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from stage import ORDER_HISTORY, PAYMENTS, ROOT, SAM, Stage, chosen_stages, confirmed, outputs, parameters
 from terminal import say, series, stop
 
-# What a change does to a resource, and how that is summed up. What may lose something comes first, and before it what is new to us.
+# What a change does to a resource, and the word for it in the summary. Changes that may lose data come first, and unknown ones before them.
 KINDS = {
     "remove": "removed",
     "replace": "replaced",
@@ -54,20 +54,20 @@ def main(command):
 
 
 def check(stages, command):
-    """Ends here, before the build and before anything is deployed, if a deployment must fail."""
+    """Stops before the build, and before anything is deployed, if a deployment would fail."""
     issuers = {}
     for stage in stages:
         known = stage.service.parameters
         stack = stage.stack()
         if stack and (problem := checks.stack_problem(stage, stack["StackStatus"])):
             stop(advice(stage, stack, problem))
-        # A stack that is there keeps what is not given.
+        # An existing stack keeps the parameters that are not given.
         is_new = stack is None or stack["StackStatus"] == "REVIEW_IN_PROGRESS"
         deployed = {} if is_new else parameters(stack)
         defaults = {name: parameter["Default"] for name, parameter in known.items() if "Default" in parameter}
         taken = taken_over(stage, "plan", stages)
         values = defaults | deployed | taken | stage.parameters
-        # They may be empty only where the stack makes its own issuer.
+        # They may be empty only if the stack creates its own issuer.
         needed = [] if values.get("UserPool") == "true" else ["JwtIssuer", "JwtAudience"]
         if missing := [name for name in known if name not in values or (name in needed and not values[name])]:
             stop(needs(stage, missing, command, len(stages) > 1))
@@ -88,7 +88,7 @@ def check(stages, command):
 
 
 def needs(stage, missing, command, is_one_of_several):
-    """What a stack lacks, and how to give it."""
+    """The message about missing parameters, and how to give them."""
     given_so = " ".join(f"{name}=…" for name in missing)
     how = f'make {command} STAGE={stage.name} PARAMETERS="{given_so}", or put them into samconfig.toml'
     text = f"{stage.stack_name} needs {series(missing)}: {how}"
@@ -105,7 +105,7 @@ def taken_over(stage, command, stages):
     """The parameters that Payments takes from the order history's stack: the topic, the HTTP API that serves the page, and the issuer of
     its user pool if it has one.
 
-    Before that stack is deployed nobody knows them. A plan needs some value, and the topic's can be told in advance.
+    Before that stack is deployed they are unknown. A plan needs some value, and the ARN of the topic can be computed.
     """
     if stage.beside:
         return of_first(stage)
@@ -128,7 +128,7 @@ def taken_over(stage, command, stages):
 
 
 def of_first(stage):
-    """The parameters of a stack beside another: those of that one, but for names, and with its topic, its archive and its issuer."""
+    """The parameters of a stack beside another: those of the first stack except names, with its topic, archive and issuer."""
     first = stage.first
     stack = first.stack()
     if stack is None:
@@ -149,7 +149,7 @@ def of_first(stage):
 
 
 def expected(values):
-    """The outputs of an order history's stack that is deployed with these parameters, as far as they are taken over."""
+    """The outputs that an order history's stack with these parameters would have, as far as Payments needs them."""
     found = {"TopicArn": values["DomainEventsTopicArn"] or topic_arn(values["TopicName"]), "HttpApiId": "notmadeyet"}
     if values["UserPool"] == "true":
         found |= {"UserPoolIssuer": "https://not-made-yet.invalid", "UserPoolClientId": "not-made-yet"}
@@ -157,7 +157,7 @@ def expected(values):
 
 
 def topic_arn(name):
-    """What the ARN of a topic of this account and region is."""
+    """The ARN of a topic of this account and region."""
     session = boto3.session.Session()
     account = session.client("sts").get_caller_identity()["Account"]
     return f"arn:{session.get_partition_for_region(session.region_name)}:sns:{session.region_name}:{account}:{name}"
@@ -166,7 +166,7 @@ def topic_arn(name):
 def override(name, value):
     """A parameter as `sam deploy --parameter-overrides` reads it: only in quotes may a value be empty, or have spaces."""
     value = str(value)
-    # SAM's own parser takes the next two for the end of the value, or for other parameters.
+    # SAM's parser reads these two as the end of the value, or as other parameters.
     if "\\" in value or value.startswith("ParameterKey="):
         stop(f"{name}: a value must not contain a backslash, and must not begin with ParameterKey=")
     quoted = value.replace('"', '\\"')
@@ -180,7 +180,7 @@ def advice(stage, stack, problem):
 
 
 def deploy(stage, arguments):
-    # Where samconfig.toml wants somebody to confirm the changes, `YES=<stack name>` confirms in advance.
+    # If samconfig.toml requires a confirmation, `YES=<stack name>` confirms in advance.
     options = ["--no-confirm-changeset"] if confirmed(stage.stack_name) else []
     deployed = subprocess.run([SAM, "deploy", *arguments, *options])
     if deployed.returncode != 0:
@@ -190,7 +190,7 @@ def deploy(stage, arguments):
 
 
 def plan(stage, arguments, template=None):
-    # As Ctrl-C does: what ends a job in GitHub must not leave a change set.
+    # Like Ctrl-C: a cancelled job in GitHub must not leave a change set.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     cloudformation = boto3.client("cloudformation")
     before = change_sets(cloudformation, stage)
@@ -216,8 +216,8 @@ def plan(stage, arguments, template=None):
 def packaged(stage, template, output):
     """The options with which `sam deploy` plans the template, with packages in the folder for plans.
 
-    sam calls a package by the hash of its files and does not upload one that is there. Whoever may plan, such as a pull request,
-    must not be able to put something else there before a deployment, so the role for plans cannot write where deployments read.
+    sam names a package by the hash of its files and does not upload one that exists. A pull request, which may plan, must not be able
+    to put another package there before a deployment. So the role for plans cannot write where deployments read.
     """
     config = ["--config-file", ROOT / "samconfig.toml"]
     folder = ["--resolve-s3", "--s3-prefix", stage.plan_prefix]
@@ -225,13 +225,13 @@ def packaged(stage, template, output):
     made = subprocess.run([SAM, "package", *config, *folder, *options], capture_output=True, text=True)
     if made.returncode != 0:
         stop(f"sam package failed: {made.stderr}")
-    # Where a deployment would have them, so that code that is deployed already is no change. A change set does not read them.
+    # With the folder of deployments in the template, so that unchanged code is not a change. A change set does not read the packages.
     output.write_text(output.read_text().replace(f"/{stage.plan_prefix}/", f"/{stage.s3_prefix}/"))
     return [*config, *folder, "--template-file", output]
 
 
 def last_result(output):
-    """The result that sam gives with `--output json`: one of the lines, each a JSON object."""
+    """The result that sam prints with `--output json`: one of its lines, each a JSON object."""
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     results = [line for line in lines if line.get("type") == "result"]
     return results[-1] if results else {}
@@ -245,7 +245,7 @@ def show(stage, changes):
     for word, change in rows:
         targets = [detail["Target"] for detail in change.get("Details", [])]
         names = sorted({target.get("Name") or target["Attribute"] for target in targets})
-        # Such as Retain: what becomes of the old one.
+        # Such as Retain: what happens to the old resource.
         policy = [f"old resource: {change['PolicyAction']}"] if "PolicyAction" in change else []
         remarks = "; ".join([*([", ".join(names)] if names else []), *policy])
         say(f"  {word:<11}  {change['ResourceType']:<32}  {change['LogicalResourceId']}{f'  ({remarks})' if remarks else ''}")
@@ -254,7 +254,7 @@ def show(stage, changes):
 
 
 def kind(change):
-    """What the change does to its resource: one of KINDS, or an action that CloudFormation has since."""
+    """What the change does to its resource: one of KINDS, or an action that is new in CloudFormation."""
     action = change["Action"].lower()
     replacements = {"True": "replace", "Conditional": "may replace"}
     return replacements.get(change.get("Replacement"), action) if action == "modify" else action
@@ -271,14 +271,14 @@ def change_sets(cloudformation, stage):
 def clean_up(cloudformation, stage, before, created):
     """Deletes the plan's change set, and the stack if there was none.
 
-    sam does not name a change set that has no changes or that failed, nor one during which it was interrupted. Then every change
-    set goes that was not there before the plan, also one that somebody else made in the meantime, unless it is being executed.
+    sam does not print the name of a change set that has no changes, failed or was interrupted. Then this deletes every change set that
+    did not exist before the plan, also one that somebody else created meanwhile, unless it is being executed.
     """
     after = change_sets(cloudformation, stage)
     idle = [found for found in after if after[found]["ExecutionStatus"] in ["UNAVAILABLE", "AVAILABLE"]]
     ours = {created} if created else {found for found in idle if found not in before}
     for change_set in ours:
-        # One that is being made cannot be deleted; one that could not be made ends the waiting.
+        # A change set that is being created cannot be deleted. One that could not be created ends the wait.
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteChangeSet.html
         with contextlib.suppress(WaiterError):
             made = cloudformation.get_waiter("change_set_create_complete")

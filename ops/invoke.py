@@ -1,8 +1,8 @@
-"""`make invoke`: runs the function $FN once, on the event in the file $EVENT. The answer is on standard output, the log on
+"""`make invoke`: runs the function $FN once, on the event in the file $EVENT. The response is on standard output, the log on
 standard error. INTENT=<id> puts the id of a payment intent of yours into a sample of events/payments.
 
-Where a Docker engine answers, `sam local invoke` runs it in AWS's own image; elsewhere the Runtime API host of `make run` does.
-Either way it works on the tables, the topic and the gateway of a running `make run`, or on those that the last one left.
+If Docker is running, `sam local invoke` runs it in AWS's own image; otherwise the Runtime API host of `make run` does. In both cases it
+uses the tables, the topic and the gateway of a running `make run`, or those that the last one left.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ from stage import PAYMENTS, ROOT, STEPS, Local, chosen_function
 
 ARCHITECTURE = {"x86_64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), "arm64")
 
-# What `sam local` pulls, and what it makes of it: the same with its own aws-lambda-rie inside.
+# The image that `sam local` pulls, and the one that it builds from it, with its own aws-lambda-rie.
 BASE_IMAGE = f"public.ecr.aws/lambda/provided:al2023-{ARCHITECTURE}"
 IMAGE = f"public.ecr.aws/lambda/provided:al2023-rapid-{ARCHITECTURE}"
 
-# What sam and the functions run with: no account is asked, nothing is reported.
+# The environment of sam and the functions: no AWS account, no telemetry.
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
@@ -39,19 +39,19 @@ ENVIRONMENT = {
 }
 
 
-# Where a `make run` listens unless told.
+# The default ports of `make run`.
 PORTS = {"DYNAMODB_PORT": 8000, "SNS_PORT": 9911, "S3_PORT": 9000, "GATEWAY_PORT": 3002}
 
-# The payment intent of the samples in events/payments. Ids are random, so nobody has it until INTENT names another.
+# The payment intent of the samples in events/payments. Ids are random, so it does not exist; INTENT replaces it.
 SAMPLE_INTENT = "3f1c9a52-7f0e-4a53-9d7e-2b6f0c8e4d11"
 
-# What the functions of Payments are told of the topic and of the secret, which a stand-in has.
+# The topic and the secret for the functions of Payments. A stand-in provides the secret.
 TOPIC_ARN = "arn:aws:sns:us-east-1:000000000000:domain-events"
 SECRET_ARN = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf"
 
 
 def main():
-    # The steps of a rebuild are a state machine's; on this machine `make rebuild STAGE=local` does the same.
+    # A state machine runs the steps of a rebuild. On this machine `make rebuild STAGE=local` does the same.
     service, name = chosen_function(lambda service: [name for name in service.functions if name not in STEPS])
     event = os.environ.get("EVENT", "")
     if not Path(event).is_file():
@@ -80,7 +80,7 @@ def about_intent(event, intent, file):
 
 
 def build_local():
-    """Builds the local system, and the functions as it runs them, unless BUILT says that this is done."""
+    """Builds the local system and its functions, unless BUILT is set."""
     if not os.environ.get("BUILT"):
         subprocess.run(["make", "--no-print-directory", "system"], cwd=ROOT, stdout=sys.stderr, check=True)
 
@@ -91,7 +91,7 @@ def build_lambda():
 
 
 def engine():
-    """The Docker engine that sam uses too, by DOCKER_HOST or at its usual place. None if it does not answer."""
+    """The Docker engine that sam also uses, from DOCKER_HOST or the default. None if it does not respond."""
     with contextlib.suppress(DockerException, RequestException):
         client = docker.from_env()
         client.ping()
@@ -100,12 +100,12 @@ def engine():
 
 
 def pull_options(client):
-    """What tells sam to do without the registry if that cannot be reached. None if there is no image here either."""
+    """The options with which sam works without the registry, if it cannot be reached. None if this machine has no image either."""
     try:
         client.images.get_registry_data(BASE_IMAGE)
         return []
     except (APIError, RequestException) as error:
-        # The latter if the engine itself waits for the registry too long.
+        # RequestException if the engine itself waits too long for the registry.
         print(f"{BASE_IMAGE} cannot be pulled: {getattr(error, 'explanation', None) or error}", file=sys.stderr)
     for image in [IMAGE, BASE_IMAGE]:
         with contextlib.suppress(ImageNotFound):
@@ -136,7 +136,7 @@ def sam_local(service, command, *arguments, endpoints, options):
 
 @contextlib.contextmanager
 def no_container_left(client, endpoints):
-    """Removes the containers with these endpoints if we are interrupted: sam may be killed before it has done it."""
+    """Removes the containers with these endpoints if we are interrupted, because sam may be killed before it does."""
     try:
         yield
     except BaseException:
@@ -151,7 +151,7 @@ def no_container_left(client, endpoints):
 
 @contextlib.contextmanager
 def running():
-    """The ports, by their variables, of a running `make run`, or of one of our own."""
+    """The ports, by their variables, of a running `make run`, or of a local system started here."""
     ports = {name: int(os.environ.get(name, port)) for name, port in PORTS.items()}
     if listens(ports["DYNAMODB_PORT"]):
         yield ports
@@ -190,7 +190,7 @@ def free_port():
 def reachable(client, ports):
     """The URLs under which a container reaches these ports of our loopback, and a Secrets Manager that has the gateway's secret.
 
-    Docker Desktop has a name for our loopback. On Linux a container reaches the host, but not its loopback, so we listen for it.
+    Docker Desktop has a name for our loopback. On Linux a container can reach the host, but not its loopback, so we forward connections.
     """
     with contextlib.ExitStack() as stack:
         ports = ports | {"SECRETS_MANAGER_PORT": stack.enter_context(secrets_manager())}
@@ -210,7 +210,7 @@ def reachable(client, ports):
 
 @contextlib.contextmanager
 def secrets_manager():
-    """The port of a stand-in of Secrets Manager: every secret is `local`, which the stand-in gateway takes."""
+    """The port of a stand-in for Secrets Manager: every secret is `local`, which the stand-in gateway accepts."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -247,13 +247,13 @@ def bridge_address(client):
         for pool in client.networks.get("bridge").attrs["IPAM"]["Config"]:
             subnet = ipaddress.ip_network(pool["Subnet"])
             if subnet.version == 4:
-                # An engine that has just made its bridge does not name the gateway; it has taken the first address.
+                # An engine that has just created its bridge does not return the gateway; it uses the first address.
                 return pool.get("Gateway") or str(next(subnet.hosts()))
     return None
 
 
 def relay_at(address):
-    """Listens there, if that is an address of this machine."""
+    """Listens at this address, if it belongs to this machine."""
     if address:
         with contextlib.suppress(OSError):
             return socketserver.ThreadingTCPServer((address, 0), Relay)
@@ -261,7 +261,7 @@ def relay_at(address):
 
 
 class Relay(socketserver.BaseRequestHandler):
-    """Hands a connection on to the loopback."""
+    """Forwards a connection to the loopback."""
 
     def handle(self):
         with socket.create_connection(("127.0.0.1", self.server.port)) as there:

@@ -1,6 +1,6 @@
-"""`make logs`, `make dlq`, `make drop` and `make redrive`: look after the function $FN of $STAGE.
+"""`make logs`, `make dlq`, `make drop` and `make redrive`: operate the function $FN of $STAGE.
 
-A function's name says which service it belongs to. FN=all is all functions of both, or of the one that $STACK names.
+A function's name shows which service it belongs to. FN=all selects all functions of both services, or of the one in $STACK.
 """
 
 import datetime
@@ -16,13 +16,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stage import chosen_function, chosen_stages, stage_of
 from terminal import count, say, stop
 
-# How long after its first receive a function may still say why a message fails: the five receives of template.yaml, each with
-# a visibility timeout of eight minutes at most, and some more for a queue that is behind.
+# How long after its first receive a function may still log why a message fails: the five receives of template.yaml, each with
+# a visibility timeout of at most eight minutes, and some more time for a queue that is behind.
 FAILING_MILLISECONDS = 60 * 60 * 1000
 
 
 class Watched(NamedTuple):
-    """A function on its stage, by its full name; its queue, or None if it takes from none; the queue that has what failed."""
+    """A function of a stage, by its full name; its queue, or None if it has none; the queue with its failed messages."""
 
     stage: object
     function: str
@@ -31,7 +31,7 @@ class Watched(NamedTuple):
 
 
 def main(command):
-    # Ends quietly when its reader does, as in `make dlq | head`.
+    # Ends without an error when its reader ends, as in `make dlq | head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     commands = {"logs": logs, "dlq": dlq, "drop": drop, "redrive": redrive}
     try:
@@ -50,10 +50,10 @@ def logs():
 
 
 def dlq():
-    """Shows what is in the dead-letter queue, and why."""
+    """Shows the messages in the dead-letter queue, and why they failed."""
     for watched in chosen():
         sqs = watched.stage.sqs()
-        # Before they are looked at, which makes them in flight.
+        # Counted before they are received, because receiving makes them in flight.
         waiting, in_flight = queues.sizes(sqs, [watched.failed])[watched.failed]
         with queues.messages(sqs, queues.url(sqs, watched.failed)) as messages:
             total = max(waiting + in_flight, len(messages))
@@ -66,7 +66,7 @@ def dlq():
 
 
 def drop():
-    """Deletes one message of the dead-letter queue, and prints all of it, so that it can be sent again."""
+    """Deletes one message of the dead-letter queue, and prints it completely, so that it can be sent again."""
     service, name = chosen_function(lambda service: service.queues)
     [watched] = watched_on(stage_of(service), [name])
     wanted = os.environ.get("MESSAGE", "")
@@ -88,7 +88,7 @@ def drop():
 
 
 def redrive():
-    """Moves what is in the dead-letter queue back to its queue. One that fails does not stop the others."""
+    """Moves the messages of dead-letter queues back to their queues. A queue that fails does not stop the others."""
     rate = os.environ.get("RATE", "")
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     if rate and not (rate.isascii() and rate.isdigit() and 1 <= int(rate) <= 500):
@@ -97,7 +97,7 @@ def redrive():
     failed = []
     for watched in chosen():
         if watched.queue is None:
-            # A note of Lambda's. Under FN=all it is not an error.
+            # These are Lambda's notes. With FN=all this is not an error.
             say(f"{watched.failed}: nothing to move: the rows are still in the outbox, and the sweeper publishes them")
             continue
         sqs = watched.stage.sqs()
@@ -105,7 +105,7 @@ def redrive():
             if not moved(sqs, watched.failed, watched.queue, limit):
                 failed.append(watched.function)
         except ClientError as error:
-            # Such as that another move of this queue runs already.
+            # For example, another move of this queue is already running.
             say(f"{watched.failed}: {error}")
             failed.append(watched.function)
     if failed:
@@ -114,7 +114,7 @@ def redrive():
 
 def moved(sqs, dead_letter_queue, queue, limit):
     source = queues.arn(sqs, dead_letter_queue)
-    # By name, because SQS does not know where a message came from that the topic could not deliver.
+    # By name, because SQS does not know the origin of a message that the topic could not deliver.
     started = sqs.start_message_move_task(SourceArn=source, DestinationArn=queues.arn(sqs, queue), **limit)
     try:
         while True:
@@ -142,7 +142,7 @@ def moved(sqs, dead_letter_queue, queue, limit):
 
 
 def chosen():
-    """The functions that FN names; of all of them, those that have dead letters."""
+    """The function in FN; with FN=all, those that have dead letters."""
     if os.environ.get("FN") != "all":
         service, name = chosen_function(lambda service: service.queues, "all")
         return watched_on(stage_of(service), [name])
@@ -179,7 +179,7 @@ def show(message, reasons):
 
 
 def why(stage, function, messages):
-    """What the function last said of each message, by the message's id."""
+    """The last logged failure of each message, by message id."""
     reasons = {}
     for line in stage.failures(function, windows(messages)):
         said = parsed(line)
@@ -194,7 +194,7 @@ def windows(messages):
     for message in messages:
         attributes = message["Attributes"]
         sent = int(attributes["SentTimestamp"])
-        # A message that only the topic could not deliver was first received now, by us.
+        # A message that the topic could not deliver was received now for the first time, by us.
         received = int(attributes.get("ApproximateFirstReceiveTimestamp", 0))
         spans.append([sent, max(sent, received) + FAILING_MILLISECONDS])
     merged = []
@@ -223,7 +223,7 @@ def event(body):
 
 
 def given_up(body):
-    """Why Lambda gave up on records of a stream, or None if a message says nothing of that.
+    """Why Lambda stopped retrying records of a stream, or None if the message is not such a note.
 
     https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-create-package.html
     """
@@ -238,7 +238,7 @@ def given_up(body):
 
 
 def parsed(text):
-    """The JSON value of a text, or None: it may be no JSON, or nested deeper than Python reads."""
+    """The JSON value of a text, or None if it is not JSON or nested too deep for Python."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,12 +1,12 @@
-"""Queues: how much is in them, and what."""
+"""Queues: their sizes and messages."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-# How long a message that is being looked at is hidden from others, if it is not given back before.
+# How many seconds a shown message is hidden from other receivers, if it is not returned before.
 LOOK_SECONDS = 60
 
-# Nobody reads more than this at once.
+# The maximum number of messages to show.
 MOST_SHOWN = 1000
 
 
@@ -40,7 +40,7 @@ def messages(sqs, url):
     seen = {}
     try:
         while len(seen) < MOST_SHOWN:
-            # A long poll asks all of SQS's servers; only then is no message none.
+            # Only a long poll asks all of SQS's servers, so only then an empty result means an empty queue.
             received = sqs.receive_message(
                 QueueUrl=url,
                 MaxNumberOfMessages=10,
@@ -59,7 +59,7 @@ def messages(sqs, url):
                 break
         yield sorted(seen.values(), key=lambda message: int(message["Attributes"]["SentTimestamp"]))
     finally:
-        # In tens; one that is gone by now fails alone, and nobody needs to know.
+        # In groups of ten. A message that is gone by now fails alone, which does not matter.
         handles = [message["ReceiptHandle"] for message in seen.values()]
         for start in range(0, len(handles), 10):
             some = enumerate(handles[start : start + 10])

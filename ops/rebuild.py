@@ -1,7 +1,7 @@
-"""`make rebuild`, `make rebuild-status`, `make rebuild-verify` and `make snapshot`: build a view from the archive of $STAGE, and see to it.
+"""`make rebuild`, `make rebuild-status`, `make rebuild-verify` and `make snapshot`: build a view from the archive of $STAGE, and check it.
 
-STAGE=local works on a running `make run`, by the command line `rebuild`. On AWS the state machine of the stack rebuilds, and this
-follows it; what only looks (DRY_RUN=1, verify) and snapshots are the command line's there, too, with the caller's credentials.
+STAGE=local works on a running `make run`, with the program `rebuild`. On AWS the state machine of the stack rebuilds, and this script
+follows it. Plans (DRY_RUN=1), verify and snapshots also use the program `rebuild` there, with the caller's credentials.
 docs/rebuild.md is the guide.
 """
 
@@ -20,18 +20,18 @@ from botocore.exceptions import BotoCoreError, ClientError
 from stage import ORDER_HISTORY, ROOT, Local, chosen_stages, outputs, parameters
 from terminal import Status, amount, duration, grouped, say, stop
 
-# How often the state machine is asked, in seconds: at a terminal, and where lines are kept.
+# Seconds between two requests to the state machine: at a terminal, and otherwise.
 INTERVALS = {True: 2, False: 10}
 
-# As `rebuild` ends.
+# The exit codes of `rebuild`.
 CLEAN, FAILED, QUARANTINED, DAMAGED, INTERRUPTED = 0, 1, 3, 4, 130
 
-# What limits a rebuild, by the variable and the command line's option.
+# The filters of a rebuild: the variable and the option of the program.
 FILTERS = {"SINCE": "--since", "UNTIL": "--until", "TYPES": "--types", "ORDERS": "--orders", "SNAPSHOT": "--snapshot"}
 
 
 def main(command):
-    # Ends quietly when its reader does.
+    # Ends without an error when its reader ends.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     [stage] = [stage for stage in chosen_stages() if stage.service is ORDER_HISTORY] or [None]
     if stage is None:
@@ -90,7 +90,7 @@ def from_archive(where):
 
 
 def options():
-    """What limits the rebuild, as options of the command line."""
+    """The filters of the rebuild, as options of the program."""
     return [word for name, option in FILTERS.items() if os.environ.get(name) for word in [option, os.environ[name]]]
 
 
@@ -119,7 +119,7 @@ class LocalRebuild:
         return self.command_line("run", *from_archive(self), "--resume", run, *rate())
 
     def show_executions(self, run):
-        """There are none: the run's folder says it all."""
+        """There are none: the run's folder has everything."""
 
     def command_line(self, *arguments):
         environment = {
@@ -134,7 +134,7 @@ class LocalRebuild:
 
 
 class AwsRebuild:
-    """By the state machine of a stack."""
+    """With the state machine of a stack."""
 
     def __init__(self, stage):
         self.stage = stage
@@ -159,12 +159,12 @@ class AwsRebuild:
         return self.follow(run, self.execute(run, run, {"into": into} | self.request()))
 
     def request(self):
-        """What limits the rebuild, as the function Plan takes it."""
+        """The filters of the rebuild, as the function Plan expects them."""
         given = {name.lower(): os.environ[name] for name in FILTERS if os.environ.get(name)}
         for name in given.keys() & {"types", "orders"}:
             given[name] = listed(given[name])
         if os.environ.get("RATE"):
-            # Each worker is told its share.
+            # Each worker gets its share.
             workers = int(parameters(self.stack).get("RebuildConcurrency", 1))
             if whole("RATE") < workers:
                 stop(f"RATE={whole('RATE')}: must be at least {workers}, 1 for each worker (RebuildConcurrency)")
@@ -175,7 +175,7 @@ class AwsRebuild:
         running = [found for found in self.executions(run) if found["status"] == "RUNNING"]
         if running:
             return self.follow(run, running[0]["executionArn"])
-        # A name serves once in 90 days. What the run does is in its plan, so nothing else is asked for; without a plan it fails.
+        # A name can be used once in 90 days. The run's plan has everything else; without a plan the execution fails.
         # https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
         again = f"{run}-again-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}"
         return self.follow(run, self.execute(run, again, {}))
@@ -201,7 +201,7 @@ class AwsRebuild:
                 say(f"  {line}")
 
     def follow(self, run, execution):
-        """Shows how far an execution is, until it ends."""
+        """Shows the progress of an execution until it ends."""
         line = Status()
         line.tell(f"run {run}: execution {execution}", run=run)
         progress = Progress(self, run, execution)
@@ -256,13 +256,13 @@ class AwsRebuild:
 
 
 class Progress:
-    """How far a run is: what its workers have noted in the archive, and how many there are of them."""
+    """The progress of a run: the results of its workers in the archive, and the number of workers."""
 
     def __init__(self, where, run, execution):
         self.where, self.run, self.execution = where, run, execution
         self.begun = time.monotonic()
         self.plan, self.results, self.counts = None, {}, {}
-        # What was done before, if a run goes on.
+        # What was done before, if a run is continued.
         self.before = None
 
     def look(self):
@@ -279,7 +279,7 @@ class Progress:
                 if key not in self.results:
                     self.results[key] = self.read(key) or {}
         except ClientError as error:
-            # Who may start a rebuild need not be allowed to read the archive; then there are the counts.
+            # Those who may start a rebuild may not be allowed to read the archive. Then only the counts are shown.
             if error.response["Error"]["Code"] not in ["AccessDenied", "403"]:
                 raise
         if self.before is None:
@@ -336,7 +336,7 @@ class Progress:
 
 
 def listed(text):
-    """A list: with commas between, or @FILE with one on each line."""
+    """A list: separated by commas, or @FILE with one entry per line."""
     if text.startswith("@"):
         try:
             text = Path(text[1:]).read_text()
@@ -346,7 +346,7 @@ def listed(text):
 
 
 def cause(text):
-    """What a function said, which Step Functions has as the text of its error."""
+    """The error message of a function, from the text of Step Functions' error."""
     try:
         return json.loads(text).get("errorMessage") or text
     except (ValueError, AttributeError):
@@ -354,7 +354,7 @@ def cause(text):
 
 
 def command_line(build, profile, arguments, environment):
-    """Builds and runs `rebuild`, and returns how it ended. REBUILD names a program that is built already."""
+    """Builds and runs `rebuild`, and returns its exit code. REBUILD is the path of a program that is already built."""
     program = os.environ.get("REBUILD") or ROOT / "target" / profile / "rebuild"
     if not os.environ.get("REBUILD") and subprocess.run(build, cwd=ROOT).returncode != 0:
         stop("the build of the program rebuild failed")
@@ -363,7 +363,7 @@ def command_line(build, profile, arguments, environment):
             try:
                 return running.wait()
             except KeyboardInterrupt:
-                # It hears Ctrl-C, too, and says how to go on.
+                # The program also gets Ctrl-C, and prints how to continue.
                 continue
 
 

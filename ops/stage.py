@@ -1,4 +1,4 @@
-"""The services, and their stages: where a stage is, what its functions and queues are called, and what they logged."""
+"""The services, and their stages: where a stage is, the names of its functions and queues, and their logs."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from samcli.yamlhelper import yaml_parse
 from terminal import stop
 
-# Python's SDK looks at the one name of this variable only, others at the other.
+# Python's SDK reads only this name of the variable, other SDKs the other name.
 if "AWS_REGION" in os.environ:
     os.environ.setdefault("AWS_DEFAULT_REGION", os.environ["AWS_REGION"])
 
@@ -25,17 +25,17 @@ STAGES = ["development", "staging", "production"]
 
 
 class Service:
-    """A service of its own: its template, its sections of samconfig.toml, its functions and queues."""
+    """A service: its template, its sections of samconfig.toml, its functions and queues."""
 
     def __init__(self, name, file, config_envs):
         self.name = name
         self.file = ROOT / file
         self.template = yaml_parse(self.file.read_text())
-        # sam knows a stage by a section of samconfig.toml; without --config-env it takes the one called default.
+        # A stage is a section of samconfig.toml for sam; without --config-env sam uses the section default.
         self.config_envs = dict(zip(STAGES, config_envs, strict=True))
-        # What FN may be.
+        # The allowed values of FN.
         self.functions = []
-        # Those functions of which something waits in queues: the queue from which each takes, or None, and the one that has what failed.
+        # Functions with queues: the queue of each, or None, and the queue with its failed messages.
         self.queues = {}
 
     @property
@@ -47,7 +47,7 @@ class Service:
         return self.parameters["Prefix"]["Default"]
 
     def table_names(self, prefix):
-        """What the tables of the template are called."""
+        """The names of the template's tables."""
         resources = [resource for resource in self.template["Resources"].values() if isinstance(resource, dict)]
         names = [table["Properties"]["TableName"] for table in resources if table["Type"] == "AWS::DynamoDB::Table"]
         return [name.get("Fn::Sub", "${Prefix}").replace("${Prefix}", prefix) for name in names]
@@ -62,20 +62,20 @@ ORDER_HISTORY.queues["archiver"] = ("archive", "archive-dlq")
 
 PAYMENTS = Service("payments", "payments.yaml", ["payments", "payments-staging", "payments-production"])
 PAYMENTS.functions = [function["Name"] for function in PAYMENTS.template["Mappings"]["Functions"].values()]
-# The relay takes from a stream. What it could not publish is still in the outbox.
+# The relay reads a stream. Events that it could not publish are still in the outbox.
 PAYMENTS.queues = {"charge": ("charge", "charge-dlq"), "relay": (None, "relay-failed")}
 
 # In the order in which they are deployed: Payments publishes to the topic of the order history's stack.
 SERVICES = [ORDER_HISTORY, PAYMENTS]
 
-# What cannot be the same for both: names would clash.
+# Parameters that must differ between the stacks, because names would clash.
 PARAMETERS_OF_ONE = ["Prefix", "DomainName"]
 
 
 class Stage:
     """A service's stage on AWS: one stack, or the one beside it that `beside` names.
 
-    A stack beside the first, such as v2, takes from the same topic into a table of its own. docs/rebuild.md says what for.
+    A stack beside the first, such as v2, writes events of the same topic into its own table. docs/rebuild.md explains why.
     """
 
     def __init__(self, name, service, given=None, beside=""):
@@ -86,11 +86,11 @@ class Stage:
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[self.config_env]
         self.stack_name = config["global"]["parameters"]["stack_name"]
         self.s3_prefix = config["deploy"]["parameters"]["s3_prefix"]
-        # Where `make plan` puts its packages; no prefix of the other.
+        # Where `make plan` puts its packages. It is not a prefix of the other.
         self.plan_prefix = f"{self.s3_prefix}-plan"
         # Those of samconfig.toml, and those that are given.
         self.parameters = assignments(config["deploy"]["parameters"]["parameter_overrides"])
-        # What tells sam another stack than samconfig.toml.
+        # Options that select another stack than samconfig.toml.
         self.options = []
         if beside:
             self.stack_name, self.s3_prefix = f"{self.stack_name}-{beside}", f"{self.s3_prefix}-{beside}"
@@ -111,7 +111,7 @@ class Stage:
         return boto3.session.Session().region_name
 
     def make(self, command):
-        """How to say it to make, for this stack alone."""
+        """The make command for this stack alone."""
         return f"make {command} STAGE={self.name} STACK={self.service.name}{f' BESIDE={self.beside}' if self.beside else ''}"
 
     def stack(self):
@@ -123,16 +123,16 @@ class Stage:
         pages = boto3.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=self.stack_name)
         found = [resource for page in pages for resource in page["StackResourceSummaries"]]
         found = [resource for resource in found if resource["ResourceType"] == resource_type]
-        # After a deployment that failed, the list has resources that were deleted again or never made.
+        # After a failed deployment, the list has resources that were deleted or never created.
         exist = [resource for resource in found if resource["ResourceStatus"] != "DELETE_COMPLETE"]
         return [resource["PhysicalResourceId"] for resource in exist if resource.get("PhysicalResourceId")]
 
     def called(self, name):
-        """What a function or a queue is called on this stage."""
+        """The full name of a function or a queue of this stage."""
         return f"{self.prefix(self.deployed())}-{name}"
 
     def deployed(self):
-        """The stack, or an end where there is none."""
+        """The stack. Stops if there is none."""
         stack = self.stack()
         if stack is None:
             stop(self.not_deployed())
@@ -142,7 +142,7 @@ class Stage:
         return f"the stack {self.stack_name} is not deployed in {self.region}"
 
     def prefix(self, stack):
-        """What names begin with, of the stack or, if there is none, of the one that would be deployed."""
+        """The prefix of names of the stack or, if there is none, of the one that would be deployed."""
         if found := parameters(stack).get("Prefix") or self.parameters.get("Prefix"):
             return found
         return f"{self.first.prefix(self.first.stack())}-{self.beside}" if self.beside else self.service.default_prefix
@@ -156,8 +156,8 @@ class Stage:
         return boto3.client("sqs")
 
     def failures(self, function, windows):
-        """What a function logged of its failures in these spans of time, in milliseconds, the oldest line first."""
-        # Those with a reason, whatever it is.
+        """The failures that a function logged in these time spans (in milliseconds), the oldest first."""
+        # Lines with any reason.
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-json-log-events.html
         pattern = "{ $.reason = * }"
         paginator = boto3.client("logs").get_paginator("filter_log_events")
@@ -169,7 +169,7 @@ class Stage:
         return [event["message"] for event in sorted(events, key=lambda event: event["timestamp"])]
 
     def follow(self, function):
-        """The lines of a function's log, as they come."""
+        """The lines of a function's log, as they arrive."""
         return lines([SAM, "logs", "--tail", "--cw-log-group", f"/aws/lambda/{function}"])
 
 
@@ -185,7 +185,7 @@ class Local:
         return f"{self.service.default_prefix}-{name}"
 
     def stack(self):
-        """Something, as a stage has that is deployed."""
+        """Not None, like the stack of a deployed stage."""
         return {}
 
     def queues(self, _):
@@ -223,7 +223,7 @@ class Local:
 
 
 def chosen_services():
-    """The services that STACK names, in the order in which they are deployed, or an end with what there is."""
+    """The services in STACK, in the order of deployment. Stops with the allowed values if STACK is wrong."""
     name = os.environ.get("STACK") or "all"
     found = [service for service in SERVICES if name in [service.name, "all"]]
     if not found:
@@ -243,7 +243,7 @@ def chosen_beside():
 
 
 def chosen_stages(or_local=True):
-    """The stage that STAGE names, of each service that STACK names, or an end with what there is."""
+    """The stage in STAGE, of each service in STACK. Stops with the allowed values if one is wrong."""
     name = os.environ.get("STAGE") or "development"
     services = chosen_services()
     beside = chosen_beside()
@@ -258,9 +258,9 @@ def chosen_stages(or_local=True):
 
 
 def chosen_function(names_of, *more):
-    """The service and the name of the function that FN names, or an end with what there is.
+    """The service and the name of the function in FN. Stops with the allowed values if FN is wrong.
 
-    `names_of` gives the names of a service; `more` is what else the end mentions.
+    `names_of` returns the names of a service; `more` are further allowed values for the message.
     """
     name = os.environ.get("FN", "")
     for service in SERVICES:
@@ -271,7 +271,7 @@ def chosen_function(names_of, *more):
 
 
 def stage_of(service):
-    """The stage that STAGE names, of this service; STACK may leave it out."""
+    """The stage in STAGE, of this service. Stops if STACK excludes the service."""
     if service not in chosen_services():
         stop(f"STACK={os.environ['STACK']} excludes FN={os.environ['FN']}, which is a function of {service.name}")
     [found] = [stage for stage in chosen_stages() if stage.service is service]
@@ -279,7 +279,7 @@ def stage_of(service):
 
 
 def stack_called(name):
-    """The stack of this name or id, or None if there is none. A deleted one is found by its id only."""
+    """The stack of this name or id, or None. A deleted stack is found only by its id."""
     try:
         return boto3.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -294,15 +294,15 @@ def parameters(stack):
 
 
 def outputs(stack):
-    """What a stack says of itself."""
+    """The outputs of a stack."""
     return {output["OutputKey"]: output["OutputValue"] for output in (stack or {}).get("Outputs", [])}
 
 
 def given_parameters(services):
-    """What $PARAMETERS gives each of these services.
+    """The parameters in $PARAMETERS for each of these services.
 
-    `Name=value` is for every service that has such a parameter, `payments.Name=value` for that one alone and stronger. What is for a
-    service that is not among these is left out, so that the same $PARAMETERS serve for either.
+    `Name=value` is for every service that has such a parameter. `payments.Name=value` is only for that service, and has priority. Parameters
+    of other services are ignored, so that the same $PARAMETERS can be used for both.
     """
     common, own = {}, {service.name: {} for service in SERVICES}
     try:
@@ -330,12 +330,12 @@ def given_parameters(services):
 
 
 def confirmed(stack_name):
-    """Whether $YES, one or more names of stacks, confirms what is done to this one."""
+    """Whether $YES, one or more names of stacks, confirms the operation on this stack."""
     return stack_name in re.split(r"[\s,]+", os.environ.get("YES", ""))
 
 
 def lines(command):
-    """What a program writes, line by line, until it ends or is interrupted."""
+    """The output of a program, line by line, until it ends or is interrupted."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", env=environment) as program:
         for line in program.stdout:
@@ -345,7 +345,7 @@ def lines(command):
 
 
 def assignments(texts):
-    """`Name=value` texts as a dictionary; the last of a name counts."""
+    """`Name=value` texts as a dictionary. The last value of a name counts."""
     for text in texts:
         if "=" not in text:
             stop(f"{text}: a parameter must have the form Name=value")

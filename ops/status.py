@@ -1,4 +1,4 @@
-"""`make status`: how $STAGE is doing: the last deployment, the queues and the alarms of each stack, or of the one that $STACK names."""
+"""`make status`: the state of $STAGE: the last deployment, the queues and the alarms of each stack, or of the one that $STACK names."""
 
 import datetime
 import signal
@@ -16,7 +16,7 @@ RECENTLY = datetime.timedelta(minutes=10)
 
 
 def main():
-    # Ends quietly when its reader does, as in `make status | head`.
+    # Ends without an error when its reader ends, as in `make status | head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     stages = chosen_stages()
     try:
@@ -66,7 +66,7 @@ def show_stack(stage, stack):
 
 
 def show_queues(sqs, pairs, prefix, ages):
-    """A line for each function that has queues: what waits for it, and what failed."""
+    """A line for each function that has queues: its waiting and its failed messages."""
     names = [prefix + queue for pair in pairs.values() for queue in pair if queue]
     try:
         sizes = queues.sizes(sqs, names)
@@ -88,7 +88,7 @@ def show_queues(sqs, pairs, prefix, ages):
 
 
 def ages(pairs, prefix):
-    """The age in seconds of the oldest message of each queue that has one; what SQS tells of it are metrics only."""
+    """The age in seconds of the oldest message of each queue that has one; SQS publishes it only as a metric."""
     names = [prefix + queue for pair in pairs.values() for queue in pair if queue]
     wanted = [
         {
@@ -113,7 +113,7 @@ def ages(pairs, prefix):
 
 
 def age(seconds, size):
-    """An age to read: `40 s`, `12 min`, `3 h`, `2 d`; a question mark where nothing is known."""
+    """An age to read: `40 s`, `12 min`, `3 h`, `2 d`; a question mark if it is unknown."""
     if not size:
         return "-"
     if seconds is None:

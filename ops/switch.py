@@ -1,8 +1,8 @@
-"""`make switch TABLE=…`: lets the query function of $STAGE read another table, or its stack's own again with TABLE=own.
+"""`make switch TABLE=…`: makes the query function of $STAGE read another table, or with TABLE=own its stack's own table.
 
-Only that changes: CloudFormation takes the template that is deployed and the parameters that it was deployed with, but for ServedTable.
-So the functions that write go on as they are, with the code that they have, and the way back stays open. A gradual rollout
-(parameter Rollout) is one here, too, and is taken back if the new version fails.
+Nothing else changes: CloudFormation uses the deployed template and the deployed parameters, except ServedTable. So the functions that
+write keep their code, and you can switch back. A gradual rollout (parameter Rollout) also applies here, and is rolled back if the new
+version fails.
 """
 
 import os
@@ -67,7 +67,7 @@ def table_problem(name, given):
     except client.exceptions.ResourceNotFoundException:
         return "this table does not exist"
     wanted = given["ServedIndex"]
-    # An emulator may not say how far an index is.
+    # An emulator may not return the status of an index.
     states = {index["IndexName"]: index.get("IndexStatus", "ACTIVE") for index in table.get("GlobalSecondaryIndexes", [])}
     if states.get(wanted) != "ACTIVE":
         return f"its index {wanted} is {states.get(wanted, 'missing')}, and lists are read from it"
@@ -75,7 +75,7 @@ def table_problem(name, given):
 
 
 def update(stage, wanted, given):
-    """Updates the stack with its own template, and waits. Parameters that stay are not sent again."""
+    """Updates the stack with its own template, and waits. Unchanged parameters are not sent."""
     cloudformation = boto3.client("cloudformation")
     kept = [{"ParameterKey": name, "UsePreviousValue": True} for name in given if wanted[name] == given[name]]
     changed = [{"ParameterKey": name, "ParameterValue": wanted[name]} for name in given if wanted[name] != given[name]]

@@ -1,18 +1,18 @@
-"""What a person reads. Nothing else in ops writes to the terminal.
+"""The output for people. Nothing else in ops writes to the terminal.
 
-Texts come from messages, logs and AWS, and whoever may send a message chooses what is in them: a terminal must not obey them.
+Texts come from messages, logs and AWS. Senders of messages choose their content, so it must not control the terminal.
 """
 
 import json
 import sys
 
-# In a locale without UTF-8, what it cannot show is escaped, too.
+# In a locale without UTF-8, characters that it cannot show are escaped too.
 for stream in [sys.stdout, sys.stderr]:
     stream.reconfigure(errors="backslashreplace")
 
 
 def escaped(text):
-    """The text in one line, with what is not a visible character as an escape such as `\\x1b`.
+    """The text in one line, with every character that is not visible as an escape such as `\\x1b`.
 
     That is: control characters of both sets, DEL, line ends, marks of direction, characters without width, half surrogates.
     """
@@ -30,7 +30,7 @@ def stop(text):
 
 
 def typed(question):
-    """What the person at the terminal types, or nothing where there is nobody."""
+    """The input of the person at the terminal, or nothing if there is none."""
     try:
         return input(escaped(question) + " ").strip()
     except EOFError:
@@ -69,7 +69,7 @@ def duration(seconds):
 
 
 class Status:
-    """One line on standard error that is rewritten, where that is a terminal; else a line of JSON each time."""
+    """One line on standard error that is rewritten, if it is a terminal; otherwise a line of JSON each time."""
 
     def __init__(self):
         self.is_terminal = sys.stderr.isatty()
@@ -88,7 +88,7 @@ class Status:
         )
 
     def end(self):
-        """Leaves the line, so that what follows begins on its own."""
+        """Ends the line, so that the following output starts on a new one."""
         if self.is_shown:
             self.write("\n")
         self.is_shown = False
