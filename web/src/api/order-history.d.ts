@@ -8,12 +8,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the API works */
+        /** Check whether the API works */
         get: operations["health"];
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["healthOptions"];
         /** The headers of GET */
         head: operations["healthHead"];
@@ -32,7 +32,7 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["openapiOptions"];
         /** The headers of GET */
         head: operations["openapiHead"];
@@ -48,17 +48,17 @@ export interface paths {
         };
         /**
          * A consumer's orders, newest first
-         * @description Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `orders:read-any` sees everybody's.
+         * @description A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
          */
         get: operations["findOrderHistory"];
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["findOrderHistoryOptions"];
         /**
          * The headers of GET
-         * @description Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `orders:read-any` sees everybody's.
+         * @description A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
          */
         head: operations["findOrderHistoryHead"];
         patch?: never;
@@ -72,18 +72,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All that is known of one order
-         * @description An order that another consumer made is the same as one that does not exist.
+         * One order with all its details
+         * @description Orders of other consumers are reported as not found.
          */
         get: operations["findOrder"];
         put?: never;
         post?: never;
         delete?: never;
-        /** The methods there are */
+        /** The allowed methods */
         options: operations["findOrderOptions"];
         /**
          * The headers of GET
-         * @description An order that another consumer made is the same as one that does not exist.
+         * @description Orders of other consumers are reported as not found.
          */
         head: operations["findOrderHead"];
         patch?: never;
@@ -106,7 +106,7 @@ export interface components {
             /** @description Postal code. */
             zip?: string;
         };
-        /** @description Where the delivery stands. */
+        /** @description The delivery of an order. */
         Delivery: {
             /** @description The courier's id. */
             courierId?: string;
@@ -120,12 +120,12 @@ export interface components {
              * @description When the courier should be at the restaurant, in UTC.
              */
             estimatedPickupTime?: string;
-            /** @description Where the courier was seen last; never in a list. */
+            /** @description The last known location of the courier. It is never in a list. */
             location?: components["schemas"]["Location"];
-            /** @description Where the delivery stands. */
+            /** @description The status of the delivery. */
             status?: ("SCHEDULED" | "PICKED_UP" | "DELIVERED") | string;
         };
-        /** @description What API Gateway itself answers, before or instead of the function. */
+        /** @description An error that API Gateway itself returns, without the function. */
         GatewayError: {
             message: string;
         };
@@ -160,89 +160,89 @@ export interface components {
             /** @description What to change. */
             detail: string;
             /**
-             * @description Where the parameter stands: `query`, `path` or `header`.
+             * @description Where the parameter is: `query`, `path` or `header`.
              * @enum {string}
              */
             in: "query" | "path" | "header";
             /** @description The parameter's name. */
             parameter: string;
         };
-        /** @description All that is known of an order. What is not known yet is left out. */
+        /** @description An order with all its details. Unknown members are left out. */
         Order: {
-            /** @description Whose order it is. */
+            /** @description The consumer who ordered. */
             consumerId: string;
-            /** @description Where the delivery stands. */
+            /** @description The delivery of the order. */
             delivery?: components["schemas"]["Delivery"];
-            /** @description Where it should be delivered. */
+            /** @description The address to deliver to. */
             deliveryAddress?: components["schemas"]["Address"];
             /**
              * Format: date-time
-             * @description When it should be delivered, in UTC.
+             * @description The requested time of delivery, in UTC.
              */
             deliveryTime?: string;
-            /** @description What was ordered, with the quantities as revised. */
+            /** @description The ordered items, with revised quantities. */
             lineItems?: components["schemas"]["LineItem"][];
             /**
              * Format: date-time
-             * @description When the order was made, in UTC.
+             * @description The time when the order was created, in UTC.
              */
             orderCreationTime: string;
             /** @description The order's id. */
             orderId: string;
-            /** @description What the order costs now: a decimal text. */
+            /** @description The current total of the order: a decimal text. */
             orderTotal?: string;
-            /** @description Where the payment stands. */
+            /** @description The payment of the order. */
             payment?: components["schemas"]["Payment"];
             /**
              * Format: uint64
              * @description The restaurant's id.
              */
             restaurantId?: number;
-            /** @description The restaurant's name when the order was made. */
+            /** @description The restaurant's name when the order was created. */
             restaurantName?: string;
-            /** @description Where the order stands. */
+            /** @description The status of the order. */
             status?: ("APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING") | string;
-            /** @description Where the kitchen stands. */
+            /** @description The ticket of the kitchen. */
             ticket?: components["schemas"]["Ticket"];
-            /** @description What happened, in the order of the events' ids. */
+            /** @description The events of the order, sorted by event id. */
             timeline: components["schemas"]["TimelineEntry"][];
         };
-        /** @description What a list shows of an order. What is not known yet is left out. */
+        /** @description An order in a list. Unknown members are left out. */
         OrderEntry: {
-            /** @description Whose order it is. */
+            /** @description The consumer who ordered. */
             consumerId: string;
-            /** @description Where the delivery stands. */
+            /** @description The delivery of the order. */
             delivery?: components["schemas"]["Delivery"];
-            /** @description What was ordered, with the quantities as revised. */
+            /** @description The ordered items, with revised quantities. */
             lineItems?: components["schemas"]["LineItem"][];
             /**
              * Format: date-time
-             * @description When the order was made, in UTC.
+             * @description The time when the order was created, in UTC.
              */
             orderCreationTime: string;
             /** @description The order's id. */
             orderId: string;
-            /** @description What the order costs now: a decimal text. */
+            /** @description The current total of the order: a decimal text. */
             orderTotal?: string;
-            /** @description Where the payment stands. */
+            /** @description The payment of the order. */
             payment?: components["schemas"]["Payment"];
             /**
              * Format: uint64
              * @description The restaurant's id.
              */
             restaurantId?: number;
-            /** @description The restaurant's name when the order was made. */
+            /** @description The restaurant's name when the order was created. */
             restaurantName?: string;
-            /** @description Where the order stands. */
+            /** @description The status of the order. */
             status?: ("APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING") | string;
-            /** @description Where the kitchen stands. */
+            /** @description The ticket of the kitchen. */
             ticket?: components["schemas"]["Ticket"];
         };
         /** @description A page of a consumer's orders. */
         OrderHistory: {
-            /** @description Newest first. There may be fewer than `pageSize`, even none, and still more to come. */
+            /** @description Newest first. There may be fewer than `pageSize`, or none, even if the list continues. */
             orders: components["schemas"]["OrderEntry"][];
-            /** @description Where the list goes on; left out at its end, and only there. */
+            /** @description The start of the next page. It is missing only at the end of the list. */
             startKey?: string;
         };
         /** @description Where the payment stands. */
@@ -265,7 +265,7 @@ export interface components {
             /** @description Where the payment stands. */
             status: ("CHARGE_REQUESTED" | "CHARGED" | "CHARGE_FAILED") | string;
         };
-        /** @description A problem document (RFC 9457). */
+        /** @description A problem document (RFC 9457). [`Document::new`] makes it. */
         Problem: {
             /** @description What to do about it. */
             detail: string;
@@ -286,14 +286,14 @@ export interface components {
              */
             type: "urn:ftgo:order-history:problem:invalid-parameters" | "urn:ftgo:order-history:problem:unauthenticated" | "urn:ftgo:order-history:problem:forbidden" | "urn:ftgo:order-history:problem:order-not-found" | "urn:ftgo:order-history:problem:route-not-found" | "urn:ftgo:order-history:problem:method-not-allowed" | "urn:ftgo:order-history:problem:not-yet-seen" | "urn:ftgo:order-history:problem:internal-error" | "urn:ftgo:order-history:problem:unavailable";
         };
-        /** @description Where the kitchen stands. */
+        /** @description The ticket of the kitchen. */
         Ticket: {
             /**
              * Format: date-time
-             * @description By when the kitchen promised to be done, in UTC.
+             * @description The time when the food should be ready, in UTC.
              */
             readyBy?: string;
-            /** @description Where the kitchen stands. */
+            /** @description The status of the kitchen's work. */
             status?: ("AWAITING_ACCEPTANCE" | "ACCEPTED" | "PREPARING" | "READY_FOR_PICKUP" | "PICKED_UP" | "CANCELLED") | string;
         };
         /** @description Something that happened to the order. Entries sort by event id. */
@@ -314,15 +314,15 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+        /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
         ConsistencyToken: string;
         /**
-         * @description The ETag of what you have: 304 if it still holds.
+         * @description The ETag of the answer that you have: 304 if it is still current.
          * @example W/"9b2cf535f27731c974343645a3985328"
          */
         IfNoneMatch: string;
         /**
-         * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+         * @description `wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is 10; the operator may set a lower limit.
          * @example wait=5
          */
         Prefer: string;
@@ -330,32 +330,32 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The methods there are.
+         * @description The allowed methods.
          * @example GET, HEAD, OPTIONS
          */
         Allow: string;
         /**
-         * @description Who may keep the answer, and how.
+         * @description Who may cache the answer, and how.
          * @example private, no-cache
          */
         "Cache-Control": string;
         /**
-         * @description Names this representation, for If-None-Match.
+         * @description The version of this answer, for If-None-Match.
          * @example W/"9b2cf535f27731c974343645a3985328"
          */
         ETag: string;
         /**
-         * @description The next page, relative to this one; only while there is one.
+         * @description The next page, relative to this one. It is missing on the last page.
          * @example <?consumerId=7&startKey=Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5>; rel="next"
          */
         Link: string;
         /**
-         * @description Ask again after so many seconds.
+         * @description Wait this many seconds, then retry.
          * @example 1
          */
         "Retry-After": string;
         /**
-         * @description The answer depends on who asks.
+         * @description The answer depends on the caller.
          * @example Authorization
          */
         Vary: string;
@@ -373,7 +373,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description 1: also reads from the table.
+                 * @description `1`: also read from the table.
                  * @example 1
                  */
                 deep?: "0" | "1";
@@ -384,7 +384,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The API works */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -411,7 +411,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "detail": "Correct the mistakes listed in `errors`, then send the request again.",
                      *       "errors": [
                      *         {
                      *           "detail": "must be a whole number from 1 to 100",
@@ -438,7 +438,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "detail": "Use a method listed in the Allow header.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 405,
                      *       "title": "Method not allowed",
@@ -489,7 +489,7 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayError"];
                     /**
                      * @example {
-                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "detail": "Wait as many seconds as Retry-After says, then retry.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 503,
                      *       "title": "Temporarily unavailable",
@@ -524,7 +524,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description 1: also reads from the table.
+                 * @description `1`: also read from the table.
                  * @example 1
                  */
                 deep?: "0" | "1";
@@ -535,7 +535,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It works */
+            /** @description The API works */
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -613,7 +613,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "detail": "Use a method listed in the Allow header.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 405,
                      *       "title": "Method not allowed",
@@ -709,45 +709,45 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whose orders. A consumer may leave it out: their own.
+                 * @description The consumer whose orders are listed. The default is the consumer in the token.
                  * @example 1511300065921
                  */
                 consumerId?: string;
                 /**
-                 * @description Only orders with at least one of these words in the restaurant's name or a menu item's; case does not matter. May be given several times; at most 10 words in all.
+                 * @description Only orders with at least one of these words in the name of the restaurant or of a menu item. Case does not matter. The parameter may be repeated; at most 10 words in total.
                  * @example [
                  *       "vindaloo"
                  *     ]
                  */
                 keywords?: string[];
                 /**
-                 * @description At most how many orders.
+                 * @description The largest number of orders on a page.
                  * @example 20
                  */
                 pageSize?: number;
                 /**
-                 * @description Only orders made after this moment: RFC 3339, or milliseconds since 1970. Without it, 30 days back, fixed by the first page.
+                 * @description Only orders created after this time: RFC 3339, or milliseconds since 1970. The default is 30 days before the request of the first page.
                  * @example 2026-03-01T00:00:00Z
                  */
                 since?: string;
-                /** @description The `startKey` of the page before. All other parameters but `pageSize` must be as they were then. */
+                /** @description The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same. */
                 startKey?: string;
                 /**
-                 * @description Only orders in this state.
+                 * @description Only orders with this status.
                  * @example APPROVED
                  */
                 status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
             };
             header?: {
-                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the answer that you have: 304 if it is still current.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
-                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @description `wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is 10; the operator may set a lower limit.
                  * @example wait=5
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -811,7 +811,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrderHistory"];
                 };
             };
-            /** @description It has not changed since the representation that If-None-Match names */
+            /** @description The answer has not changed since the one named in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -831,7 +831,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "detail": "Correct the mistakes listed in `errors`, then send the request again.",
                      *       "errors": [
                      *         {
                      *           "detail": "must be a whole number from 1 to 100",
@@ -883,7 +883,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Ask for your own orders, or with a token that has the scope orders:read-any.",
+                     *       "detail": "You can see only your own orders. To see other orders, the token needs the scope orders:read-any.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 403,
                      *       "title": "Not allowed",
@@ -903,7 +903,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "detail": "Use a method listed in the Allow header.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 405,
                      *       "title": "Method not allowed",
@@ -913,7 +913,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not yet seen */
+            /** @description Event not processed yet */
             412: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -923,10 +923,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
+                     *       "detail": "The event of the Consistency-Token is not processed yet. Retry, or send `Prefer: wait=5`.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 412,
-                     *       "title": "Not yet seen",
+                     *       "title": "Event not processed yet",
                      *       "type": "urn:ftgo:order-history:problem:not-yet-seen"
                      *     }
                      */
@@ -974,7 +974,7 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayError"];
                     /**
                      * @example {
-                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "detail": "Wait as many seconds as Retry-After says, then retry.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 503,
                      *       "title": "Temporarily unavailable",
@@ -1009,45 +1009,45 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whose orders. A consumer may leave it out: their own.
+                 * @description The consumer whose orders are listed. The default is the consumer in the token.
                  * @example 1511300065921
                  */
                 consumerId?: string;
                 /**
-                 * @description Only orders with at least one of these words in the restaurant's name or a menu item's; case does not matter. May be given several times; at most 10 words in all.
+                 * @description Only orders with at least one of these words in the name of the restaurant or of a menu item. Case does not matter. The parameter may be repeated; at most 10 words in total.
                  * @example [
                  *       "vindaloo"
                  *     ]
                  */
                 keywords?: string[];
                 /**
-                 * @description At most how many orders.
+                 * @description The largest number of orders on a page.
                  * @example 20
                  */
                 pageSize?: number;
                 /**
-                 * @description Only orders made after this moment: RFC 3339, or milliseconds since 1970. Without it, 30 days back, fixed by the first page.
+                 * @description Only orders created after this time: RFC 3339, or milliseconds since 1970. The default is 30 days before the request of the first page.
                  * @example 2026-03-01T00:00:00Z
                  */
                 since?: string;
-                /** @description The `startKey` of the page before. All other parameters but `pageSize` must be as they were then. */
+                /** @description The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same. */
                 startKey?: string;
                 /**
-                 * @description Only orders in this state.
+                 * @description Only orders with this status.
                  * @example APPROVED
                  */
                 status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
             };
             header?: {
-                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the answer that you have: 304 if it is still current.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
-                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @description `wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is 10; the operator may set a lower limit.
                  * @example wait=5
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -1068,7 +1068,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It has not changed since the representation that If-None-Match names */
+            /** @description The answer has not changed since the one named in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1113,7 +1113,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Not yet seen */
+            /** @description Event not processed yet */
             412: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1145,22 +1145,22 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the answer that you have: 304 if it is still current.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
-                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @description `wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is 10; the operator may set a lower limit.
                  * @example wait=5
                  */
                 Prefer?: components["parameters"]["Prefer"];
             };
             path: {
                 /**
-                 * @description The order's id. A slash in it is written as %2F.
+                 * @description The order's id. Write a slash in it as %2F.
                  * @example 99
                  */
                 orderId: string;
@@ -1241,7 +1241,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description It has not changed since the representation that If-None-Match names */
+            /** @description The answer has not changed since the one named in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1260,7 +1260,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "detail": "Correct the mistakes listed in `errors`, then send the request again.",
                      *       "errors": [
                      *         {
                      *           "detail": "must be a whole number from 1 to 100",
@@ -1312,7 +1312,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Ask for your own orders, or with a token that has the scope orders:read-any.",
+                     *       "detail": "You can see only your own orders. To see other orders, the token needs the scope orders:read-any.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 403,
                      *       "title": "Not allowed",
@@ -1322,7 +1322,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No such order */
+            /** @description Order not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1331,10 +1331,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "There is no order with this id that you may see. A new order may take a moment to appear: send its Consistency-Token to wait for it.",
+                     *       "detail": "No order with this id exists, or it belongs to another consumer. A new order may take a moment to appear: send its Consistency-Token to wait for it.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 404,
-                     *       "title": "No such order",
+                     *       "title": "Order not found",
                      *       "type": "urn:ftgo:order-history:problem:order-not-found"
                      *     }
                      */
@@ -1351,7 +1351,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Use a method that the Allow header lists.",
+                     *       "detail": "Use a method listed in the Allow header.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 405,
                      *       "title": "Method not allowed",
@@ -1361,7 +1361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not yet seen */
+            /** @description Event not processed yet */
             412: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1371,10 +1371,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
+                     *       "detail": "The event of the Consistency-Token is not processed yet. Retry, or send `Prefer: wait=5`.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 412,
-                     *       "title": "Not yet seen",
+                     *       "title": "Event not processed yet",
                      *       "type": "urn:ftgo:order-history:problem:not-yet-seen"
                      *     }
                      */
@@ -1422,7 +1422,7 @@ export interface operations {
                     "application/json": components["schemas"]["GatewayError"];
                     /**
                      * @example {
-                     *       "detail": "Retry after the seconds that Retry-After gives.",
+                     *       "detail": "Wait as many seconds as Retry-After says, then retry.",
                      *       "requestId": "Zr1hOh5PoAMEJ9g=",
                      *       "status": 503,
                      *       "title": "Temporarily unavailable",
@@ -1440,7 +1440,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The order's id. A slash in it is written as %2F.
+                 * @description The order's id. Write a slash in it as %2F.
                  * @example 99
                  */
                 orderId: string;
@@ -1466,7 +1466,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "Correct what `errors` lists, and send the request again.",
+                     *       "detail": "Correct the mistakes listed in `errors`, then send the request again.",
                      *       "errors": [
                      *         {
                      *           "detail": "must be a whole number from 1 to 100",
@@ -1489,22 +1489,22 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description From a command's response: answer only from a view that has seen its event. Else 412. */
+                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of what you have: 304 if it still holds.
+                 * @description The ETag of the answer that you have: 304 if it is still current.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /**
-                 * @description `wait=N`: how many seconds to wait for the event of the Consistency-Token, at most 10, or fewer as the operator sets it.
+                 * @description `wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is 10; the operator may set a lower limit.
                  * @example wait=5
                  */
                 Prefer?: components["parameters"]["Prefer"];
             };
             path: {
                 /**
-                 * @description The order's id. A slash in it is written as %2F.
+                 * @description The order's id. Write a slash in it as %2F.
                  * @example 99
                  */
                 orderId: string;
@@ -1523,7 +1523,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It has not changed since the representation that If-None-Match names */
+            /** @description The answer has not changed since the one named in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1558,7 +1558,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No such order */
+            /** @description Order not found */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1575,7 +1575,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Not yet seen */
+            /** @description Event not processed yet */
             412: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

@@ -9,7 +9,7 @@ const TYPES = [
   ...payments.components.schemas.Problem.properties.type.enum,
 ];
 
-test("every problem of both APIs has a sentence that a person would say", () => {
+test("every problem of both APIs has its own sentence", () => {
   assert.ok(TYPES.length >= 26);
   for (const type of TYPES) {
     const { text } = sentenceOf({ type, title: "TITLE", detail: "DETAIL", status: 400 });
@@ -18,17 +18,17 @@ test("every problem of both APIs has a sentence that a person would say", () => 
   }
 });
 
-test("a refused change says why, by the state of the payment", () => {
+test("a rejected change gives the reason from the state of the payment", () => {
   const type = "urn:ftgo:payments:problem:wrong-state";
   const texts = payments.components.schemas.Problem.properties.state.enum.map(
     state => sentenceOf({ type, state, title: "", status: 409 }).text,
   );
   assert.equal(new Set(texts).size, texts.length);
-  assert.match(sentenceOf({ type, state: "CHARGE_REQUESTED", title: "", status: 409 }).text, /already on its way/);
+  assert.match(sentenceOf({ type, state: "CHARGE_REQUESTED", title: "", status: 409 }).text, /already in progress/);
   assert.match(sentenceOf({ type, state: "REFUNDED", title: "", status: 409 }).text, /no longer/);
 });
 
-test("a problem of a newer version is shown with its own words", () => {
+test("an unknown problem is shown with its own text", () => {
   const problem = {
     type: "urn:ftgo:payments:problem:too-hot",
     title: "Too hot",
@@ -38,23 +38,23 @@ test("a problem of a newer version is shown with its own words", () => {
   assert.equal(sentenceOf(problem).text, "Too hot. Wait a little.");
 });
 
-test("what has no problem document is told by its status", () => {
+test("an answer without a problem document gets a sentence for its status", () => {
   const text = (status: number) => sentenceOf({ title: `HTTP ${status}`, status }).text;
-  assert.match(text(0), /no answer/);
+  assert.match(text(0), /did not answer/);
   assert.match(text(401), /sign in/);
   assert.match(text(429), /busy/);
   assert.match(text(502), /our side/);
 });
 
-test("mistakes name the fields as the page does", () => {
+test("mistakes use the page's names of the fields", () => {
   const { mistakes, requestId } = sentenceOf({
     type: "urn:ftgo:order-history:problem:invalid-parameters",
     title: "",
     status: 400,
     requestId: "r-1",
-    errors: [{ parameter: "keywords", detail: "must be at most 10 words in all" }],
+    errors: [{ parameter: "keywords", detail: "must be at most 10 words in total" }],
   });
-  assert.deepEqual(mistakes, ["Words: must be at most 10 words in all"]);
+  assert.deepEqual(mistakes, ["Words: must be at most 10 words in total"]);
   assert.equal(requestId, "r-1");
 });
 

@@ -23,7 +23,7 @@ use crate::response::tag;
 use crate::web_page::WebPage;
 use crate::{Authorization, openapi};
 
-/// The API over one table.
+/// Serves the HTTP API of the order history from one table.
 pub struct Api {
     orders: OrderStore,
     authorization: Authorization,
@@ -33,10 +33,10 @@ pub struct Api {
     function: HttpFunction,
 }
 
-/// How long before the invocation's deadline no wait and no further read of a list begins: to read once more and answer.
+/// Waits and reads of a list stop this long before the invocation's deadline, to leave time for one more read and the answer.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-/// What a path names.
+/// The resource that a path names.
 enum Resource {
     Orders,
     Order(String),
@@ -46,7 +46,7 @@ enum Resource {
     File(&'static File),
     /// A file of a page that another version of this function has served.
     FileOfOtherBuild(&'static File),
-    /// What the page needs to know.
+    /// The page's settings.
     Settings,
 }
 
@@ -62,14 +62,14 @@ impl Resource {
                 web::PAGE.find(path).map(Self::File).or_else(of_other_build)
             }
             path => {
-                // API Gateway has decoded the path and its parameter, so an order id may have slashes.
+                // API Gateway has decoded the path and its parameter, so an order id may contain slashes.
                 let order_id = path.strip_prefix("/orders/").filter(|order_id| !order_id.is_empty())?;
                 Some(Self::Order(request.path_parameter("orderId").unwrap_or(order_id).to_owned()))
             }
         }
     }
 
-    /// Whether the path can name a resource: an order id must be a valid one.
+    /// Checks the order id in the path.
     fn check(&self) -> Result<(), Problem> {
         let Self::Order(order_id) = self else { return Ok(()) };
         let mut parameters = Parameters::default();
@@ -77,7 +77,7 @@ impl Resource {
         Ok(parameters.finish(order_id).map(drop)?)
     }
 
-    /// As in the `OpenAPI` document, which has no page.
+    /// The path in the `OpenAPI` document, which does not contain the page.
     fn route(&self) -> &'static str {
         match self {
             Self::Orders => "/orders",
@@ -92,7 +92,7 @@ impl Resource {
 }
 
 impl Api {
-    /// The API over a store.
+    /// Creates an API on top of a store.
     #[must_use]
     pub fn new(orders: OrderStore, config: Config, clock: Clock) -> Self {
         let Config { authorization, read_budget, max_wait, web_page, metrics_namespace, function_version, .. } = config;
@@ -104,7 +104,7 @@ impl Api {
     pub async fn handle(&self, request: Request, deadline: SystemTime) -> Response {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
-        // Boxed, or the future's type would be deeper than the compiler likes.
+        // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
         let answer = Box::pin(self.answer(&request, resource, deadline));
         self.function.answer(&request, route, deadline, answer).await
     }
@@ -132,7 +132,7 @@ impl Api {
                 Ok(document.with("cache-control", "public, max-age=300"))
             }
             Resource::Health => self.health(request).await,
-            // Whatever their query strings: a sign-in comes back to the page with parameters for its script.
+            // Any query string is allowed: a sign-in returns to the page with parameters for its script.
             Resource::File(file) => Ok(self.web_page.file(request, file)),
             Resource::FileOfOtherBuild(file) => Ok(self.web_page.file(request, file).with("cache-control", "no-store")),
             Resource::Settings => Ok(self.web_page.settings(request, &self.authorization)?),
@@ -172,16 +172,16 @@ impl Api {
             return Err(ProblemKind::Forbidden.into());
         }
 
-        let theirs = |order: &OrderView| order.consumer_id == query.consumer_id;
+        let is_of_consumer = |order: &OrderView| order.consumer_id == query.consumer_id;
         if let Some(consistency) = &consistency {
-            consistency.wait_for_order(&self.orders, read_until, theirs).await?;
+            consistency.wait_for_order(&self.orders, read_until, is_of_consumer).await?;
         }
         let mut page = self.orders.find_order_history(&query).await?;
         if let Some(consistency) = &consistency {
             // Read after the index, so that it is never older than the page.
             let order_id = &consistency.token.order_id;
             let fresh = self.orders.find_order(order_id).await?;
-            if let Some(fresh) = fresh.and_then(|found| OrderView::of(order_id.clone(), found)).filter(theirs) {
+            if let Some(fresh) = fresh.and_then(|found| OrderView::of(order_id.clone(), found)).filter(is_of_consumer) {
                 page.show(fresh, &query);
             }
         }
@@ -195,7 +195,7 @@ impl Api {
             tracing::error!(
                 request_id,
                 attribute = unreadable.attribute,
-                "an item whose key cannot be read is left out of the list"
+                "item left out of the list: its key cannot be read"
             );
         }
         let shared = history::shared_parameters(request.query_string());
@@ -206,7 +206,7 @@ impl Api {
             tracing::info!(request_id, shown, cut, "page cut: Lambda would refuse an answer with more orders");
         }
         self.report_unreadable(request_id, &page.orders);
-        // Not the token: it holds the default `since`, which moves with every request.
+        // Not of the token, because it contains the default `since`, which changes with every request.
         let tag = tag(orders.iter().map(|order| order.get()).chain([format!("{:?}", page.next).as_str()]));
         let start_key = page.next.map(|position| PageToken::new(&query.consumer_id, &query.filter, position).encode());
         let link = start_key.as_ref().and_then(|start_key| history::next_link(&shared, start_key));
@@ -228,7 +228,7 @@ impl Api {
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
     }
 
-    /// Tells the operator what of the orders shown this version cannot read.
+    /// Logs the attributes of the shown orders that this version cannot read.
     fn report_unreadable<'a>(&self, request_id: &str, orders: impl IntoIterator<Item = &'a OrderView>) {
         for order in orders.into_iter().filter(|order| !order.unreadable.is_empty()) {
             let attributes: Vec<_> = order.unreadable.iter().map(|unreadable| unreadable.attribute.as_str()).collect();
@@ -245,7 +245,7 @@ impl Api {
     }
 }
 
-/// The order id of the path.
+/// Reads the order id in the path.
 fn read_order_id(parameters: &mut Parameters, text: &str) -> Result<OrderId, Mistaken> {
     OrderId::parse(text).map_err(|error| parameters.mistake_in("path", "orderId", error))
 }

@@ -1,4 +1,4 @@
-//! Who is asking, and what they may see.
+//! The caller of a request, and which consumers' orders they may see.
 
 use api_gateway::Request;
 use order_events::ConsumerId;
@@ -6,15 +6,15 @@ use order_events::ConsumerId;
 use crate::config::Authorization;
 use crate::problem::ProblemKind;
 
-/// Who is asking.
+/// The caller that a request's token names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The consumer they are, if they are one.
+    /// None for a service.
     pub(crate) consumer_id: Option<ConsumerId>,
     reads_any: bool,
 }
 
-/// The scope that sees everybody's orders.
+/// With this scope, the caller may see the orders of every consumer.
 pub(crate) const READ_ANY: &str = "orders:read-any";
 
 impl Caller {
@@ -26,7 +26,7 @@ impl Caller {
         let jwt = request.jwt().ok_or(ProblemKind::Unauthenticated)?;
         let consumer_id = jwt.claim(consumer_id_claim).and_then(|id| ConsumerId::parse(id).ok());
         let reads_any = jwt.has_scope(READ_ANY);
-        // Neither a consumer nor a reader of all: there is nothing they may see.
+        // Neither a consumer nor allowed to see all orders: there is nothing they may see.
         if consumer_id.is_none() && !reads_any {
             return Err(ProblemKind::Forbidden);
         }

@@ -1,4 +1,4 @@
-//! Configuration: from the environment only.
+//! The configuration, read from the environment only.
 
 use std::time::Duration;
 
@@ -9,31 +9,31 @@ use order_store::table::INDEX;
 use crate::consistency::MAX_WAIT;
 use crate::web_page::{SignIn, WebPage};
 
-/// What the function needs to know. Region, credentials and endpoint are the SDK's to read.
+/// The function's settings. The SDK reads region, credentials and endpoint itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The view's table.
     pub order_history_table: String,
-    /// The table's index that histories are read from.
+    /// The table's index for lists.
     pub order_history_index: String,
     /// Who may see what.
     pub authorization: Authorization,
-    /// The most orders that one request reads to fill a page.
+    /// The largest number of orders that one request reads to fill a page.
     pub read_budget: usize,
-    /// The longest that a request may wait for an event, whatever it prefers; at most ten seconds.
+    /// The longest time that a request waits for an event, at most ten seconds.
     pub max_wait: Duration,
-    /// What the page for people needs to know.
+    /// The settings of the web page.
     pub web_page: WebPage,
     /// The CloudWatch namespace of the metrics.
     pub metrics_namespace: String,
-    /// The version of the function that this process runs: a rollout is taken back by what the new version does.
+    /// The version of the function that this process runs. A rollback is decided by the metrics of the new version.
     pub function_version: String,
 }
 
 /// Who may see what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Authorization {
-    /// What the JWT authorizer in front of us says.
+    /// The claims that API Gateway's JWT authorizer has verified decide.
     Jwt {
         /// The claim that names the consumer.
         consumer_id_claim: String,
@@ -48,37 +48,37 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// `AUTHORIZATION` is neither of the two.
-    #[error("environment variable AUTHORIZATION must be jwt (also if it is not set) or off")]
+    /// `AUTHORIZATION` has another value.
+    #[error("environment variable AUTHORIZATION must be jwt (the default) or off")]
     Authorization,
-    /// `READ_BUDGET` is no number.
-    #[error("environment variable READ_BUDGET must be a whole number from 1 to 100000 (1000 if it is not set)")]
+    /// `READ_BUDGET` is not a number in its range.
+    #[error("environment variable READ_BUDGET must be a whole number from 1 to 100000 (the default is 1000)")]
     ReadBudget,
-    /// `MAX_WAIT_SECONDS` is no number.
+    /// `MAX_WAIT_SECONDS` is not a number in its range.
     #[error(
-        "environment variable MAX_WAIT_SECONDS must be a whole number from 0 to {MAX_WAIT} ({MAX_WAIT} if it is not set)"
+        "environment variable MAX_WAIT_SECONDS must be a whole number from 0 to {MAX_WAIT} (the default is {MAX_WAIT})"
     )]
     MaxWait,
     /// One of `SIGN_IN_ISSUER` and `SIGN_IN_CLIENT_ID` is set without the other.
-    #[error("environment variables SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID must be set together, or neither")]
+    #[error("environment variables SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID: set both or neither")]
     IncompleteSignIn,
-    /// `SIGN_IN_ISSUER` is no URL of an issuer.
+    /// `SIGN_IN_ISSUER` is not the URL of an issuer.
     #[error(
-        "environment variable SIGN_IN_ISSUER must be a URL such as https://login.ftgo.example/users, without a query; \
-         http is for this machine only"
+        "environment variable SIGN_IN_ISSUER must be a URL without a query, such as https://login.ftgo.example/users \
+         (http is allowed only for this machine)"
     )]
     Issuer,
-    /// `SIGN_IN_ORIGINS` has something that is no origin.
+    /// `SIGN_IN_ORIGINS` contains something that is not an origin.
     #[error(
-        "environment variable SIGN_IN_ORIGINS must be origins such as https://login.ftgo.example, with spaces between; \
-         http is for this machine only"
+        "environment variable SIGN_IN_ORIGINS must be origins separated by spaces, such as https://login.ftgo.example \
+         (http is allowed only for this machine)"
     )]
     Origins,
-    /// `SIGN_IN_SCOPE` does not ask for `openid`.
-    #[error("environment variable SIGN_IN_SCOPE must be scopes with spaces between, and openid one of them")]
+    /// `SIGN_IN_SCOPE` does not contain `openid`.
+    #[error("environment variable SIGN_IN_SCOPE must be scopes separated by spaces, and must contain openid")]
     Scope,
-    /// `CURRENCY` is no currency.
-    #[error("environment variable CURRENCY must be a code of ISO 4217 such as EUR (USD if it is not set)")]
+    /// `CURRENCY` is not a currency code.
+    #[error("environment variable CURRENCY must be an ISO 4217 code such as EUR (the default is USD)")]
     Currency,
 }
 
@@ -144,7 +144,7 @@ fn sign_in(environment: &Environment<'_>) -> Result<Option<SignIn>, ConfigError>
         (None, None) => return Ok(None),
         (Some(_), None) | (None, Some(_)) => return Err(ConfigError::IncompleteSignIn),
     };
-    // A discovery document's URL is the issuer with a path after it.
+    // The URL of the discovery document is the issuer followed by a path.
     let of_issuer = origin(&issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or(ConfigError::Issuer)?;
     let mut origins = vec![of_issuer.to_owned()];
     for text in environment.get("SIGN_IN_ORIGINS").unwrap_or_default().split_whitespace() {
@@ -160,7 +160,7 @@ fn sign_in(environment: &Environment<'_>) -> Result<Option<SignIn>, ConfigError>
     Ok(Some(SignIn { issuer, client_id, scope, audience: environment.get("SIGN_IN_AUDIENCE"), origins }))
 }
 
-/// The origin of a URL. It is part of a header, in which a semicolon or a space would begin something else.
+/// The origin of a URL. It becomes part of a header, so it must not contain semicolons or spaces.
 fn origin(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

@@ -1,4 +1,4 @@
-//! Read your writes: a request may name an event that the view must have seen, and how long to wait for it.
+//! Read your writes: a request may name an event that the view must contain, and how long to wait for it.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::problem::{Problem, ProblemKind};
 
-/// The event that the view must have seen, and how long to wait for it.
+/// The event that the view must contain, and how long to wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Consistency {
     pub(crate) token: ConsistencyToken,
@@ -22,23 +22,23 @@ pub(crate) const TOKEN: &str = "Consistency-Token";
 /// The longest wait, in seconds.
 pub(crate) const MAX_WAIT: u64 = 10;
 
-/// How far a publisher's clock may be ahead of ours, in milliseconds.
+/// How far a publisher's clock may be ahead of this one, in milliseconds.
 const CLOCK_SKEW: i64 = 60_000;
 
-/// How old an event may be that is still on its way, in milliseconds: 28 days, which is longer than a message can spend in its
-/// queue and its dead-letter queue. The idempotency records live as long.
+/// The largest age of an event that may still arrive, in milliseconds: 28 days, which is longer than a message can be in its
+/// queue and its dead-letter queue. Idempotency records live as long.
 const OLDEST: i64 = 28 * 24 * 60 * 60 * 1_000;
 
-/// The pause after the first read of the item; it doubles from read to read. An event is projected within milliseconds of its
-/// message's arrival.
+/// The pause after the first read of the item. It doubles after each read. An event is projected within milliseconds after its
+/// message arrives.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest pause between two reads.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
-    /// Reads the two headers; `order_id` is the order asked for, if it is one. It waits no longer than `max_wait`, and not at all
-    /// for an event that cannot be on its way.
+    /// Reads the two headers. `order_id` is the requested order, if only one is requested. The wait is `max_wait` at most, and 0 for an
+    /// event that can no longer arrive.
     pub(crate) fn read(
         request: &Request,
         parameters: &mut Parameters,
@@ -49,16 +49,16 @@ impl Consistency {
         let Some(token) = request.header("consistency-token") else { return Ok(None) };
         let token: ConsistencyToken = token.parse().map_err(|error| parameters.mistake_in("header", TOKEN, error))?;
         if order_id.is_some_and(|order_id| token.order_id != *order_id) {
-            let other = "is a token of another order than the one asked for";
+            let other = "is the token of another order";
             return Err(parameters.mistake_in("header", TOKEN, other));
         }
         let wait = request.header("prefer").and_then(wait).unwrap_or_default();
-        let wait = if may_come(token.event_id, now) { wait.min(max_wait) } else { Duration::ZERO };
+        let wait = if may_arrive(token.event_id, now) { wait.min(max_wait) } else { Duration::ZERO };
         Ok(Some(Self { token, wait }))
     }
 
-    /// Waits until the token's order has seen the event, and returns it. An order that is not `acceptable`, because the
-    /// caller may not see it, is reported as not yet seen.
+    /// Waits until the token's order contains the event, and returns the order. An order that is not `acceptable`, because the
+    /// caller may not see it, is reported as not yet processed.
     pub(crate) async fn wait_for_order(
         &self,
         orders: &OrderStore,
@@ -86,9 +86,9 @@ impl Consistency {
     }
 }
 
-/// Whether an event that has not been seen can still be on its way. A token is not signed: without this, anybody's made-up one
-/// would hold a function for as long as it may wait.
-fn may_come(event_id: EventId, now: SystemTime) -> bool {
+/// Whether an event may still arrive. A token is not signed: without this check, a forged one would occupy a function for the
+/// longest wait.
+fn may_arrive(event_id: EventId, now: SystemTime) -> bool {
     let now = Timestamp::from(now).as_millis();
     (now - OLDEST..=now + CLOCK_SKEW).contains(&event_id.time().as_millis())
 }

@@ -22,10 +22,10 @@ use crate::response::{MAX_BYTES, bytes_in_response};
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", schemars(rename = "OrderHistory"))]
 pub(crate) struct History {
-    /// Newest first. There may be fewer than `pageSize`, even none, and still more to come.
+    /// Newest first. There may be fewer than `pageSize`, or none, even if the list continues.
     #[cfg_attr(feature = "openapi", schemars(with = "Vec<OrderEntry>"))]
     pub(crate) orders: Vec<Box<RawValue>>,
-    /// Where the list goes on; left out at its end, and only there.
+    /// The start of the next page. It is missing only at the end of the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start_key: Option<String>,
 }
@@ -45,12 +45,12 @@ pub(crate) const MAX_PAGE_SIZE: usize = 100;
 pub(crate) const DEFAULT_PAGE_SIZE: usize = 20;
 pub(crate) const DEFAULT_DAYS: u64 = 30;
 
-/// Each word is a clause of the filter expression.
+/// Limited because each word is a clause of the filter expression.
 pub(crate) const MAX_KEYWORDS: usize = 10;
 
-/// Reads the parameters into a query, which looks at `read_budget` orders at most, and until `read_until`.
+/// Reads the parameters into a query, which reads `read_budget` orders at most, and stops at `read_until`.
 ///
-/// Every parameter is read, and its mistakes are noted, before this returns.
+/// Notes the mistakes of all parameters before it returns.
 pub(crate) fn read_query(
     parameters: &mut Parameters,
     caller: &Caller,
@@ -65,14 +65,14 @@ pub(crate) fn read_query(
     let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size);
     let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
 
-    // A good token does not match parameters that have a mistake: only the mistake is reported.
+    // A valid token does not match parameters with a mistake. Only the mistake is reported.
     parameters.check()?;
     let (consumer_id, token) = (consumer_id?, token?);
     let fixed = token.as_ref().map(|token| token.since);
     let since = since?.or(fixed).unwrap_or_else(|| days_before(now));
     let filter = Filter { since, status: status?, keywords };
     if token.as_ref().is_some_and(|token| !token.continues(&consumer_id, &filter)) {
-        let other = "belongs to another list: keep all other parameters but pageSize the same";
+        let other = "belongs to another list: except pageSize, do not change the other parameters from page to page";
         return Err(parameters.mistake(parameter::START_KEY, other));
     }
     let page_size = page_size?.unwrap_or(DEFAULT_PAGE_SIZE);
@@ -80,14 +80,14 @@ pub(crate) fn read_query(
     Ok(HistoryQuery { consumer_id, filter, page_size, after, read_budget, read_until })
 }
 
-/// A caller who is a consumer may leave it out: then it is their own.
+/// The default is the caller, if the caller is a consumer.
 fn read_consumer_id(parameters: &mut Parameters, caller: &Caller) -> Result<ConsumerId, Mistaken> {
-    let asked_for = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text))?;
-    let needed = "is required: it names whose orders to return";
-    asked_for.or_else(|| caller.consumer_id.clone()).ok_or_else(|| parameters.mistake(parameter::CONSUMER_ID, needed))
+    let requested = parameters.one(parameter::CONSUMER_ID, |text| ConsumerId::parse(text))?;
+    let missing = "is required, unless the token names a consumer";
+    requested.or_else(|| caller.consumer_id.clone()).ok_or_else(|| parameters.mistake(parameter::CONSUMER_ID, missing))
 }
 
-const NOT_A_TOKEN: &str = "is not a startKey of this API: use the startKey of the previous page";
+const NOT_A_TOKEN: &str = "must be the startKey of the previous page";
 
 fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
     let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -116,12 +116,12 @@ fn read_keywords(parameters: &mut Parameters) -> BTreeSet<String> {
     for value in parameters.all(parameter::KEYWORDS) {
         let mut of_value = keywords(&value).peekable();
         if of_value.peek().is_none() {
-            parameters.mistake(parameter::KEYWORDS, "must have at least one word");
+            parameters.mistake(parameter::KEYWORDS, "must contain at least one word");
         }
         words.extend(of_value);
     }
     if words.len() > MAX_KEYWORDS {
-        parameters.mistake(parameter::KEYWORDS, format!("must be at most {MAX_KEYWORDS} words in all"));
+        parameters.mistake(parameter::KEYWORDS, format!("must be at most {MAX_KEYWORDS} words in total"));
     }
     words
 }
@@ -131,12 +131,12 @@ fn days_before(now: SystemTime) -> Timestamp {
     now.checked_sub(days).map_or(Timestamp::EPOCH, Timestamp::from)
 }
 
-/// The first of `orders`, as many as an answer has room for beside a link of so many bytes. Each is serialised once: the same
-/// text is counted, tagged and sent.
+/// As many of the first `orders` as fit into an answer with a link of `link` bytes. Each order is serialised once: the same text is
+/// counted, tagged and sent.
 ///
-/// At least one is shown. It has room: an item has at most 400 KB
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and a byte of it becomes at most
-/// seven of the answer: a control character is `\u0001`, its backslash escaped once more with the body.
+/// At least one order always fits: an item has at most 400 KB
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and one byte of it becomes at most
+/// seven bytes of the answer: a control character becomes `\u0001`, and its backslash is escaped once more with the body.
 pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json::Result<Vec<Box<RawValue>>> {
     let mut room = MAX_BYTES.saturating_sub(REST + link);
     let mut entries = Vec::new();
@@ -152,29 +152,29 @@ pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json:
     Ok(entries)
 }
 
-/// The bytes of a response that are neither orders nor the client's own query: the `startKey`, in the body and in the link,
-/// and well below a kilobyte of headers and names.
+/// The bytes of a response besides orders and the client's query: the `startKey` in the body and in the link, and less than one
+/// kilobyte of headers and names.
 const REST: usize = 2 * page_token::MAX_LENGTH + 1_024;
 
-/// The parameters of a query string that all pages of a list share, each with a `&` behind it. It is the client's own text, but
-/// for what cannot stand in a URI.
+/// The parameters of a query string that all pages of a list share, each followed by `&`. This is the client's text; only characters
+/// that a URI does not allow are encoded.
 pub(crate) fn shared_parameters(query_string: &str) -> String {
     let shared = pairs(query_string).filter(|pair| decoded(pair).0.as_deref() != Some(parameter::START_KEY));
     shared.flat_map(|pair| utf8_percent_encode(pair, NOT_IN_A_URI).chain(["&"])).collect()
 }
 
-/// The next page, relative to the request, so that it works behind any base path. None if no client could follow it: encoded, a query
-/// may be three times as long, and API Gateway takes 10,240 bytes of request line and headers
-/// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>). The page has its `startKey` all the same.
+/// The next page, relative to the request, so that it works behind any base path. None if the link is too long for a request: an encoded
+/// query may be three times as long, and API Gateway accepts 10,240 bytes of request line and headers
+/// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>). The page still has its `startKey`.
 pub(crate) fn next_link(shared_parameters: &str, start_key: &str) -> Option<String> {
     let link = format!("<?{shared_parameters}{}={start_key}>; rel=\"next\"", parameter::START_KEY);
     (link.len() <= MAX_LINK).then_some(link)
 }
 
-/// It leaves room for the path and a token.
+/// In bytes. This leaves room for the path and a token.
 const MAX_LINK: usize = 8 * 1024;
 
-/// What RFC 3986 has no place for, besides what is not ASCII.
+/// The ASCII characters that RFC 3986 does not allow.
 const NOT_IN_A_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

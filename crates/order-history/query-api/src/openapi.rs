@@ -1,4 +1,4 @@
-//! The `OpenAPI` document. The function serves the committed file; only the feature `openapi`, which tests have, can make it.
+//! The `OpenAPI` document. The function serves the committed file; the feature `openapi`, used by tests, generates it.
 
 #[cfg(feature = "openapi")]
 pub(crate) mod document;
@@ -6,5 +6,5 @@ pub(crate) mod document;
 #[cfg(feature = "openapi")]
 pub use document::document;
 
-/// The document as it is served and committed; a test holds it equal to what `document()` makes.
+/// The committed document, which is served. A test checks that `document()` generates the same.
 pub const SERVED: &str = include_str!("../openapi.json");

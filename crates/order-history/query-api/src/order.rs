@@ -1,4 +1,4 @@
-//! An order as JSON. What is not known yet is left out; there is no `null`.
+//! The JSON of an order. Unknown members are left out, and never `null`.
 
 use std::collections::BTreeSet;
 
@@ -8,90 +8,89 @@ use order_view::facet::{Location, Payment, Promise, Schedule, Total};
 use order_view::{DeliveryStatus, OrderStatus, OrderView, TicketStatus, TimelineEntry};
 use serde::Serialize;
 
-/// What a list shows of an order. What is not known yet is left out.
+/// An order in a list. Unknown members are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OrderEntry<'a> {
     /// The order's id.
     order_id: &'a OrderId,
-    /// Whose order it is.
+    /// The consumer who ordered.
     consumer_id: &'a ConsumerId,
-    /// Where the order stands.
+    /// The status of the order.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'a OrderStatus>,
     /// The restaurant's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     restaurant_id: Option<u64>,
-    /// The restaurant's name when the order was made.
+    /// The restaurant's name when the order was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     restaurant_name: Option<&'a str>,
-    /// When the order was made, in UTC.
+    /// The time when the order was created, in UTC.
     order_creation_time: Timestamp,
-    /// What the order costs now: a decimal text.
+    /// The current total of the order: a decimal text.
     #[serde(skip_serializing_if = "Option::is_none")]
     order_total: Option<&'a Total>,
-    /// What was ordered, with the quantities as revised.
+    /// The ordered items, with revised quantities.
     #[serde(skip_serializing_if = "Option::is_none")]
     line_items: Option<Vec<LineItem>>,
-    /// Where the kitchen stands.
+    /// The ticket of the kitchen.
     #[serde(skip_serializing_if = "Option::is_none")]
     ticket: Option<Ticket<'a>>,
-    /// Where the delivery stands.
+    /// The delivery of the order.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery: Option<Delivery<'a>>,
-    /// Where the payment stands.
+    /// The payment of the order.
     #[serde(skip_serializing_if = "Option::is_none")]
     payment: Option<&'a Payment>,
 }
 
-/// All that is known of an order. What is not known yet is left out.
+/// An order with all its details. Unknown members are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Order<'a> {
     #[serde(flatten)]
     entry: OrderEntry<'a>,
-    /// Where it should be delivered.
+    /// The address to deliver to.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery_address: Option<&'a Address>,
-    /// When it should be delivered, in UTC.
+    /// The requested time of delivery, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery_time: Option<Timestamp>,
-    /// What happened, in the order of the events' ids.
+    /// The events of the order, sorted by event id.
     timeline: &'a BTreeSet<TimelineEntry>,
 }
 
-/// Where the kitchen stands.
+/// The ticket of the kitchen.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Ticket<'a> {
-    /// Where the kitchen stands.
+    /// The status of the kitchen's work.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'a TicketStatus>,
-    /// By when the kitchen promised to be done, in UTC.
+    /// The time when the food should be ready, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     ready_by: Option<&'a Promise>,
 }
 
-/// Where the delivery stands.
+/// The delivery of an order.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct Delivery<'a> {
-    /// Where the delivery stands.
+    /// The status of the delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'a DeliveryStatus>,
     #[serde(flatten)]
     schedule: Option<&'a Schedule>,
-    /// Where the courier was seen last; never in a list.
+    /// The last known location of the courier. It is never in a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<&'a Location>,
 }
 
 impl<'a> OrderEntry<'a> {
-    /// The entry, with the courier's location if it is given.
     fn new(order: &'a OrderView, location: Option<&'a Location>) -> Self {
         let details = order.details.as_ref();
         let (status, ready_by) = (order.ticket.as_ref(), order.promise.as_ref());

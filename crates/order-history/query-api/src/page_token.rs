@@ -1,4 +1,4 @@
-//! Page tokens: where a list goes on, for the same consumer and the same filter.
+//! Page tokens: the start of the next page of a list with the same consumer and the same filter.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,17 +7,17 @@ use order_store::{Filter, Position};
 use order_view::OrderStatus;
 use sha2::{Digest, Sha256};
 
-/// What a token holds: version, binding, `since` and position. It is not signed: whatever it says, the consumer is checked
-/// separately, so a forged token shows only orders that the caller may see anyway.
+/// A token contains version, binding, `since` and position. It is not signed: the consumer is checked separately, so a forged token
+/// shows only orders that the caller may see anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageToken {
     binding: [u8; BINDING],
-    /// The `since` of the first page, so that the default does not move from page to page.
+    /// The `since` of the first page, so that the default does not change from page to page.
     pub(crate) since: Timestamp,
     pub(crate) position: Position,
 }
 
-/// A text that is no page token of ours.
+/// The text is not a page token of this API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotAToken;
 
@@ -25,7 +25,7 @@ const VERSION: u8 = 1;
 const BINDING: usize = 8;
 const MILLIS: usize = 8;
 
-/// The longest: 25 bytes and an order id of 255 characters, or 1,020 bytes, make 1,394 characters.
+/// The longest token has 1,394 characters: 25 bytes and an order id of 255 characters, or 1,020 bytes.
 pub(crate) const MAX_LENGTH: usize = 1_400;
 
 impl PageToken {
@@ -35,7 +35,7 @@ impl PageToken {
 
     /// Whether this token continues the list of this consumer and filter.
     pub(crate) fn continues(&self, consumer_id: &ConsumerId, filter: &Filter) -> bool {
-        // No list shows an order that is not newer than its `since`, and DynamoDB refuses to start from one.
+        // A list contains only orders that are newer than its `since`, and DynamoDB refuses to start from any other.
         self.binding == binding(consumer_id, filter) && self.position.order_creation_time > filter.since
     }
 
@@ -65,7 +65,7 @@ impl PageToken {
     }
 }
 
-/// No part can hold a line break, so no two lists have the same text.
+/// No part can contain a line break, so two lists never have the same text.
 fn binding(consumer_id: &ConsumerId, filter: &Filter) -> [u8; BINDING] {
     let Filter { since, status, keywords } = filter;
     let status = status.as_ref().map(OrderStatus::as_str).unwrap_or_default();

@@ -1,29 +1,28 @@
-//! What went wrong, as RFC 9457 problem documents. What a client reads here and what an operator reads in the log are two
-//! messages.
+//! Errors as RFC 9457 problem documents. The client gets these messages; the operator gets others, in the log.
 
 use std::error::Error;
 
 use api_gateway::{Document, Failure, Mistake, Mistakes, Response};
 
-/// What went wrong.
+/// A problem and its details.
 #[derive(Debug)]
 pub(crate) struct Problem {
     kind: ProblemKind,
     mistakes: Vec<Mistake>,
-    /// For the log.
+    /// The failure on our side. It is logged and never sent to the client.
     cause: Option<Cause>,
 }
 
-/// Why a request that is not at fault gets no answer.
+/// Why a correct request fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Cause {
     #[error(transparent)]
     Store(#[from] order_store::Error),
-    #[error("no answer before the end of the invocation's time")]
+    #[error("the request did not finish before the invocation's deadline")]
     OutOfTime,
 }
 
-/// The kinds of problem there are.
+/// The kinds of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     InvalidParameters,
@@ -45,14 +44,14 @@ impl ProblemKind {
         format!("urn:ftgo:order-history:problem:{}", self.parts().0)
     }
 
-    /// Its name, status, title and advice.
+    /// Name, status, title and detail.
     fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
         match self {
             Self::InvalidParameters => (
                 "invalid-parameters",
                 400,
                 "Invalid parameters",
-                "Correct what `errors` lists, and send the request again.",
+                "Correct the mistakes listed in `errors`, then send the request again.",
             ),
             Self::Unauthenticated => {
                 ("unauthenticated", 401, "Not authenticated", "Send a valid token: `Authorization: Bearer …`.")
@@ -61,26 +60,26 @@ impl ProblemKind {
                 "forbidden",
                 403,
                 "Not allowed",
-                "Ask for your own orders, or with a token that has the scope orders:read-any.",
+                "You can see only your own orders. To see other orders, the token needs the scope orders:read-any.",
             ),
             Self::OrderNotFound => (
                 "order-not-found",
                 404,
-                "No such order",
-                "There is no order with this id that you may see. A new order may take a moment to appear: send its \
-                 Consistency-Token to wait for it.",
+                "Order not found",
+                "No order with this id exists, or it belongs to another consumer. A new order may take a moment to appear: \
+                 send its Consistency-Token to wait for it.",
             ),
             Self::RouteNotFound => {
-                ("route-not-found", 404, "No such resource", "See /openapi.json for the resources of this API.")
+                ("route-not-found", 404, "Resource not found", "See /openapi.json for the resources of this API.")
             }
             Self::MethodNotAllowed => {
-                ("method-not-allowed", 405, "Method not allowed", "Use a method that the Allow header lists.")
+                ("method-not-allowed", 405, "Method not allowed", "Use a method listed in the Allow header.")
             }
             Self::NotYetSeen => (
                 "not-yet-seen",
                 412,
-                "Not yet seen",
-                "The event of the Consistency-Token has not been processed yet. Retry, or send `Prefer: wait=5`.",
+                "Event not processed yet",
+                "The event of the Consistency-Token is not processed yet. Retry, or send `Prefer: wait=5`.",
             ),
             Self::Internal => (
                 "internal-error",
@@ -89,7 +88,7 @@ impl ProblemKind {
                 "Internal error. If it persists, contact us with the request id.",
             ),
             Self::Unavailable => {
-                ("unavailable", 503, "Temporarily unavailable", "Retry after the seconds that Retry-After gives.")
+                ("unavailable", 503, "Temporarily unavailable", "Wait as many seconds as Retry-After says, then retry.")
             }
         }
     }
@@ -101,7 +100,7 @@ impl ProblemKind {
         document
     }
 
-    /// The headers it comes with.
+    /// The headers of the response.
     pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Unauthenticated => &[("www-authenticate", "Bearer")],
@@ -141,7 +140,7 @@ impl From<ProblemKind> for Problem {
 }
 
 impl Cause {
-    /// A stable name, to search the log by.
+    /// A stable name to search for in the log.
     fn code(&self) -> &'static str {
         match self {
             Self::Store(error) => error.code(),
@@ -158,7 +157,7 @@ impl Cause {
 }
 
 impl From<Cause> for Problem {
-    /// The client learns whether to try again; the log has the rest.
+    /// The client learns only whether to retry.
     fn from(cause: Cause) -> Self {
         let kind = if cause.is_retryable() { ProblemKind::Unavailable } else { ProblemKind::Internal };
         Self { kind, mistakes: Vec::new(), cause: Some(cause) }

@@ -1,4 +1,4 @@
-//! The page for people: its files, which the crate `web` embeds, and its settings.
+//! The web page: its files, which the crate `web` embeds, and its settings.
 
 use api_gateway::{JSON, Request, Response};
 use serde::Serialize;
@@ -8,31 +8,31 @@ use crate::config::Authorization;
 use crate::problem::ProblemKind;
 use crate::response::digest;
 
-/// What the page needs to know, and its readers may: none of it is secret.
+/// The settings of the page. They are public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebPage {
-    /// How people sign in; none if they cannot on this page.
+    /// How users sign in; none if this page has no sign-in.
     pub sign_in: Option<SignIn>,
-    /// The currency of the orders' amounts, such as `USD`: they have none of their own.
+    /// The currency of the orders' amounts, such as `USD`. Orders do not contain it.
     pub currency: String,
-    /// Consumers to offer where there is no sign-in.
+    /// Consumers that the page suggests if there is no sign-in.
     pub sample_consumers: Vec<String>,
-    /// The console's relative URL, where there is one.
+    /// The console's relative URL, if there is a console.
     pub console: Option<String>,
 }
 
-/// How people sign in: `OpenID` Connect, a code with PKCE.
+/// How users sign in: `OpenID` Connect, authorization code with PKCE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignIn {
-    /// Who issues the tokens. Its discovery document is below it.
+    /// The URL of the issuer. The URL of the discovery document starts with it.
     pub issuer: String,
-    /// The page's client id there. A page can keep no secret, so there is none.
+    /// The page's client id at the issuer. There is no client secret, because a page cannot keep one.
     pub client_id: String,
-    /// The scopes to ask for, with spaces between.
+    /// The scopes to request, separated by spaces.
     pub scope: String,
-    /// The audience to ask for, with issuers that want to be told.
+    /// The audience to request, if the issuer needs one.
     pub audience: Option<String>,
-    /// The origins that the page calls to sign in: the issuer's own, and those of its endpoints if they are elsewhere.
+    /// The origins that the page calls to sign in: that of the issuer, and those of its endpoints if they differ.
     pub origins: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl WebPage {
     pub(crate) fn file(&self, request: &Request, file: &'static File) -> Response {
         let is_compressed = request.accepts_encoding("gzip");
         let response = Response::bytes(200, file.content_type, if is_compressed { file.gzip } else { file.plain });
-        // Two codings are two representations, and a strong tag names one of them (RFC 9110, 8.8.3.3).
+        // Two codings are two representations, and each needs its own strong tag (RFC 9110, 8.8.3.3).
         let (response, etag) = if is_compressed {
             (response.with("content-encoding", "gzip"), format!("\"{}-gzip\"", file.digest))
         } else {
@@ -81,7 +81,7 @@ impl WebPage {
             .with("referrer-policy", "no-referrer")
     }
 
-    /// The page's settings. They change with a deployment, so that a client must ask again whether they still hold.
+    /// The page's settings. A client must revalidate them, because a deployment may change them.
     pub(crate) fn settings(&self, request: &Request, authorization: &Authorization) -> Result<Response, ProblemKind> {
         let (name, sign_in) = match (authorization, &self.sign_in) {
             (Authorization::Off, _) => ("off", None),
@@ -104,7 +104,7 @@ impl WebPage {
         Ok(response.with("cache-control", "no-cache").tagged(&etag, request.header("if-none-match")))
     }
 
-    /// What the page may load, and whom it may call: this API and whoever signs its users in.
+    /// Allows the page to call this API and the sign-in origins.
     fn content_security_policy(&self) -> String {
         let origins = self.sign_in.as_ref().map(|sign_in| sign_in.origins.as_slice());
         web::PAGE.content_security_policy(origins.unwrap_or_default())

@@ -151,7 +151,7 @@ impl Api {
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let body = Create::read(request, &mut parameters).and_then(|body| {
             let consumer_id = body.consumer_id.clone().or_else(|| caller.consumer_id.clone());
-            let missing = "is required because the token does not name a consumer";
+            let missing = "is required, unless the token names a consumer";
             let consumer_id = consumer_id.ok_or_else(|| parameters.mistake_in("body", "consumerId", missing))?;
             Ok((body, consumer_id))
         });

@@ -1,4 +1,4 @@
-//! Makes the `OpenAPI` document from the types and limits that the code uses.
+//! Generates the `OpenAPI` document from the types and limits of the code.
 
 use api_gateway::{Document, Mistake, PROBLEM_JSON};
 use order_view::OrderStatus;
@@ -12,7 +12,7 @@ use crate::order::Order;
 use crate::page_token;
 use crate::problem::{ALLOW, ProblemKind};
 
-/// Makes the document.
+/// Generates the document.
 #[must_use]
 pub fn document() -> Value {
     use ProblemKind::{
@@ -24,8 +24,8 @@ pub fn document() -> Value {
         "operationId": "findOrderHistory",
         "summary": "A consumer's orders, newest first",
         "description": format!(
-            "Filtered and paged. A page may be short, because its orders are large or few match, even empty, while there is a \
-             `startKey`: only a missing one ends the list. A consumer sees their own orders; a token with the scope `{READ_ANY}` sees everybody's."
+            "A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. \
+             A consumer sees their own orders; a caller with the scope `{READ_ANY}` sees the orders of every consumer."
         ),
         "security": [{"jwt": []}],
         "parameters": history_parameters(),
@@ -40,12 +40,12 @@ pub fn document() -> Value {
     let with_order = [&queries[..], &[OrderNotFound]].concat();
     let order = json!({
         "operationId": "findOrder",
-        "summary": "All that is known of one order",
-        "description": "An order that another consumer made is the same as one that does not exist.",
+        "summary": "One order with all its details",
+        "description": "Orders of other consumers are reported as not found.",
         "security": [{"jwt": []}],
         "parameters": [
             {
-                "name": "orderId", "in": "path", "required": true, "description": "The order's id. A slash in it is written as %2F.",
+                "name": "orderId", "in": "path", "required": true, "description": "The order's id. Write a slash in it as %2F.",
                 "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]+$"},
                 "example": "99",
             },
@@ -66,11 +66,10 @@ pub fn document() -> Value {
         "info": {
             "title": "FTGO Order History",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "What did I order, and where is it?",
-            "description": "Times are RFC 3339 in UTC, money is a decimal text. What is not known yet, or cannot be read, is left \
-                            out: no member is ever `null`. Errors are problem documents (RFC 9457), but for those that API Gateway answers \
-                            itself, such as 401 for a token it does not accept and 429 for too many requests. HEAD and \
-                            OPTIONS work on every resource.",
+            "summary": "The orders of a consumer and their status",
+            "description": "Times are RFC 3339 in UTC. Money is a decimal text. Unknown members are left out: no member is ever `null`. \
+                            Errors are problem documents (RFC 9457), except the errors that API Gateway itself returns, such as 401 \
+                            for an invalid token and 429 for too many requests. HEAD and OPTIONS work on every resource.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -92,14 +91,14 @@ pub fn document() -> Value {
 fn health() -> Value {
     json!({
         "operationId": "health",
-        "summary": "Whether the API works",
+        "summary": "Check whether the API works",
         "security": [],
         "parameters": [{
-            "name": "deep", "in": "query", "description": "1: also reads from the table.",
+            "name": "deep", "in": "query", "description": "`1`: also read from the table.",
             "schema": {"type": "string", "enum": ["0", "1"]}, "example": "1",
         }],
         "responses": responses(
-            "It works",
+            "The API works",
             &json!({
                 "type": "object", "required": ["status"], "additionalProperties": false,
                 "properties": {"status": {"type": "string", "const": "ok"}},
@@ -123,7 +122,7 @@ fn this_document() -> Value {
     })
 }
 
-/// GET as given, HEAD the same without bodies, OPTIONS.
+/// GET, HEAD (the same without bodies) and OPTIONS.
 fn resource(get: &Value) -> Value {
     let mut head = get.clone();
     head["operationId"] = format!("{}Head", get["operationId"].as_str().unwrap_or_default()).into();
@@ -135,12 +134,12 @@ fn resource(get: &Value) -> Value {
     }
     let mut options = json!({
         "operationId": format!("{}Options", get["operationId"].as_str().unwrap_or_default()),
-        "summary": "The methods there are",
+        "summary": "The allowed methods",
         "security": [],
         "parameters": path_parameters(get),
         "responses": {"204": {"description": "No content", "headers": header_refs(&["Allow"])}},
     });
-    // Only a path with a parameter can be wrong.
+    // Only a path with a parameter can be invalid.
     if options["parameters"] != json!([]) {
         let (status, response) = problem_response(ProblemKind::InvalidParameters);
         options["responses"][status] = response;
@@ -163,7 +162,7 @@ fn responses(description: &str, schema: &Value, example: &Value, with: &[&str], 
     responses.insert("200".to_owned(), ok);
     if with.contains(&"ETag") {
         let unchanged = json!({
-            "description": "It has not changed since the representation that If-None-Match names",
+            "description": "The answer has not changed since the one named in If-None-Match",
             "headers": header_refs(with),
         });
         responses.insert("304".to_owned(), unchanged);
@@ -175,7 +174,7 @@ fn responses(description: &str, schema: &Value, example: &Value, with: &[&str], 
     Value::Object(responses)
 }
 
-/// The status that a kind of problem is answered with, and the response.
+/// The status and the response of a problem.
 fn problem_response(kind: ProblemKind) -> (String, Value) {
     let mistakes = match kind {
         ProblemKind::InvalidParameters => {
@@ -202,7 +201,7 @@ fn problem_response(kind: ProblemKind) -> (String, Value) {
             "example": document,
         }},
     });
-    // API Gateway answers these itself before the function is asked, and not as a problem document.
+    // API Gateway may return these statuses itself, without the function. They are then not problem documents.
     let by_gateway = match kind {
         ProblemKind::Unauthenticated => Some("Unauthorized"),
         ProblemKind::Internal => Some("Internal Server Error"),
@@ -239,12 +238,12 @@ fn header_refs(names: &[&str]) -> Value {
 fn headers() -> Value {
     let text = |description: &str, example: &str| json!({"description": description, "schema": {"type": "string"}, "example": example});
     json!({
-        "ETag": text("Names this representation, for If-None-Match.", "W/\"9b2cf535f27731c974343645a3985328\""),
-        "Cache-Control": text("Who may keep the answer, and how.", "private, no-cache"),
-        "Vary": text("The answer depends on who asks.", "Authorization"),
-        "Link": text("The next page, relative to this one; only while there is one.", &format!("<?consumerId=7&startKey={START_KEY_EXAMPLE}>; rel=\"next\"")),
-        "Allow": text("The methods there are.", ALLOW),
-        "Retry-After": text("Ask again after so many seconds.", "1"),
+        "ETag": text("The version of this answer, for If-None-Match.", "W/\"9b2cf535f27731c974343645a3985328\""),
+        "Cache-Control": text("Who may cache the answer, and how.", "private, no-cache"),
+        "Vary": text("The answer depends on the caller.", "Authorization"),
+        "Link": text("The next page, relative to this one. It is missing on the last page.", &format!("<?consumerId=7&startKey={START_KEY_EXAMPLE}>; rel=\"next\"")),
+        "Allow": text("The allowed methods.", ALLOW),
+        "Retry-After": text("Wait this many seconds, then retry.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
     })
 }
@@ -254,15 +253,15 @@ fn history_parameters() -> Value {
     json!([
         {
             "name": parameter::CONSUMER_ID, "in": "query",
-            "description": "Whose orders. A consumer may leave it out: their own.",
+            "description": "The consumer whose orders are listed. The default is the consumer in the token.",
             "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]+$"},
             "example": "1511300065921",
         },
         {
             "name": parameter::SINCE, "in": "query",
             "description": format!(
-                "Only orders made after this moment: RFC 3339, or milliseconds since 1970. Without it, {DEFAULT_DAYS} days \
-                 back, fixed by the first page."
+                "Only orders created after this time: RFC 3339, or milliseconds since 1970. The default is {DEFAULT_DAYS} days \
+                 before the request of the first page."
             ),
             "schema": {"anyOf": [
                 {"type": "string", "format": "date-time"},
@@ -271,14 +270,14 @@ fn history_parameters() -> Value {
             "example": "2026-03-01T00:00:00Z",
         },
         {
-            "name": parameter::STATUS, "in": "query", "description": "Only orders in this state.",
+            "name": parameter::STATUS, "in": "query", "description": "Only orders with this status.",
             "schema": {"type": "string", "enum": statuses}, "example": "APPROVED",
         },
         {
             "name": parameter::KEYWORDS, "in": "query",
             "description": format!(
-                "Only orders with at least one of these words in the restaurant's name or a menu item's; case does not \
-                 matter. May be given several times; at most {MAX_KEYWORDS} words in all."
+                "Only orders with at least one of these words in the name of the restaurant or of a menu item. Case does not \
+                 matter. The parameter may be repeated; at most {MAX_KEYWORDS} words in total."
             ),
             "style": "form", "explode": true,
             "schema": {
@@ -288,13 +287,13 @@ fn history_parameters() -> Value {
             "example": ["vindaloo"],
         },
         {
-            "name": parameter::PAGE_SIZE, "in": "query", "description": "At most how many orders.",
+            "name": parameter::PAGE_SIZE, "in": "query", "description": "The largest number of orders on a page.",
             "schema": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
             "example": 20,
         },
         {
             "name": parameter::START_KEY, "in": "query",
-            "description": "The `startKey` of the page before. All other parameters but `pageSize` must be as they were then.",
+            "description": "The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same.",
             "schema": {
                 "type": "string", "pattern": "^[A-Za-z0-9_-]+$",
                 "minLength": SHORTEST_START_KEY, "maxLength": page_token::MAX_LENGTH,
@@ -313,26 +312,26 @@ fn shared_parameters() -> Value {
     json!({
         "ConsistencyToken": {
             "name": TOKEN, "in": "header",
-            "description": "From a command's response: answer only from a view that has seen its event. Else 412.",
+            "description": "The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412.",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 1500},
         },
         "Prefer": {
             "name": "Prefer", "in": "header",
-            "description": format!("`wait=N`: how many seconds to wait for the event of the Consistency-Token, at most {MAX_WAIT}, or fewer as the \
-                 operator sets it."),
+            "description": format!("`wait=N`: wait up to N seconds for the event of the Consistency-Token. The largest N is {MAX_WAIT}; the operator \
+                 may set a lower limit."),
             "schema": {"type": "string"},
             "example": "wait=5",
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header",
-            "description": "The ETag of what you have: 304 if it still holds.",
+            "description": "The ETag of the answer that you have: 304 if it is still current.",
             "schema": {"type": "string"},
             "example": "W/\"9b2cf535f27731c974343645a3985328\"",
         },
     })
 }
 
-/// The schemas of the bodies, from the types that are written.
+/// The schemas of the bodies, generated from the types that are serialized.
 fn schemas() -> Value {
     let mut generator = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -345,17 +344,17 @@ fn schemas() -> Value {
     leave_out_null(&mut schemas);
     schemas["Problem"]["properties"]["type"]["enum"] = problem_types().into();
     schemas["Mistake"]["properties"]["in"] = json!({
-        "description": "Where the parameter stands: `query`, `path` or `header`.",
+        "description": "Where the parameter is: `query`, `path` or `header`.",
         "type": "string", "enum": ["query", "path", "header"],
     });
     schemas["GatewayError"] = json!({
-        "description": "What API Gateway itself answers, before or instead of the function.",
+        "description": "An error that API Gateway itself returns, without the function.",
         "type": "object", "required": ["message"], "properties": {"message": {"type": "string"}},
     });
     schemas
 }
 
-/// What the member `type` of a problem document may be.
+/// The values of the member `type` of a problem document.
 fn problem_types() -> Vec<String> {
     let kinds = [
         ProblemKind::InvalidParameters,
@@ -371,7 +370,7 @@ fn problem_types() -> Vec<String> {
     kinds.map(ProblemKind::uri).into()
 }
 
-/// Members that may be missing are never `null`, which an `Option` would allow.
+/// Removes `null`, which schemars allows for an `Option`: missing members are left out.
 fn leave_out_null(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -397,7 +396,7 @@ fn leave_out_null(schema: &mut Value) {
     }
 }
 
-/// A token as it looks; it belongs to no list.
+/// A token with a valid form. It belongs to no list.
 const START_KEY_EXAMPLE: &str = "Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5";
 
 fn entry_example() -> Value {

@@ -1,11 +1,11 @@
-//! Who may see what.
+//! Authorization.
 
 use query_api::{Authorization, Response};
 use serde_json::{Value, json};
 
 use crate::world::{RequestBuilder, World, assert_problem, body, created, ids};
 
-/// Consumer 7 made order 1 and 3, consumer 8 made order 2.
+/// Orders 1 and 3 belong to consumer 7, order 2 to consumer 8.
 async fn world() -> World {
     let world = World::create().await;
     world.project(&[created("7", 1, 1_000, "A"), created("8", 2, 2_000, "A"), created("7", 3, 3_000, "A")]).await;
@@ -17,27 +17,27 @@ fn consumer(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_consumer_sees_their_own_orders_without_saying_who_they_are() {
-    let desk = world().await.guarded();
+async fn a_consumer_sees_their_own_orders_without_the_parameter_consumer_id() {
+    let api = world().await.guarded();
     for path in ["/orders", "/orders?consumerId=7"] {
-        let response = desk.ask(RequestBuilder::get(path).claims(consumer("7"))).await;
+        let response = api.send(RequestBuilder::get(path).claims(consumer("7"))).await;
         assert_eq!(ids(&[body(&response)]), ["1", "3"]);
     }
-    let response = desk.ask(RequestBuilder::get("/orders/1").claims(consumer("7"))).await;
+    let response = api.send(RequestBuilder::get("/orders/1").claims(consumer("7"))).await;
     assert_eq!(body(&response)["orderId"], "1");
 }
 
 #[tokio::test]
-async fn nothing_of_another_consumer_is_ever_seen() {
+async fn nothing_of_another_consumer_is_shown() {
     let world = world().await;
-    let desk = world.guarded();
+    let api = world.guarded();
     let of_8 =
         RequestBuilder::get("/orders?pageSize=1&since=0").claims(json!({"sub": "8", "scope": "orders:read-any"}));
     let of_8_for_7 = {
-        let page = desk.ask(of_8).await;
+        let page = api.send(of_8).await;
         assert_eq!(body(&page)["startKey"], Value::Null, "8 has one order, so there is no token of theirs yet");
         world.project(&[created("8", 4, 4_000, "A")]).await;
-        let page = desk.ask(RequestBuilder::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
+        let page = api.send(RequestBuilder::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
         body(&page)["startKey"].as_str().unwrap().to_owned()
     };
     let token_of_2 = order_events::ConsistencyToken {
@@ -79,7 +79,7 @@ async fn nothing_of_another_consumer_is_ever_seen() {
         ("a token without a consumer", RequestBuilder::get("/orders/1").claims(json!({"aud": "x"})), 403, "forbidden"),
         ("an empty consumer", RequestBuilder::get("/orders?consumerId=7").claims(consumer("")), 403, "forbidden"),
         (
-            "a scope that only looks like it",
+            "a scope that only reads like it",
             RequestBuilder::get("/orders/2")
                 .claims(json!({"sub": "7", "scope": "orders:read-any-thing xorders:read-any"})),
             404,
@@ -99,34 +99,34 @@ async fn nothing_of_another_consumer_is_ever_seen() {
             "order-not-found",
         ),
     ];
-    for (what, ask, status, kind) in attempts {
+    for (what, request, status, kind) in attempts {
         for method in ["GET", "HEAD"] {
-            let response = desk.ask(ask.clone().method(method)).await;
+            let response = api.send(request.clone().method(method)).await;
             assert_eq!(response.status_code, status, "{what}");
-            assert_tells_nothing(&response, what);
+            assert_reveals_nothing(&response, what);
         }
-        assert_problem(&desk.ask(ask).await, status, kind);
+        assert_problem(&api.send(request).await, status, kind);
     }
 }
 
 #[track_caller]
-fn assert_tells_nothing(response: &Response, what: &str) {
+fn assert_reveals_nothing(response: &Response, what: &str) {
     let text = response.body.clone().unwrap_or_default();
     assert!(!text.contains("restaurant") && !text.contains("Soup"), "{what}: {text}");
     assert!(!response.headers.contains_key("etag"), "{what}");
 }
 
 #[tokio::test]
-async fn an_unknown_order_and_another_consumers_look_the_same() {
-    let desk = world().await.guarded();
-    let unknown = desk.ask(RequestBuilder::get("/orders/12345").claims(consumer("7"))).await;
-    let anothers = desk.ask(RequestBuilder::get("/orders/2").claims(consumer("7"))).await;
+async fn an_order_of_another_consumer_gets_the_same_answer_as_an_unknown_order() {
+    let api = world().await.guarded();
+    let unknown = api.send(RequestBuilder::get("/orders/12345").claims(consumer("7"))).await;
+    let anothers = api.send(RequestBuilder::get("/orders/2").claims(consumer("7"))).await;
     assert_eq!(unknown, anothers);
 }
 
 #[tokio::test]
-async fn the_scope_read_any_sees_all() {
-    let desk = world().await.guarded();
+async fn a_caller_with_the_scope_read_any_sees_all_orders() {
+    let api = world().await.guarded();
     let operators = [
         json!({"scope": "openid orders:read-any"}),
         json!({"sub": "7", "scope": "orders:read-any"}),
@@ -134,22 +134,22 @@ async fn the_scope_read_any_sees_all() {
         json!({"scope": "[orders:read-any]"}),
     ];
     for claims in operators {
-        let response = desk.ask(RequestBuilder::get("/orders/2").claims(claims.clone())).await;
+        let response = api.send(RequestBuilder::get("/orders/2").claims(claims.clone())).await;
         assert_eq!(body(&response)["orderId"], "2");
-        let response = desk.ask(RequestBuilder::get("/orders?consumerId=8").claims(claims)).await;
+        let response = api.send(RequestBuilder::get("/orders?consumerId=8").claims(claims)).await;
         assert_eq!(ids(&[body(&response)]), ["2"]);
     }
-    let whose = desk.ask(RequestBuilder::get("/orders").claims(json!({"scope": "orders:read-any"}))).await;
+    let whose = api.send(RequestBuilder::get("/orders").claims(json!({"scope": "orders:read-any"}))).await;
     assert_problem(&whose, 400, "invalid-parameters");
 }
 
 #[tokio::test]
-async fn the_claim_that_names_the_consumer_is_configurable() {
+async fn the_claim_with_the_consumers_id_is_configurable() {
     let world = world().await;
     let authorization = Authorization::Jwt { consumer_id_claim: "custom:consumerId".to_owned() };
-    let desk = world.desk(authorization, world.store.clone());
+    let api = world.api(authorization, world.store.clone());
     let claims = json!({"sub": "8", "custom:consumerId": 7});
-    let response = desk.ask(RequestBuilder::get("/orders").claims(claims)).await;
+    let response = api.send(RequestBuilder::get("/orders").claims(claims)).await;
     assert_eq!(ids(&[body(&response)]), ["1", "3"]);
 }
 
@@ -160,9 +160,9 @@ async fn a_401_says_how_to_authenticate() {
 }
 
 #[tokio::test]
-async fn health_and_contract_are_for_everybody() {
-    let desk = world().await.guarded();
+async fn health_and_contract_need_no_token() {
+    let api = world().await.guarded();
     for path in ["/health", "/health?deep=1", "/openapi.json"] {
-        assert_eq!(desk.get(path).await.status_code, 200, "{path}");
+        assert_eq!(api.get(path).await.status_code, 200, "{path}");
     }
 }

@@ -25,7 +25,7 @@ async fn the_served_document_is_the_committed_one() {
 }
 
 #[test]
-fn every_reference_in_it_leads_somewhere() {
+fn every_reference_in_the_document_can_be_resolved() {
     fn follow(document: &Value, value: &Value, seen: &mut usize) {
         match value {
             Value::Object(members) => {

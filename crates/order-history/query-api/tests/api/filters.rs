@@ -1,15 +1,15 @@
-//! Keywords and states.
+//! Filters by keywords.
 
 use crate::world::{World, created, ids};
 
 #[tokio::test]
-async fn keywords_are_folded_whatever_the_script() {
+async fn keywords_match_regardless_of_case_in_any_script() {
     let world = World::create().await;
     let restaurants = ["Crème de la Crème", "Zur Straße", "ΟΔΟΣ", "Борщ", "寿司", "Ajanta"];
     for (n, restaurant) in (1..).zip(restaurants) {
         world.project(&[created("7", n, n * 1_000, restaurant)]).await;
     }
-    let desk = world.open();
+    let api = world.open();
     let found = [
         ("CR%C3%88ME", vec!["1"]),
         ("cre%CC%80me", vec!["1"]),
@@ -25,13 +25,13 @@ async fn keywords_are_folded_whatever_the_script() {
         ("ajanta&keywords=%D0%B1%D0%BE%D1%80%D1%89", vec!["4", "6"]),
     ];
     for (keywords, expected) in found {
-        let page = desk.json(&format!("/orders?consumerId=7&keywords={keywords}")).await;
+        let page = api.json(&format!("/orders?consumerId=7&keywords={keywords}")).await;
         assert_eq!(ids(&[page]), expected, "{keywords}");
     }
 }
 
 #[tokio::test]
-async fn another_consumers_orders_are_never_among_them() {
+async fn a_keyword_never_finds_orders_of_another_consumer() {
     let world = World::create().await;
     world.project(&[created("7", 1, 1_000, "A"), created("8", 2, 1_000, "A"), created("77", 3, 1_000, "A")]).await;
     assert_eq!(ids(&[world.open().json("/orders?consumerId=7").await]), ["1"]);

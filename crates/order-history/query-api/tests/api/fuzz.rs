@@ -1,4 +1,4 @@
-//! Whatever a client sends: an answer, no panic, never our fault.
+//! Random requests never cause a panic or a server error.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,13 +9,13 @@ use serde_json::json;
 
 use crate::world::{NOW, RequestBuilder, World, created, forged_token};
 
-/// `FUZZ_CASES` sets how many; CI runs what stands here.
+/// `FUZZ_CASES` sets the number of cases.
 fn runner() -> TestRunner {
     let cases = std::env::var("FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(5_000);
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// Runs on a runtime of its own: proptest is not async.
+/// Has its own runtime, because proptest is not async.
 struct Fuzzed {
     runtime: tokio::runtime::Runtime,
     world: World,
@@ -30,13 +30,13 @@ impl Fuzzed {
         Self { runtime, world }
     }
 
-    fn status(&self, ask: RequestBuilder) -> u16 {
-        self.runtime.block_on(self.world.open().ask(ask)).status_code
+    fn status(&self, request: RequestBuilder) -> u16 {
+        self.runtime.block_on(self.world.open().send(request)).status_code
     }
 }
 
 #[test]
-fn page_tokens() {
+fn random_page_tokens_cause_no_server_error() {
     let fuzzed = Fuzzed::start();
     let page = fuzzed.runtime.block_on(fuzzed.world.open().json("/orders?consumerId=7&pageSize=1"));
     let good = page["startKey"].as_str().unwrap().to_owned();
@@ -46,7 +46,7 @@ fn page_tokens() {
         token.replace_range(at..(at + noise.len()).min(token.len()), &noise);
         token
     });
-    // With the right binding, and a place that the forger chose.
+    // With the right binding and a forged position.
     let bytes = URL_SAFE_NO_PAD.decode(&good).unwrap();
     let forged =
         (prop_oneof![any::<i64>(), 0..4_000_000_000_000_i64], "[!-~]{0,300}").prop_map(move |(millis, order_id)| {
@@ -66,9 +66,9 @@ fn page_tokens() {
         .unwrap();
 }
 
-/// A forged token whose binding is right, together with every other parameter.
+/// A forged token with the right binding, and every other parameter.
 #[test]
-fn forged_page_tokens_with_every_parameter() {
+fn forged_page_tokens_with_every_parameter_cause_no_server_error() {
     let fuzzed = Fuzzed::start();
     let now = i64::try_from(NOW).unwrap();
     let moment = || prop_oneof![0..=now, now - 10_000..now + 10_000, Just(now - 3_000), Just(0), 0..=MAX_MILLIS];
@@ -79,7 +79,7 @@ fn forged_page_tokens_with_every_parameter() {
     let position = (moment(), -1..=1_i64, any::<bool>(), prop_oneof!["[1-5]", "[!-~]{1,255}"]);
     runner()
         .run(&(list, moment(), position), |((since, status, keywords, page_size), own, (made, by, near, order_id))| {
-            // As the first page had it, if the request does not say.
+            // The `since` of the first page, if the request has none.
             let effective = since.unwrap_or(own);
             let made = if near { effective.saturating_add(by).clamp(0, MAX_MILLIS) } else { made };
             let keywords: Vec<_> = keywords.into_iter().collect();
@@ -107,7 +107,7 @@ fn forged_page_tokens_with_every_parameter() {
 const MAX_MILLIS: i64 = 253_402_300_799_999;
 
 #[test]
-fn query_strings_paths_and_headers() {
+fn random_query_strings_paths_and_headers_cause_no_server_error() {
     let fuzzed = Fuzzed::start();
     let name = prop_oneof![
         Just("consumerId".to_owned()),
@@ -129,13 +129,13 @@ fn query_strings_paths_and_headers() {
     let headers = (header.clone(), header.clone(), header);
     runner()
         .run(&(path, query, headers), |(path, query, (token, prefer, tag))| {
-            let mut ask = RequestBuilder::get("")
+            let mut request = RequestBuilder::get("")
                 .header("consistency-token", token)
                 .header("prefer", prefer.replace(char::is_numeric, "0"))
                 .header("if-none-match", tag);
-            ask.event().insert("rawPath".to_owned(), json!(path));
-            ask.event().insert("rawQueryString".to_owned(), json!(query));
-            let status = fuzzed.status(ask);
+            request.event().insert("rawPath".to_owned(), json!(path));
+            request.event().insert("rawQueryString".to_owned(), json!(query));
+            let status = fuzzed.status(request);
             prop_assert!(status < 500, "{status} for {path}?{query}");
             Ok(())
         })

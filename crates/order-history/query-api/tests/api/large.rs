@@ -1,4 +1,4 @@
-//! However large orders are, Lambda takes the answer.
+//! Answers with large orders are never larger than Lambda accepts.
 
 use embedded_dynamodb::Wire;
 use lambda_host::lambda::PAYLOAD_LIMIT;
@@ -6,11 +6,11 @@ use order_events::{ConsistencyToken, Event};
 use query_api::Response;
 use serde_json::{Value, json};
 
-use crate::world::{Desk, RequestBuilder, World, body, created, ids};
+use crate::world::{RequestBuilder, TestApi, World, body, created, ids};
 
 const KB: usize = 1_000;
 
-/// Orders with so many bytes of this text, each a second older than the one before.
+/// Orders with `bytes` bytes of this text. Each is one second older than the previous one.
 fn orders(count: u64, text: &str, bytes: usize) -> Vec<Event> {
     let restaurant = text.repeat(bytes / text.len());
     (1..=count).map(|n| created("7", n, n * 1_000, &restaurant)).collect()
@@ -22,24 +22,24 @@ async fn world(events: &[Event]) -> World {
     world
 }
 
-/// What Lambda counts.
+/// The size that Lambda limits.
 fn bytes(response: &Response) -> usize {
     serde_json::to_vec(response).unwrap().len()
 }
 
-/// All pages, by their links. Each has as many orders as have room, and is one that Lambda takes.
-async fn walk(desk: &Desk, first: RequestBuilder, link: impl Fn(&str) -> RequestBuilder) -> Vec<Value> {
+/// Reads all pages by their links. Each page has as many orders as fit, and is not larger than Lambda accepts.
+async fn walk(api: &TestApi, first: RequestBuilder, link: impl Fn(&str) -> RequestBuilder) -> Vec<Value> {
     let mut pages = Vec::new();
     let mut next = Some(first);
-    while let Some(ask) = next.take() {
-        let response = desk.ask(ask).await;
+    while let Some(request) = next.take() {
+        let response = api.send(request).await;
         assert_eq!(response.status_code, 200);
         assert!(bytes(&response) <= PAYLOAD_LIMIT, "{} bytes", bytes(&response));
         let page = body(&response);
         assert_ne!(page["orders"], json!([]), "page {}", pages.len() + 1);
         next = response.headers.get("link").map(|next| {
             let order = json!(page["orders"][0].to_string()).to_string().len();
-            assert!(bytes(&response) + order + 4_000 > PAYLOAD_LIMIT, "one more would have had room");
+            assert!(bytes(&response) + order + 4_000 > PAYLOAD_LIMIT, "one more order would fit");
             link(next.strip_prefix('<').and_then(|next| next.strip_suffix(r#">; rel="next""#)).unwrap())
         });
         assert_eq!(next.is_some(), page["startKey"].is_string());
@@ -53,10 +53,10 @@ fn numbers(count: u64) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_page_is_cut_by_the_bytes_of_its_answer() {
+async fn a_page_is_cut_where_its_answer_would_be_too_large() {
     for (count, text, size, pages) in [
         (100, "€", 75 * KB, 2),
-        // Twice escaped, a quote is four bytes.
+        // A quote that is escaped twice has four bytes.
         (30, "\"", 55 * KB, 2),
         (5, "\"\\", 380 * KB, 2),
         (5, "\u{1}", 380 * KB, 3),
@@ -70,7 +70,7 @@ async fn a_page_is_cut_by_the_bytes_of_its_answer() {
 }
 
 #[tokio::test]
-async fn an_order_put_in_by_its_token_is_on_the_page_where_it_belongs() {
+async fn an_order_that_a_token_adds_is_on_the_right_page() {
     let events = orders(100, "€", 75 * KB);
     let world = world(&events).await;
     for event in [&events[0], &events[99]] {
@@ -84,23 +84,23 @@ async fn an_order_put_in_by_its_token_is_on_the_page_where_it_belongs() {
 }
 
 #[tokio::test]
-async fn the_tag_of_a_cut_page_is_of_what_it_shows() {
+async fn the_tag_of_a_cut_page_depends_on_the_shown_orders() {
     let world = world(&orders(100, "€", 75 * KB)).await;
-    let desk = world.open();
-    let first = desk.get("/orders?consumerId=7&pageSize=100").await;
+    let api = world.open();
+    let first = api.get("/orders?consumerId=7&pageSize=100").await;
     let shown = body(&first)["orders"].as_array().unwrap().len();
     assert!(shown < 100);
     let exact = format!("/orders?consumerId=7&pageSize={shown}");
-    let again = desk.ask(RequestBuilder::get(&exact).header("if-none-match", first.headers["etag"].as_str())).await;
+    let again = api.send(RequestBuilder::get(&exact).header("if-none-match", first.headers["etag"].as_str())).await;
     assert_eq!(again.status_code, 304, "a page of {shown} shows the same");
     let fewer = format!("/orders?consumerId=7&pageSize={}", shown - 1);
-    let other = desk.ask(RequestBuilder::get(&fewer).header("if-none-match", first.headers["etag"].as_str())).await;
+    let other = api.send(RequestBuilder::get(&fewer).header("if-none-match", first.headers["etag"].as_str())).await;
     assert_eq!(other.status_code, 200);
 }
 
-/// An item has at most 400 KB, and no byte of it becomes more bytes than a control character.
+/// An item has at most 400 KB, and a control character becomes more bytes than any other.
 #[tokio::test]
-async fn the_largest_order_is_shown() {
+async fn the_largest_possible_order_is_shown() {
     let size = 399 * KB;
     let world = world(&orders(1, "\u{1}", size)).await;
     for path in ["/orders/1", "/orders?consumerId=7"] {
@@ -111,8 +111,8 @@ async fn the_largest_order_is_shown() {
 }
 
 #[tokio::test]
-async fn orders_so_large_that_dynamodb_stops_early_use_up_the_read_budget() {
-    // Twice the bytes: the word is a keyword too.
+async fn large_orders_use_up_the_read_budget_even_if_dynamodb_returns_few_at_a_time() {
+    // The word counts twice, because it is also a keyword.
     let world = world(&orders(50, "x", 195 * KB)).await;
     for (query, most) in [("keywords=nothing", 10), ("pageSize=100", 12)] {
         let wire = Wire::watched();

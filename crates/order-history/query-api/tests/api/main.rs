@@ -1,5 +1,5 @@
 //! The API on a real engine: every row of the contract.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod authorization;
 mod caching;

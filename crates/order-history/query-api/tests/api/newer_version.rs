@@ -1,5 +1,5 @@
-//! Items that a newer version wrote, or that something damaged: each order is shown as far as this version can read it, and none
-//! fails the list it stands in.
+//! Items that a newer version wrote, or that are damaged. This version shows the parts that it can read, and the list does not
+//! fail.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use sample_events::ORDER_HISTORY_TABLE;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{NOW, RequestBuilder, World, authorized, created, ids};
 
-/// Orders 1 to 20 of consumer 7, the twentieth the newest.
+/// Orders 1 to 20 of consumer 7. Order 20 is the newest.
 async fn twenty_orders() -> World {
     let world = World::create().await;
     for n in 1..=20 {
@@ -16,7 +16,7 @@ async fn twenty_orders() -> World {
     world
 }
 
-/// Gives an attribute of an order another value.
+/// Sets an attribute of an order.
 async fn set(world: &World, order: u64, attribute: &str, value: AttributeValue) {
     let update = world.engine.client().update_item().table_name(ORDER_HISTORY_TABLE);
     update
@@ -33,7 +33,7 @@ fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
-/// A page of all twenty, and the order, as it is shown there and by itself. Whatever it is, the other nineteen are as before.
+/// The order in a list and alone. Checks that the other nineteen orders of the list are complete.
 async fn shown(order: u64, attribute: &str, value: AttributeValue) -> (Value, Value) {
     let world = twenty_orders().await;
     let before = world.open().json("/orders?consumerId=7").await;
@@ -52,7 +52,7 @@ async fn shown(order: u64, attribute: &str, value: AttributeValue) -> (Value, Va
     (changed.unwrap(), by_itself)
 }
 
-/// The order in a list and by itself lacks just this.
+/// Checks that only these members are missing, in a list and alone.
 async fn check_left_out(attribute: &str, value: AttributeValue, members: &[&str]) {
     let world = twenty_orders().await;
     let mut expected = world.open().json("/orders/5").await;
@@ -66,7 +66,7 @@ async fn check_left_out(attribute: &str, value: AttributeValue, members: &[&str]
 }
 
 #[tokio::test]
-async fn an_unknown_status_is_passed_on_as_text() {
+async fn an_unknown_status_is_shown_as_its_text() {
     let (entry, order) = shown(5, "status", text("TELEPORTED")).await;
     assert_eq!((&entry["status"], &order["status"]), (&json!("TELEPORTED"), &json!("TELEPORTED")));
     assert_eq!(entry["restaurantName"], "Ajanta");
@@ -89,7 +89,7 @@ async fn a_facet_of_the_wrong_type_is_left_out() {
 }
 
 #[tokio::test]
-async fn details_that_cannot_be_read_leave_whose_order_it_is_and_since_when() {
+async fn an_order_with_unreadable_details_still_shows_its_consumer_and_creation_time() {
     let details = ["restaurantId", "restaurantName", "lineItems"];
     check_left_out("lineItems", AttributeValue::N("3".to_owned()), &details).await;
     check_left_out("restaurantId", text("one"), &details).await;
@@ -97,24 +97,24 @@ async fn details_that_cannot_be_read_leave_whose_order_it_is_and_since_when() {
 }
 
 #[tokio::test]
-async fn a_revision_that_cannot_be_read_is_left_out() {
+async fn an_unreadable_revision_is_left_out() {
     check_left_out("revisions", AttributeValue::Ss(vec!["?".to_owned()]), &[]).await;
     check_left_out("revisions", AttributeValue::N("1".to_owned()), &[]).await;
 }
 
-/// Who may see an order does not depend on what else of it can be read.
+/// Authorization does not depend on the readable parts of an order.
 #[tokio::test]
-async fn an_order_with_damaged_details_is_still_its_consumers_only() {
+async fn an_order_with_damaged_details_is_shown_only_to_its_consumer() {
     let world = twenty_orders().await;
     set(&world, 5, "lineItems", AttributeValue::Bool(true)).await;
-    let ask = |consumer: &str| RequestBuilder::get("/orders/5").claims(json!({"sub": consumer}));
-    assert_eq!(world.guarded().ask(ask("7")).await.status_code, 200);
-    assert_eq!(world.guarded().ask(ask("8")).await.status_code, 404);
+    let request = |consumer: &str| RequestBuilder::get("/orders/5").claims(json!({"sub": consumer}));
+    assert_eq!(world.guarded().send(request("7")).await.status_code, 200);
+    assert_eq!(world.guarded().send(request("8")).await.status_code, 404);
 }
 
-/// All of it at once, in one page, with filters that read the damaged attributes.
+/// One page with every kind of damage, with filters that read the damaged attributes.
 #[tokio::test]
-async fn a_page_with_damage_of_every_kind_has_all_its_orders() {
+async fn a_page_with_every_kind_of_damage_contains_all_its_orders() {
     let world = twenty_orders().await;
     set(&world, 2, "status", text("TELEPORTED")).await;
     set(&world, 4, "teleport", text("?")).await;
@@ -132,9 +132,9 @@ async fn a_page_with_damage_of_every_kind_has_all_its_orders() {
     assert_eq!(ids(&[approved]).len(), 19);
 }
 
-/// Something else put items into the table whose keys are no order ids of ours: 30 of them, newer than all orders.
+/// 30 items whose keys are not valid order ids, newer than all orders.
 #[tokio::test]
-async fn items_whose_keys_are_not_ours_stop_no_list() {
+async fn items_with_unreadable_keys_do_not_end_a_list() {
     let world = twenty_orders().await;
     for n in 0..30 {
         let put = world.engine.client().put_item().table_name(ORDER_HISTORY_TABLE);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::world::{RequestBuilder, World, assert_problem, body, created};
 
 #[tokio::test]
-async fn an_order_carries_everything_the_view_knows() {
+async fn an_order_shows_everything_in_the_view() {
     let world = World::create().await;
     let story = story();
     world.project(&story).await;
@@ -25,7 +25,7 @@ async fn an_order_carries_everything_the_view_knows() {
             })
         })
         .collect();
-    assert_eq!(timeline, json!(expected), "in order of the events' ids");
+    assert_eq!(timeline, json!(expected), "sorted by event id");
     assert_eq!(
         order,
         json!({
@@ -62,7 +62,7 @@ async fn an_order_carries_everything_the_view_knows() {
 }
 
 #[tokio::test]
-async fn a_list_entry_is_the_same_without_address_location_and_timeline() {
+async fn a_list_entry_is_an_order_without_address_location_and_timeline() {
     let world = World::create().await;
     world.project(&story()).await;
     let mut order = world.open().json("/orders/99").await;
@@ -75,7 +75,7 @@ async fn a_list_entry_is_the_same_without_address_location_and_timeline() {
 }
 
 #[tokio::test]
-async fn the_address_of_an_order_that_has_none_is_left_out() {
+async fn a_missing_address_is_left_out() {
     let world = World::create().await;
     let (with_address, mut without) = (story().remove(0), story().remove(0));
     without.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
@@ -90,7 +90,7 @@ async fn the_address_of_an_order_that_has_none_is_left_out() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_yet_is_left_out() {
+async fn unknown_members_are_left_out() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "Ajanta")]).await;
     let order = world.open().json("/orders/1").await;
@@ -112,17 +112,17 @@ async fn what_is_not_known_yet_is_left_out() {
 }
 
 #[tokio::test]
-async fn an_order_is_404_until_its_order_created_has_come_and_then_complete() {
+async fn an_order_is_404_before_its_order_created_event_and_complete_after_it() {
     let world = World::create().await;
     let story = story();
-    let desk = world.open();
+    let api = world.open();
     for event in story[1..].iter().rev() {
         world.project(std::slice::from_ref(event)).await;
-        assert_problem(&desk.get("/orders/99").await, 404, "order-not-found");
-        assert_eq!(desk.json("/orders?consumerId=1511300065921").await, json!({"orders": []}));
+        assert_problem(&api.get("/orders/99").await, 404, "order-not-found");
+        assert_eq!(api.json("/orders?consumerId=1511300065921").await, json!({"orders": []}));
     }
     world.project(&story[..1]).await;
-    let late = desk.json("/orders/99").await;
+    let late = api.json("/orders/99").await;
 
     let in_order = World::create().await;
     in_order.project(&story).await;
@@ -130,7 +130,7 @@ async fn an_order_is_404_until_its_order_created_has_come_and_then_complete() {
 }
 
 #[tokio::test]
-async fn a_courier_seen_before_anything_else_of_the_delivery_is_shown() {
+async fn the_couriers_location_is_shown_even_without_other_delivery_events() {
     let world = World::create().await;
     let story = story();
     let seen = story.iter().find(|event| event.event_type() == EventType::DeliveryLocationUpdated).unwrap();
@@ -143,16 +143,16 @@ async fn a_courier_seen_before_anything_else_of_the_delivery_is_shown() {
 }
 
 #[tokio::test]
-async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
+async fn the_order_id_is_the_path_parameter_that_api_gateway_has_decoded() {
     let world = World::create().await;
     let mut event = created("7", 1, 0, "Ajanta");
     event.aggregate_id = "a%41/ü".parse().unwrap();
     world.project(&[event]).await;
-    let mut ask = RequestBuilder::get("/orders/whatever");
-    ask.event().insert("pathParameters".to_owned(), json!({"orderId": "a%41/ü"}));
-    assert_eq!(body(&world.open().ask(ask).await)["orderId"], "a%41/ü");
+    let mut request = RequestBuilder::get("/orders/whatever");
+    request.event().insert("pathParameters".to_owned(), json!({"orderId": "a%41/ü"}));
+    assert_eq!(body(&world.open().send(request).await)["orderId"], "a%41/ü");
 
-    // Without a parameter, the rest of the path is the id.
+    // Without a path parameter, the rest of the path is the id.
     for id in ["a%41ü", "a/b", "a/b/", "/a", "a%2Fb", "100%", "orders/a"] {
         let mut event = created("7", 2, 0, "Ajanta");
         event.aggregate_id = id.parse().unwrap();
@@ -162,11 +162,11 @@ async fn an_order_id_is_taken_as_api_gateway_decoded_it() {
 }
 
 #[tokio::test]
-async fn an_id_that_no_order_can_have_is_400() {
-    let desk = World::create().await.open();
+async fn an_invalid_order_id_is_400() {
+    let api = World::create().await.open();
     for path in ["/orders/ ", "/orders/a\u{0}", &format!("/orders/{}", "x".repeat(256))] {
         for method in ["GET", "OPTIONS"] {
-            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
+            let response = api.send(RequestBuilder::get(path).method(method)).await;
             let problem = assert_problem(&response, 400, "invalid-parameters");
             assert_eq!(problem["errors"][0]["parameter"], "orderId");
             assert_eq!(problem["errors"][0]["in"], "path");

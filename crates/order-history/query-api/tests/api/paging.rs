@@ -1,4 +1,4 @@
-//! Pages: nothing missing, nothing twice.
+//! Paging: every order is on exactly one page.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::world::{RequestBuilder, World, authorized, body, created, ids};
 
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
-/// A thousand orders, a minute apart; every third approved, every seventh from another restaurant.
+/// A thousand orders, one per minute. Every third is approved, every seventh is from another restaurant.
 async fn thousand() -> World {
     let world = World::create().await;
     let restaurant = |n: u64| if n.is_multiple_of(7) { "Zur Krone" } else { "Ajanta" };
@@ -31,9 +31,9 @@ async fn seed(world: &World, events: &[order_events::Event]) {
 }
 
 #[tokio::test]
-async fn a_thousand_orders_walked_by_every_filter_while_new_ones_come() {
+async fn every_order_is_on_exactly_one_page_while_new_orders_are_created() {
     let world = thousand().await;
-    let desk = world.open();
+    let api = world.open();
     let matching =
         |keep: fn(u64) -> bool| -> Vec<String> { (1..=1_000).filter(|n| keep(*n)).map(|n| n.to_string()).collect() };
     let lists = [
@@ -50,10 +50,10 @@ async fn a_thousand_orders_walked_by_every_filter_while_new_ones_come() {
     let mut newer = 10_000;
     for (list, expected) in lists {
         let list = format!("/orders?consumerId=7&{list}");
-        let pages = desk
+        let pages = api
             .walk(&list, async || {
                 newer += 1;
-                // Made later than all others, so that it belongs before the first page.
+                // Newer than all others, so it belongs before the first page.
                 world
                     .project(&[created("7", newer, 50_000 - (newer - 10_000), "Zur Krone"), authorized(newer, 0)])
                     .await;
@@ -67,7 +67,7 @@ async fn a_thousand_orders_walked_by_every_filter_while_new_ones_come() {
 }
 
 #[tokio::test]
-async fn orders_of_the_same_millisecond_page_too() {
+async fn orders_of_the_same_millisecond_are_on_exactly_one_page() {
     let world = World::create().await;
     let events: Vec<_> = (1..=50).map(|n| created("7", n, DAY, "Ajanta")).collect();
     seed(&world, &events).await;
@@ -80,7 +80,7 @@ async fn orders_of_the_same_millisecond_page_too() {
 }
 
 #[tokio::test]
-async fn one_order_in_five_thousand_is_found_within_the_budget_of_each_request() {
+async fn one_order_in_five_thousand_is_found_and_each_request_stays_within_its_read_budget() {
     let world = World::create().await;
     let restaurant = |n| if n == 4_321 { "Zum Einhorn" } else { "Ajanta" };
     let events: Vec<_> = (1..=5_000).map(|n| created("7", n, n * 1_000, restaurant(n))).collect();
@@ -91,19 +91,19 @@ async fn one_order_in_five_thousand_is_found_within_the_budget_of_each_request()
 }
 
 #[tokio::test]
-async fn a_consumer_with_no_orders_has_an_empty_list() {
+async fn a_consumer_without_orders_has_an_empty_list() {
     let world = World::create().await;
     assert_eq!(world.open().json("/orders?consumerId=nobody").await, json!({"orders": []}));
 }
 
 #[tokio::test]
-async fn the_last_page_says_that_it_is_the_last() {
+async fn the_last_page_has_no_start_key() {
     let world = World::create().await;
     let events: Vec<_> = (1..=40).map(|n| created("7", n, n * 1_000, "Ajanta")).collect();
     seed(&world, &events).await;
     let pages = world.open().walk("/orders?consumerId=7", async || {}).await;
     let sizes: Vec<_> = pages.iter().map(|page| page["orders"].as_array().unwrap().len()).collect();
-    assert_eq!(sizes, [20, 20], "no empty page after them");
+    assert_eq!(sizes, [20, 20], "no empty page at the end");
 }
 
 #[tokio::test]
@@ -111,33 +111,33 @@ async fn the_link_leads_to_the_next_page() {
     let world = World::create().await;
     let events: Vec<_> = (1..=3).map(|n| created("7", n, n * 1_000, "Ajanta")).collect();
     seed(&world, &events).await;
-    let desk = world.open();
-    let first = desk.get("/orders?consumerId=7&keywords=AJANTA&pageSize=2").await;
+    let api = world.open();
+    let first = api.get("/orders?consumerId=7&keywords=AJANTA&pageSize=2").await;
     let link = &first.headers["link"];
     let next = link.strip_prefix('<').and_then(|link| link.strip_suffix(r#">; rel="next""#)).unwrap();
-    let second = desk.get(&format!("/orders{next}")).await;
+    let second = api.get(&format!("/orders{next}")).await;
     assert_eq!(ids(&[body(&second)]), ["3"]);
     assert!(!second.headers.contains_key("link"));
 }
 
 #[tokio::test]
-async fn the_link_has_the_clients_own_text() {
+async fn the_link_repeats_the_clients_query_string() {
     let world = World::create().await;
     let events: Vec<_> = (1..=3).map(|n| created("7", n, n * 1_000, "Crème (brûlée)")).collect();
     seed(&world, &events).await;
-    let desk = world.open();
-    let asked = "consumerId=7&since=2026-03-01T12:00:00Z&keywords=cr%c3%a8me+!*'(),;:@/?$&keywords=%62r%C3%BBl%C3%A9e&pageSize=1";
-    let first = desk.get(&format!("/orders?{asked}")).await;
+    let api = world.open();
+    let query = "consumerId=7&since=2026-03-01T12:00:00Z&keywords=cr%c3%a8me+!*'(),;:@/?$&keywords=%62r%C3%BBl%C3%A9e&pageSize=1";
+    let first = api.get(&format!("/orders?{query}")).await;
     let start_key = |response: &query_api::Response| body(response)["startKey"].as_str().unwrap().to_owned();
-    assert_eq!(first.headers["link"], format!("<?{asked}&startKey={}>; rel=\"next\"", start_key(&first)));
-    // Also from page to page, however `startKey` is written.
-    let second = desk.get(&format!("/orders?start%4Bey={}&&{asked}", start_key(&first))).await;
-    assert_eq!(second.headers["link"], format!("<?{asked}&startKey={}>; rel=\"next\"", start_key(&second)));
+    assert_eq!(first.headers["link"], format!("<?{query}&startKey={}>; rel=\"next\"", start_key(&first)));
+    // Also from page to page, even if `startKey` is encoded.
+    let second = api.get(&format!("/orders?start%4Bey={}&&{query}", start_key(&first))).await;
+    assert_eq!(second.headers["link"], format!("<?{query}&startKey={}>; rel=\"next\"", start_key(&second)));
     assert_ne!(start_key(&first), start_key(&second));
 }
 
 #[tokio::test]
-async fn a_link_that_nobody_could_follow_is_left_out() {
+async fn a_link_that_is_too_long_is_left_out() {
     let world = World::create().await;
     let events: Vec<_> = (1..=2).map(|n| created("7", n, n * 1_000, "Soup")).collect();
     seed(&world, &events).await;
@@ -150,32 +150,32 @@ async fn a_link_that_nobody_could_follow_is_left_out() {
 }
 
 #[tokio::test]
-async fn the_link_is_a_link_whatever_was_asked() {
+async fn the_link_is_valid_for_any_query_string() {
     let world = World::create().await;
     let events: Vec<_> = (1..=2).map(|n| created("a>b\"", n, n * 1_000, "Crème")).collect();
     seed(&world, &events).await;
-    let desk = world.open();
-    let first = desk.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1&start%4Bey=").await;
-    assert_eq!(first.status_code, 400, "an empty startKey is none, however it is written");
-    let first = desk.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1").await;
+    let api = world.open();
+    let first = api.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1&start%4Bey=").await;
+    assert_eq!(first.status_code, 400, "an empty startKey is invalid");
+    let first = api.get("/orders?consumerId=a>b\"&keywords=crème&pageSize=1").await;
     let link = &first.headers["link"];
     assert!(link.is_ascii(), "{link}");
     let next = link.strip_prefix('<').and_then(|link| link.strip_suffix(r#">; rel="next""#)).unwrap();
     assert!(!next.contains(['<', '>', '"', ' ']), "{next}");
-    assert_eq!(ids(&[body(&desk.get(&format!("/orders{next}")).await)]), ["2"]);
+    assert_eq!(ids(&[body(&api.get(&format!("/orders{next}")).await)]), ["2"]);
 }
 
 #[tokio::test]
-async fn thirty_days_are_shown_unless_asked_and_fixed_by_the_first_page() {
+async fn the_default_since_is_thirty_days_before_the_first_page() {
     let world = World::create().await;
     let events = [created("7", 1, DAY, "A"), created("7", 2, 30 * DAY - 1, "A"), created("7", 3, 30 * DAY, "A")];
     seed(&world, &events).await;
-    let desk = world.open();
-    assert_eq!(ids(&[desk.json("/orders?consumerId=7").await]), ["1", "2"], "since is exclusive");
-    assert_eq!(ids(&[desk.json("/orders?consumerId=7&since=0").await]), ["1", "2", "3"]);
+    let api = world.open();
+    assert_eq!(ids(&[api.json("/orders?consumerId=7").await]), ["1", "2"], "since is exclusive");
+    assert_eq!(ids(&[api.json("/orders?consumerId=7&since=0").await]), ["1", "2", "3"]);
 
-    // A minute later, order 2 is older than 30 days; the second page still has it.
-    let first = desk.json("/orders?consumerId=7&pageSize=1").await;
+    // One minute later, order 2 is older than 30 days. The second page still contains it.
+    let first = api.json("/orders?consumerId=7&pageSize=1").await;
     let start_key = first["startKey"].as_str().unwrap();
     let later = world.open_later(60_000);
     let second = later.json(&format!("/orders?consumerId=7&pageSize=1&startKey={start_key}")).await;
@@ -188,9 +188,9 @@ async fn the_page_size_may_change_from_page_to_page() {
     let world = World::create().await;
     let events: Vec<_> = (1..=5).map(|n| created("7", n, n * 1_000, "Ajanta")).collect();
     seed(&world, &events).await;
-    let desk = world.open();
-    let first = desk.json("/orders?consumerId=7&pageSize=1").await;
+    let api = world.open();
+    let first = api.json("/orders?consumerId=7&pageSize=1").await;
     let start_key = first["startKey"].as_str().unwrap();
-    let ask = RequestBuilder::get(&format!("/orders?consumerId=7&pageSize=50&startKey={start_key}"));
-    assert_eq!(ids(&[body(&desk.ask(ask).await)]), ["2", "3", "4", "5"]);
+    let request = RequestBuilder::get(&format!("/orders?consumerId=7&pageSize=50&startKey={start_key}"));
+    assert_eq!(ids(&[body(&api.send(request).await)]), ["2", "3", "4", "5"]);
 }

@@ -1,4 +1,4 @@
-//! Parameters: every mistake in one answer.
+//! Parameters and their mistakes.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn every_mistake_is_in_one_answer() {
-    let desk = World::create().await.open();
-    let ask = RequestBuilder::get(
+async fn one_answer_lists_every_mistake() {
+    let api = World::create().await.open();
+    let request = RequestBuilder::get(
         "/orders?since=yesterday&status=approved&keywords=!!&pageSize=101&startKey=x&pagesize=1&consumerId=%20",
     )
     .header("consistency-token", "x");
-    let problem = assert_problem(&desk.ask(ask).await, 400, "invalid-parameters");
+    let problem = assert_problem(&api.send(request).await, 400, "invalid-parameters");
     let mut found = mistakes(&problem);
     found.sort_unstable();
     assert_eq!(
@@ -38,8 +38,8 @@ async fn every_mistake_is_in_one_answer() {
 }
 
 #[tokio::test]
-async fn each_bad_value_is_refused() {
-    let desk = World::create().await.open();
+async fn every_invalid_value_is_refused() {
+    let api = World::create().await.open();
     let (long_token, long_id) = ("A".repeat(1_401), "x".repeat(256));
     let bad = [
         ("pageSize", vec!["", "0", "-1", "101", "1.5", "abc", "99999999999999999999"]),
@@ -64,7 +64,7 @@ async fn each_bad_value_is_refused() {
     for (name, values) in bad {
         for value in values {
             let own = if name == "consumerId" { "" } else { "consumerId=7&" };
-            let response = desk.get(&format!("/orders?{own}{name}={value}")).await;
+            let response = api.get(&format!("/orders?{own}{name}={value}")).await;
             let problem = assert_problem(&response, 400, "invalid-parameters");
             assert!(mistakes(&problem).contains(&("query", name)), "{name}={value}: {problem}");
         }
@@ -72,27 +72,27 @@ async fn each_bad_value_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_parameter_is_answered_with_those_that_are_expected() {
-    let desk = World::create().await.open();
+async fn the_answer_to_an_unknown_parameter_lists_the_expected_ones() {
+    let api = World::create().await.open();
     for (path, detail) in [
         ("/orders/1?deep=1", "unknown parameter; none is expected"),
         ("/health?depp=1", "unknown parameter; expected one of deep"),
     ] {
-        let problem = assert_problem(&desk.get(path).await, 400, "invalid-parameters");
+        let problem = assert_problem(&api.get(path).await, 400, "invalid-parameters");
         assert_eq!(problem["errors"][0]["detail"], detail, "{path}");
     }
 }
 
 #[tokio::test]
-async fn without_a_consumer_there_is_no_list() {
-    let desk = World::create().await.open();
-    let problem = assert_problem(&desk.get("/orders").await, 400, "invalid-parameters");
+async fn a_list_needs_a_consumer() {
+    let api = World::create().await.open();
+    let problem = assert_problem(&api.get("/orders").await, 400, "invalid-parameters");
     assert_eq!(mistakes(&problem), [("query", "consumerId")]);
 }
 
 #[tokio::test]
-async fn good_values_pass() {
-    let desk = World::create().await.open();
+async fn valid_values_are_accepted() {
+    let api = World::create().await.open();
     let good = [
         "consumerId=7",
         "consumerId=7&since=2026-03-01T12:00:00Z&status=APPROVED&keywords=a&keywords=b&pageSize=100",
@@ -102,18 +102,18 @@ async fn good_values_pass() {
         "consumerId=%C3%BC&&",
     ];
     for query in good {
-        desk.json(&format!("/orders?{query}")).await;
+        api.json(&format!("/orders?{query}")).await;
     }
 }
 
 #[tokio::test]
-async fn a_good_start_key_beside_a_mistake_is_not_blamed() {
+async fn a_valid_start_key_is_not_reported_beside_another_mistake() {
     let world = World::create().await;
     world.project(&[created("7", 1, 1_000, "A"), created("7", 2, 2_000, "A")]).await;
-    let desk = world.open();
-    let page = desk.json("/orders?consumerId=7&pageSize=1").await;
+    let api = world.open();
+    let page = api.json("/orders?consumerId=7&pageSize=1").await;
     let start_key = page["startKey"].as_str().unwrap();
-    let response = desk.get(&format!("/orders?consumerId=7&status=done&startKey={start_key}")).await;
+    let response = api.get(&format!("/orders?consumerId=7&status=done&startKey={start_key}")).await;
     assert_eq!(mistakes(&assert_problem(&response, 400, "invalid-parameters")), [("query", "status")]);
 }
 
@@ -121,12 +121,12 @@ async fn a_good_start_key_beside_a_mistake_is_not_blamed() {
 async fn a_forged_start_key_older_than_since_is_400() {
     let world = World::create().await;
     world.project(&[created("7", 1, 1_000, "A"), created("7", 2, 2_000, "A")]).await;
-    let desk = world.open();
+    let api = world.open();
     for (since, made, status) in [(NOW - 5_000, NOW - 5_000, 400), (NOW - 5_000, 1, 400), (NOW - 5_000, NOW, 200)] {
         let since = i64::try_from(since).unwrap();
-        // The token's own `since` is older than both, so that only the parameter's makes it wrong.
+        // The token's `since` is older than both, so only the parameter `since` makes it invalid.
         let token = forged_token("7", since, "", &[], 0, i64::try_from(made).unwrap(), "1");
-        let response = desk.get(&format!("/orders?consumerId=7&since={since}&startKey={token}")).await;
+        let response = api.get(&format!("/orders?consumerId=7&since={since}&startKey={token}")).await;
         assert_eq!(response.status_code, status, "made at {made}: {response:?}");
         if status == 400 {
             let problem = assert_problem(&response, 400, "invalid-parameters");

@@ -1,15 +1,15 @@
-//! Routes, methods, health.
+//! Routes, methods and health.
 
 use embedded_dynamodb::{Disturbance, Wire};
 
 use crate::world::{RequestBuilder, World, assert_problem, body, created};
 
 #[tokio::test]
-async fn an_unknown_route_is_404_whatever_the_method() {
-    let desk = World::create().await.open();
+async fn an_unknown_route_is_404_for_any_method() {
+    let api = World::create().await.open();
     for path in ["/order", "/orders/", "//orders", "", "/ORDERS", "/health/deep"] {
         for method in ["GET", "POST", "OPTIONS"] {
-            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
+            let response = api.send(RequestBuilder::get(path).method(method)).await;
             assert_problem(&response, 404, "route-not-found");
         }
     }
@@ -17,10 +17,10 @@ async fn an_unknown_route_is_404_whatever_the_method() {
 
 #[tokio::test]
 async fn a_wrong_method_is_405_with_allow() {
-    let desk = World::create().await.open();
+    let api = World::create().await.open();
     for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
         for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "get", ""] {
-            let response = desk.ask(RequestBuilder::get(path).method(method)).await;
+            let response = api.send(RequestBuilder::get(path).method(method)).await;
             assert_problem(&response, 405, "method-not-allowed");
             assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
         }
@@ -28,10 +28,10 @@ async fn a_wrong_method_is_405_with_allow() {
 }
 
 #[tokio::test]
-async fn options_is_204_with_allow_and_asks_for_no_token() {
-    let desk = World::create().await.guarded();
+async fn options_is_204_with_allow_and_needs_no_token() {
+    let api = World::create().await.guarded();
     for path in ["/orders", "/orders/1", "/openapi.json", "/health"] {
-        let response = desk.ask(RequestBuilder::get(path).method("OPTIONS")).await;
+        let response = api.send(RequestBuilder::get(path).method("OPTIONS")).await;
         assert_eq!(response.status_code, 204);
         assert_eq!(response.headers["allow"], "GET, HEAD, OPTIONS");
         assert_eq!(response.body, None);
@@ -39,11 +39,11 @@ async fn options_is_204_with_allow_and_asks_for_no_token() {
 }
 
 #[tokio::test]
-async fn head_is_get_without_its_body() {
-    let desk = World::create().await.open();
+async fn head_is_get_without_a_body() {
+    let api = World::create().await.open();
     for path in ["/orders?consumerId=1", "/orders/1", "/orders?pageSize=0", "/openapi.json", "/health", "/none"] {
-        let get = desk.get(path).await;
-        let mut head = desk.ask(RequestBuilder::get(path).method("HEAD")).await;
+        let get = api.get(path).await;
+        let mut head = api.send(RequestBuilder::get(path).method("HEAD")).await;
         assert_eq!(head.status_code, get.status_code, "{path}");
         let length = head.headers.remove("content-length");
         assert_eq!(length, get.body.map(|body| body.len().to_string()), "{path}");
@@ -53,26 +53,27 @@ async fn head_is_get_without_its_body() {
 }
 
 #[tokio::test]
-async fn what_has_no_body_has_no_length() {
+async fn a_response_without_a_body_has_no_length() {
     let world = World::create().await;
     world.project(&[created("7", 1, 0, "A")]).await;
-    let desk = world.open();
+    let api = world.open();
     let unchanged = RequestBuilder::get("/orders/1").header("if-none-match", "*");
-    for (ask, status) in [(RequestBuilder::get("/orders").method("OPTIONS"), 204), (unchanged.method("HEAD"), 304)] {
-        let response = desk.ask(ask).await;
+    for (request, status) in [(RequestBuilder::get("/orders").method("OPTIONS"), 204), (unchanged.method("HEAD"), 304)]
+    {
+        let response = api.send(request).await;
         assert_eq!((response.status_code, response.headers.get("content-length")), (status, None));
     }
 }
 
 #[tokio::test]
-async fn a_stage_in_the_path_is_not_part_of_it() {
-    let desk = World::create().await.open();
-    let ask = RequestBuilder::get("/prod/health").context("stage", "prod".into());
-    assert_eq!(desk.ask(ask).await.status_code, 200);
+async fn the_stage_is_removed_from_the_path() {
+    let api = World::create().await.open();
+    let request = RequestBuilder::get("/prod/health").context("stage", "prod".into());
+    assert_eq!(api.send(request).await.status_code, 200);
 }
 
 #[tokio::test]
-async fn health_is_shallow_unless_asked() {
+async fn the_health_check_reads_the_table_only_if_deep_is_1() {
     let world = World::create().await;
     let wire = Wire::disturbed(|_| Disturbance::Throttle);
     let broken = world.open_over(&wire);
@@ -88,11 +89,11 @@ async fn health_is_shallow_unless_asked() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_inside_stays_inside() {
+async fn internal_errors_are_not_shown_to_the_client() {
     let world = World::create().await;
     let store = order_store::OrderStore::new(world.engine.client(), "a-secret-table-name");
-    let desk = world.desk(query_api::Authorization::Off, store);
-    let response = desk.get("/orders/1").await;
+    let api = world.api(query_api::Authorization::Off, store);
+    let response = api.get("/orders/1").await;
     assert_problem(&response, 500, "internal-error");
     let text = response.body.unwrap();
     for inside in ["secret", "table", "DynamoDB", "ResourceNotFound"] {

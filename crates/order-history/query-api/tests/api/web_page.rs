@@ -1,4 +1,4 @@
-//! The page for people: its files, what it may do in a browser, and its settings.
+//! The web page: its files, its security policy, and its settings.
 
 use std::io::Read as _;
 
@@ -26,23 +26,23 @@ fn text(response: &Response) -> String {
 }
 
 #[tokio::test]
-async fn a_browser_gets_the_page_without_a_token_whatever_the_query_string() {
-    let desk = World::create().await.guarded();
+async fn the_page_needs_no_token_and_accepts_any_query_string() {
+    let api = World::create().await.guarded();
     for path in ["/", "/?code=a%2Fb&state=%FF&state=2", "/?%"] {
-        let response = desk.get(path).await;
+        let response = api.get(path).await;
         assert_eq!(response.status_code, 200, "{path}");
         assert_eq!(response.headers["content-type"], "text/html; charset=utf-8");
         assert!(text(&response).starts_with("<!doctype html>"), "{path}");
     }
-    assert_eq!(desk.get("/config.json?x=1").await.status_code, 200);
+    assert_eq!(api.get("/config.json?x=1").await.status_code, 200);
 }
 
 #[tokio::test]
-async fn every_file_is_the_same_compressed_or_not() {
-    let desk = World::create().await.guarded();
+async fn every_file_has_the_same_content_compressed_and_uncompressed() {
+    let api = World::create().await.guarded();
     assert!(paths().count() >= 2, "a page and its script");
     for path in paths() {
-        let (plain, gzip) = (desk.get(path).await, desk.ask(compressed(path)).await);
+        let (plain, gzip) = (api.get(path).await, api.send(compressed(path)).await);
         assert_eq!((plain.status_code, gzip.status_code), (200, 200), "{path}");
         assert_eq!((plain.headers.get("content-encoding"), gzip.headers["content-encoding"].as_str()), (None, "gzip"));
         let mut decoded = Vec::new();
@@ -58,45 +58,45 @@ async fn every_file_is_the_same_compressed_or_not() {
 }
 
 #[tokio::test]
-async fn the_page_must_be_asked_for_again_and_what_has_a_digest_in_its_name_never() {
-    let desk = World::create().await.guarded();
+async fn the_page_is_revalidated_and_files_with_a_digest_in_their_names_are_cached_for_ever() {
+    let api = World::create().await.guarded();
     for path in paths() {
         let expected = if path == "/" { "no-cache" } else { "public, max-age=31536000, immutable" };
-        assert_eq!(desk.get(path).await.headers["cache-control"], expected, "{path}");
+        assert_eq!(api.get(path).await.headers["cache-control"], expected, "{path}");
     }
-    assert_eq!(desk.get("/config.json").await.headers["cache-control"], "no-cache");
+    assert_eq!(api.get("/config.json").await.headers["cache-control"], "no-cache");
 }
 
 #[tokio::test]
-async fn who_has_it_gets_304_with_the_same_headers_and_no_body() {
-    let desk = World::create().await.guarded();
+async fn an_unchanged_file_is_304_with_the_same_headers_and_no_body() {
+    let api = World::create().await.guarded();
     for path in paths().chain(["/config.json"]) {
         let mut tags = Vec::new();
         for request in [RequestBuilder::get(path), compressed(path)] {
-            let first = desk.ask(request.clone()).await;
+            let first = api.send(request.clone()).await;
             let tag = first.headers["etag"].clone();
             assert!(tag.starts_with('"'), "{path}: {tag} is a strong tag");
-            let again = desk.ask(request.clone().header("if-none-match", tag.as_str())).await;
+            let again = api.send(request.clone().header("if-none-match", tag.as_str())).await;
             assert_eq!((again.status_code, again.body.as_deref()), (304, None), "{path}");
             let mut expected = first.headers;
             expected.remove("content-encoding");
             assert_eq!(again.headers, expected, "{path}");
-            let other = desk.ask(request.header("if-none-match", "\"other\"")).await;
+            let other = api.send(request.header("if-none-match", "\"other\"")).await;
             assert_eq!(other.status_code, 200, "{path}");
             tags.push(tag);
         }
-        // Two codings of a file are two representations of it; the settings have one.
+        // Two codings of a file are two representations. The settings have one.
         assert_eq!(tags[0] == tags[1], path == "/config.json", "{path}");
     }
 }
 
 #[tokio::test]
-async fn head_has_the_length_of_what_get_sends() {
-    let desk = World::create().await.guarded();
+async fn head_has_the_content_length_of_get() {
+    let api = World::create().await.guarded();
     for path in paths().chain(["/config.json", "/assets/none.js"]) {
         for request in [RequestBuilder::get(path), compressed(path)] {
-            let get = desk.ask(request.clone()).await;
-            let mut head = desk.ask(request.method("HEAD")).await;
+            let get = api.send(request.clone()).await;
+            let mut head = api.send(request.method("HEAD")).await;
             let length = head.headers.remove("content-length").unwrap();
             assert_eq!(length, get.body_bytes().unwrap().len().to_string(), "{path}");
             assert_eq!((head.status_code, head.body.as_deref()), (get.status_code, None), "{path}");
@@ -106,20 +106,20 @@ async fn head_has_the_length_of_what_get_sends() {
 }
 
 #[tokio::test]
-async fn other_methods_are_refused_and_options_says_which_are_not() {
-    let desk = World::create().await.guarded();
+async fn other_methods_are_refused_and_options_lists_the_allowed_ones() {
+    let api = World::create().await.guarded();
     for path in paths().chain(["/config.json"]) {
-        let options = desk.ask(RequestBuilder::get(path).method("OPTIONS")).await;
+        let options = api.send(RequestBuilder::get(path).method("OPTIONS")).await;
         assert_eq!((options.status_code, options.headers["allow"].as_str()), (204, "GET, HEAD, OPTIONS"), "{path}");
         for method in ["POST", "PUT", "DELETE"] {
-            assert_problem(&desk.ask(RequestBuilder::get(path).method(method)).await, 405, "method-not-allowed");
+            assert_problem(&api.send(RequestBuilder::get(path).method(method)).await, 405, "method-not-allowed");
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_the_page_is_not_found_and_nobody_keeps_that() {
-    let desk = World::create().await.guarded();
+async fn an_unknown_file_is_not_found_and_the_answer_is_not_cached() {
+    let api = World::create().await.guarded();
     let script = web::PAGE.files[1].path;
     let upper = script.to_ascii_uppercase();
     let below = format!("{script}/");
@@ -140,35 +140,35 @@ async fn what_is_no_file_of_the_page_is_not_found_and_nobody_keeps_that() {
         &below,
         &twice,
     ] {
-        let response = desk.get(path).await;
+        let response = api.get(path).await;
         assert_problem(&response, 404, "route-not-found");
         assert_eq!(response.headers["cache-control"], "no-store", "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_page_of_another_version_gets_the_script_of_this_one_and_keeps_it_not() {
-    let desk = World::create().await.guarded();
+async fn a_page_of_another_version_gets_the_script_of_this_version_which_is_not_cached() {
+    let api = World::create().await.guarded();
     let script = web::PAGE.files[1].path;
     let (name, _) = script.rsplit_once('-').unwrap();
-    let other = desk.get(&format!("{name}-0THER123.js")).await;
+    let other = api.get(&format!("{name}-0THER123.js")).await;
     assert_eq!((other.status_code, other.headers["cache-control"].as_str()), (200, "no-store"));
-    assert_eq!(other.body_bytes(), desk.get(script).await.body_bytes());
+    assert_eq!(other.body_bytes(), api.get(script).await.body_bytes());
     for path in ["-0THER123.css", "-0ther123.js", "-0THER12.js", "-0THER1234.js", "-.js", "-0THÄR12.js"] {
-        assert_problem(&desk.get(&format!("{name}{path}")).await, 404, "route-not-found");
+        assert_problem(&api.get(&format!("{name}{path}")).await, 404, "route-not-found");
     }
 }
 
 #[tokio::test]
-async fn the_page_works_behind_a_stage_of_another_name() {
-    let desk = World::create().await.guarded();
+async fn the_page_works_behind_a_stage_in_the_path() {
+    let api = World::create().await.guarded();
     for path in paths().chain(["/config.json"]) {
         let request = RequestBuilder::get(&format!("/prod{path}")).context("stage", "prod".into());
-        assert_eq!(desk.ask(request).await.status_code, 200, "{path}");
+        assert_eq!(api.send(request).await.status_code, 200, "{path}");
     }
 }
 
-/// What the policy says of each kind of resource.
+/// The directives of the policy.
 fn policy(response: &Response) -> Vec<(String, String)> {
     let policy = response.headers["content-security-policy"].split("; ");
     let directive = |text: &str| {
@@ -184,12 +184,12 @@ fn sources(response: &Response, directive: &str) -> String {
 
 #[tokio::test]
 async fn the_page_may_load_its_own_scripts_and_its_own_style_and_nothing_else() {
-    let desk = World::create().await.guarded();
-    let response = desk.get("/").await;
+    let api = World::create().await.guarded();
+    let response = api.get("/").await;
     let html = text(&response);
     let (_, rest) = html.split_once("<style>").unwrap();
     let (style, rest) = rest.split_once("</style>").unwrap();
-    assert!(!rest.contains("<style"), "there is one style");
+    assert!(!rest.contains("<style"), "the page has one style");
     let hash = BASE64_STANDARD.encode(Sha256::digest(style));
     let expected = [
         ("default-src", "'none'"),
@@ -209,7 +209,7 @@ async fn the_page_may_load_its_own_scripts_and_its_own_style_and_nothing_else() 
 }
 
 #[tokio::test]
-async fn the_page_may_call_who_signs_people_in() {
+async fn the_page_may_call_the_sign_in_origins() {
     let world = World::create().await;
     for (issuer, origins, expected) in [
         ("https://login.example/users", "", "'self' https://login.example"),
@@ -227,14 +227,14 @@ async fn the_page_may_call_who_signs_people_in() {
         ),
     ] {
         let page = read(&[("SIGN_IN_ISSUER", issuer), ("SIGN_IN_CLIENT_ID", "page"), ("SIGN_IN_ORIGINS", origins)]);
-        let desk = world.with_page(jwt(), page.unwrap());
-        assert_eq!(sources(&desk.get("/").await, "connect-src"), expected);
+        let api = world.with_page(jwt(), page.unwrap());
+        assert_eq!(sources(&api.get("/").await, "connect-src"), expected);
     }
 }
 
-/// A browser refuses what the policy does not allow, and the page would be without it.
+/// A browser blocks everything that the policy does not allow.
 #[tokio::test]
-async fn the_html_has_nothing_that_its_policy_refuses_and_no_address_outside() {
+async fn the_html_contains_nothing_that_its_policy_refuses_and_no_absolute_url() {
     let html = text(&World::create().await.guarded().get("/").await);
     let (before, rest) = html.split_once("<style>").unwrap();
     let (_, after) = rest.split_once("</style>").unwrap();
@@ -263,7 +263,7 @@ async fn the_html_has_nothing_that_its_policy_refuses_and_no_address_outside() {
     assert!(scripts > 0);
 }
 
-/// Of all that the page loads, also of what it loads only to sign in.
+/// Including the files that the page loads only to sign in.
 #[test]
 fn the_whole_page_is_less_than_100_kilobytes_compressed() {
     let size: usize = web::PAGE.files.iter().map(|file| file.gzip.len()).sum();
@@ -275,7 +275,7 @@ fn jwt() -> Authorization {
 }
 
 #[tokio::test]
-async fn the_settings_say_how_to_sign_in_or_that_one_cannot() {
+async fn the_settings_say_whether_and_how_to_sign_in() {
     let world = World::create().await;
     let check = async |authorization: Authorization, page: WebPage, expected: Value| {
         let response = world.with_page(authorization, page).get("/config.json").await;
@@ -307,11 +307,11 @@ async fn the_settings_say_how_to_sign_in_or_that_one_cannot() {
     expected["audience"] = "ftgo".into();
     let sign_in = SignIn { audience: Some("ftgo".to_owned()), ..sign_in };
     check(jwt(), WebPage { sign_in: Some(sign_in), ..page.clone() }, expected).await;
-    // Nobody needs to sign in where everybody sees everything.
+    // Without authorization, nobody needs to sign in.
     check(Authorization::Off, page, json!({"authorization": "off", "currency": "EUR"})).await;
 }
 
-/// What a function with these variables is told of its page.
+/// The page's settings with these variables.
 fn read(variables: &[(&str, &str)]) -> Result<WebPage, ConfigError> {
     let lambda = [
         ("ORDER_HISTORY_TABLE", "t"),
@@ -327,7 +327,7 @@ fn read(variables: &[(&str, &str)]) -> Result<WebPage, ConfigError> {
 }
 
 #[test]
-fn the_environment_says_it_all() {
+fn all_settings_of_the_page_are_read_from_the_environment() {
     assert_eq!(read(&[]), Ok(web_page()));
     let all = [
         ("SIGN_IN_ISSUER", "https://login.example/users"),
@@ -358,7 +358,7 @@ fn the_environment_says_it_all() {
 }
 
 #[test]
-fn what_cannot_be_meant_stops_the_function() {
+fn an_invalid_setting_stops_the_function() {
     let client = ("SIGN_IN_CLIENT_ID", "page");
     let issuer = ("SIGN_IN_ISSUER", "https://login.example");
     assert_eq!(read(&[client]), Err(ConfigError::IncompleteSignIn));

@@ -1,4 +1,4 @@
-//! A table, the API over it, and orders to ask for.
+//! A table, the API, and orders.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use sample_events::ORDER_HISTORY_TABLE;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// 2026-03-02T00:00:00Z, the day after the story.
+/// 2026-03-02T00:00:00Z, the day after the events of `events/story.json`.
 pub(crate) const NOW: u64 = 1_772_409_600_000;
 
 pub(crate) struct World {
@@ -30,48 +30,48 @@ impl World {
         Self { engine, store: OrderStore::new(client, ORDER_HISTORY_TABLE) }
     }
 
-    /// The API as everybody may use it.
-    pub(crate) fn open(&self) -> Desk {
-        self.desk(Authorization::Off, self.store.clone())
+    /// The API without authorization.
+    pub(crate) fn open(&self) -> TestApi {
+        self.api(Authorization::Off, self.store.clone())
     }
 
-    /// The API as it is in production.
-    pub(crate) fn guarded(&self) -> Desk {
-        self.desk(Authorization::Jwt { consumer_id_claim: "sub".to_owned() }, self.store.clone())
+    /// The API with authorization, as in production.
+    pub(crate) fn guarded(&self) -> TestApi {
+        self.api(Authorization::Jwt { consumer_id_claim: "sub".to_owned() }, self.store.clone())
     }
 
-    /// The API with its requests to DynamoDB over `wire`.
-    pub(crate) fn open_over(&self, wire: &Wire) -> Desk {
-        self.desk(Authorization::Off, OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE))
+    /// The API without authorization, over `wire`.
+    pub(crate) fn open_over(&self, wire: &Wire) -> TestApi {
+        self.api(Authorization::Off, OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE))
     }
 
-    /// The API as everybody may use it, so many milliseconds later.
-    pub(crate) fn open_later(&self, millis: u64) -> Desk {
-        self.desk_at(NOW + millis, Authorization::Off, self.store.clone())
+    /// The API without authorization, this many milliseconds later.
+    pub(crate) fn open_later(&self, millis: u64) -> TestApi {
+        self.api_at(NOW + millis, Authorization::Off, self.store.clone())
     }
 
-    pub(crate) fn desk(&self, authorization: Authorization, store: OrderStore) -> Desk {
-        self.desk_at(NOW, authorization, store)
+    pub(crate) fn api(&self, authorization: Authorization, store: OrderStore) -> TestApi {
+        self.api_at(NOW, authorization, store)
     }
 
-    fn desk_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> Desk {
-        self.desk_with(now, Config { authorization, ..config() }, store)
+    fn api_at(&self, now: u64, authorization: Authorization, store: OrderStore) -> TestApi {
+        self.api_with(now, Config { authorization, ..config() }, store)
     }
 
-    /// The API over `wire`, as everybody may use it, where no request waits longer than this.
-    pub(crate) fn open_with_max_wait(&self, max_wait: Duration, wire: &Wire) -> Desk {
+    /// The API without authorization, over `wire`, with this setting.
+    pub(crate) fn open_with_max_wait(&self, max_wait: Duration, wire: &Wire) -> TestApi {
         let store = OrderStore::new(self.engine.client_over(wire), ORDER_HISTORY_TABLE);
-        self.desk_with(NOW, Config { max_wait, ..config() }, store)
+        self.api_with(NOW, Config { max_wait, ..config() }, store)
     }
 
-    /// The API with a page that is told this.
-    pub(crate) fn with_page(&self, authorization: Authorization, web_page: WebPage) -> Desk {
-        self.desk_with(NOW, Config { authorization, web_page, ..config() }, self.store.clone())
+    /// The API with these settings of the page.
+    pub(crate) fn with_page(&self, authorization: Authorization, web_page: WebPage) -> TestApi {
+        self.api_with(NOW, Config { authorization, web_page, ..config() }, self.store.clone())
     }
 
-    fn desk_with(&self, now: u64, config: Config, store: OrderStore) -> Desk {
+    fn api_with(&self, now: u64, config: Config, store: OrderStore) -> TestApi {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now);
-        Desk { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
+        TestApi { api: Api::new(store, config, Clock::from_fn(move || now)), now, _engine: Arc::clone(&self.engine) }
     }
 
     pub(crate) async fn project(&self, events: &[Event]) {
@@ -94,20 +94,20 @@ fn config() -> Config {
     }
 }
 
-/// The page as it is told nothing.
+/// The default settings of the page.
 pub(crate) fn web_page() -> WebPage {
     WebPage { sign_in: None, currency: "USD".to_owned(), sample_consumers: Vec::new(), console: None }
 }
 
-/// Where one asks.
-pub(crate) struct Desk {
+/// An API and its clock.
+pub(crate) struct TestApi {
     api: Api,
     now: SystemTime,
-    /// It stops when nobody holds it.
+    /// Keeps the engine running.
     _engine: Arc<Engine>,
 }
 
-/// What one asks.
+/// A request as API Gateway sends it to the function.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestBuilder(Value);
 
@@ -146,28 +146,28 @@ impl RequestBuilder {
     }
 }
 
-impl Desk {
-    pub(crate) async fn ask(&self, ask: RequestBuilder) -> Response {
-        self.ask_within(ask, Duration::from_secs(30)).await
+impl TestApi {
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Response {
+        self.send_within(request, Duration::from_secs(30)).await
     }
 
-    pub(crate) async fn ask_within(&self, ask: RequestBuilder, timeout: Duration) -> Response {
-        let request = serde_json::from_value(ask.0).unwrap();
+    pub(crate) async fn send_within(&self, request: RequestBuilder, timeout: Duration) -> Response {
+        let request = serde_json::from_value(request.0).unwrap();
         self.api.handle(request, self.now + timeout).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {
-        self.ask(RequestBuilder::get(path)).await
+        self.send(RequestBuilder::get(path)).await
     }
 
-    /// The JSON of a `GET` that must succeed.
+    /// Expects status 200.
     pub(crate) async fn json(&self, path: &str) -> Value {
         let response = self.get(path).await;
         assert_eq!(response.status_code, 200, "{path}: {response:?}");
         body(&response)
     }
 
-    /// All pages of a list; between two pages, `meanwhile` happens.
+    /// Reads all pages of a list. Calls `meanwhile` between two pages.
     pub(crate) async fn walk(&self, list: &str, mut meanwhile: impl AsyncFnMut()) -> Vec<Value> {
         let mut pages = Vec::new();
         let mut path = list.to_owned();
@@ -236,8 +236,8 @@ fn event(event_type: &str, n: u64, ago: u64, payload: &Value) -> Event {
     Message::parse(&message.to_string()).unwrap().event
 }
 
-/// A page token as anybody can make it, since it is not signed: bound to the list of a consumer, `since`, status and keywords, with
-/// a `since` of its own and a position.
+/// A forged page token (tokens are not signed): bound to the list of a consumer, `since`, status and keywords, with its own `since`
+/// and a position.
 pub(crate) fn forged_token(
     consumer_id: &str,
     since: i64,

@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, with the requests of `events/`.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A function over a table that has the story, with these variables besides.
+/// A function with these additional variables.
 async fn function(engine: &Engine, variables: &[(&str, &str)]) -> Function {
     Function::start(settings(&engine.endpoint(), variables)).await.unwrap()
 }
@@ -35,7 +35,7 @@ fn settings(endpoint: &str, variables: &[(&str, &str)]) -> Settings {
     settings
 }
 
-async fn told() -> Engine {
+async fn engine_with_story() -> Engine {
     let engine = Engine::start();
     let client = engine.client();
     order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
@@ -53,10 +53,10 @@ async fn project(store: &OrderStore, events: &[Event]) {
     }
 }
 
-/// An `OrderCreated` like the story's, a millisecond later each.
+/// An `OrderCreated` like that of the story. Each is one millisecond later.
 fn created(n: u64, restaurant: &str) -> Event {
     let mut event = story()[0].clone();
-    let Payload::OrderCreated(created) = &mut event.payload else { panic!("the story begins otherwise") };
+    let Payload::OrderCreated(created) = &mut event.payload else { panic!("the story starts with another event") };
     restaurant.clone_into(&mut created.restaurant_name);
     let millis = event.at().as_millis() + i64::try_from(n).unwrap();
     event.id = format!("{millis:016x}-{n:016x}").parse().unwrap();
@@ -69,8 +69,8 @@ fn body(answer: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_sample_requests_get_their_answers() {
-    let engine = told().await;
+async fn the_sample_requests_are_answered() {
+    let engine = engine_with_story().await;
     let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
 
     let order = function.invoke(sample("query-order")).await.unwrap();
@@ -94,7 +94,7 @@ async fn the_sample_requests_get_their_answers() {
 }
 
 #[tokio::test]
-async fn lists_are_read_from_the_index_that_is_set() {
+async fn lists_are_read_from_the_configured_index() {
     let engine = Engine::start();
     let client = engine.client();
     let request = order_store::table::create(&client, ORDER_HISTORY_TABLE).unwrap();
@@ -115,10 +115,10 @@ async fn lists_are_read_from_the_index_that_is_set() {
     assert_eq!(history["statusCode"], 500, "there is no index of the default name");
 }
 
-/// `NewVersionServerErrors` in `template.yaml` takes a rollout back by this metric.
+/// The alarm `NewVersionServerErrors` in `template.yaml` uses this metric to roll back.
 #[tokio::test]
 async fn a_server_error_is_counted_by_version() {
-    let engine = told().await;
+    let engine = engine_with_story().await;
     let function = function(&engine, &[("ORDER_HISTORY_TABLE", "a-table-that-is-not-there")]).await;
     let failed = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(failed["statusCode"], 500);
@@ -132,8 +132,8 @@ async fn a_server_error_is_counted_by_version() {
 }
 
 #[tokio::test]
-async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
-    let engine = told().await;
+async fn the_log_contains_requests_and_routes_but_no_customer_data() {
+    let engine = engine_with_story().await;
     let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("LOG_LEVEL", "DEBUG")]).await;
     function.invoke(sample("query-history")).await.unwrap();
     let log = function.stop().await.unwrap().join("\n");
@@ -146,10 +146,10 @@ async fn the_log_names_requests_and_routes_and_nothing_a_customer_wrote() {
     }
 }
 
-/// API Gateway's access log has all the others.
+/// API Gateway's access log contains all answers.
 #[tokio::test]
 async fn only_a_slow_answer_is_logged_at_the_default_level() {
-    let engine = told().await;
+    let engine = engine_with_story().await;
     let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     for name in ["query-order", "query-history", "failure-query-parameters"] {
         function.invoke(sample(name)).await.unwrap();
@@ -174,8 +174,8 @@ async fn only_a_slow_answer_is_logged_at_the_default_level() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
-    let engine = told().await;
+async fn unreadable_attributes_are_logged_and_counted_without_their_values() {
+    let engine = engine_with_story().await;
     let update = engine
         .client()
         .update_item()
@@ -204,7 +204,7 @@ async fn what_cannot_be_read_is_logged_and_counted_without_its_value() {
 }
 
 #[tokio::test]
-async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
+async fn a_bad_setting_stops_the_function_at_init_and_the_log_says_what_to_set() {
     let engine = Engine::start();
     let bad = [
         (vec![], "ORDER_HISTORY_TABLE is not set: set it to"),
@@ -219,7 +219,7 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
         ),
         (
             vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("SIGN_IN_CLIENT_ID", "page")],
-            "SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID must be set together",
+            "SIGN_IN_ISSUER and SIGN_IN_CLIENT_ID: set both or neither",
         ),
         (
             vec![
@@ -227,25 +227,25 @@ async fn a_bad_environment_stops_at_init_and_says_what_to_set() {
                 ("SIGN_IN_ISSUER", "http://login.example"),
                 ("SIGN_IN_CLIENT_ID", "page"),
             ],
-            "SIGN_IN_ISSUER must be a URL such as https://login.ftgo.example/users, without a query; http is for this machine only",
+            "SIGN_IN_ISSUER must be a URL without a query, such as https://login.ftgo.example/users (http is allowed only for this machine)",
         ),
         (
             vec![("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE), ("CURRENCY", "euro")],
-            "CURRENCY must be a code of ISO 4217 such as EUR",
+            "CURRENCY must be an ISO 4217 code such as EUR",
         ),
     ];
     for (variables, text) in bad {
         let function = function(&engine, &variables).await;
         let Err(InvokeError::Exited { log }) = function.invoke(sample("query-order")).await else {
-            panic!("it runs with {variables:?}");
+            panic!("the function starts with {variables:?}");
         };
         assert!(log.contains(text), "{log}");
     }
 }
 
-/// As a browser gets it: through the gateway, compressed.
+/// Through the gateway, as a browser gets it.
 #[tokio::test]
-async fn over_http_the_page_comes_compressed_and_whole() {
+async fn over_http_the_page_is_served_compressed_and_uncompressed() {
     let engine = Engine::start();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -255,7 +255,7 @@ async fn over_http_the_page_comes_compressed_and_whole() {
     let settings = settings(&engine.endpoint(), &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]);
     let _server = JoinSet::from_iter([gateway::serve(listener, settings, 1, routes, |_| None)]);
 
-    let ask = async |target: &str, headers: &str| {
+    let get = async |target: &str, headers: &str| {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -265,25 +265,25 @@ async fn over_http_the_page_comes_compressed_and_whole() {
         (String::from_utf8(response[..end].to_vec()).unwrap(), response[end + 4..].to_vec())
     };
     for file in web::PAGE.files {
-        let (head, body) = ask(file.path, "accept-encoding: gzip\r\n").await;
+        let (head, body) = get(file.path, "accept-encoding: gzip\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         assert!(head.contains("\r\ncontent-encoding: gzip\r\n"), "{head}");
         assert!(head.contains(&format!("\r\ncontent-length: {}", file.gzip.len())), "{head}");
         assert_eq!(body, file.gzip, "{}", file.path);
-        let (head, body) = ask(file.path, "").await;
+        let (head, body) = get(file.path, "").await;
         assert!(!head.contains("content-encoding"), "{head}");
         assert_eq!(body, file.plain, "{}", file.path);
     }
-    let (_, settings) = ask("/config.json", "").await;
+    let (_, settings) = get("/config.json", "").await;
     assert_eq!(serde_json::from_slice::<Value>(&settings).unwrap(), json!({"authorization": "jwt", "currency": "USD"}));
-    assert!(ask("/assets/none.js", "").await.0.starts_with("HTTP/1.1 404"));
+    assert!(get("/assets/none.js", "").await.0.starts_with("HTTP/1.1 404"));
 }
 
-/// Of 100 orders of 75 KB, and of 30 of 55 KB that are all quotes, Lambda refused a page.
+/// Lambda once refused a page of 100 orders of 75 KB, and of 30 orders of 55 KB of quotes.
 #[tokio::test]
-async fn a_list_larger_than_lambda_takes_is_cut_and_the_log_says_so() {
+async fn a_list_larger_than_lambda_accepts_is_cut_and_logged() {
     for (count, text, size) in [(100, "€", 75_000), (30, "\"", 55_000)] {
-        let engine = told().await;
+        let engine = engine_with_story().await;
         let store = OrderStore::new(engine.client(), ORDER_HISTORY_TABLE);
         let restaurant = text.repeat(size / text.len());
         let events: Vec<_> = (1..=count).map(|n| created(n, &restaurant)).collect();
@@ -318,8 +318,8 @@ async fn a_list_larger_than_lambda_takes_is_cut_and_the_log_says_so() {
 }
 
 #[tokio::test]
-async fn a_dynamodb_that_does_not_answer_is_503_before_lambda_ends_the_function() {
-    // It accepts connections and never answers.
+async fn if_dynamodb_does_not_answer_the_request_is_503_before_lambda_stops_the_function() {
+    // A server that accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let mut settings = settings(&endpoint, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]);
@@ -337,8 +337,8 @@ async fn a_dynamodb_that_does_not_answer_is_503_before_lambda_ends_the_function(
 }
 
 #[tokio::test]
-async fn over_http_an_order_id_may_have_slashes_and_head_has_the_length_of_get() {
-    let engine = told().await;
+async fn over_http_an_order_id_may_contain_slashes_and_head_has_the_length_of_get() {
+    let engine = engine_with_story().await;
     let ids = [("a/b", "a%2Fb"), ("a%2Fb", "a%252Fb"), ("100%", "100%25"), ("ü/", "%C3%BC%2F"), ("c/d", "c/d")];
     let store = OrderStore::new(engine.client(), ORDER_HISTORY_TABLE);
     for (id, _) in ids {
@@ -355,7 +355,7 @@ async fn over_http_an_order_id_may_have_slashes_and_head_has_the_length_of_get()
     let settings = settings(&engine.endpoint(), &variables);
     let _server = JoinSet::from_iter([gateway::serve(listener, settings, 1, routes, |_| None)]);
 
-    let ask = async |method: &str, target: &str| {
+    let get = async |method: &str, target: &str| {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request = format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -367,14 +367,14 @@ async fn over_http_an_order_id_may_have_slashes_and_head_has_the_length_of_get()
     };
     for (id, encoded) in ids {
         let target = format!("/orders/{encoded}");
-        let (status, length, body) = ask("GET", &target).await;
+        let (status, length, body) = get("GET", &target).await;
         assert_eq!(status, "200", "{target}: {body}");
         let order: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(order["orderId"], id);
         assert_eq!(length, Some(body.len().to_string()));
-        assert_eq!(ask("HEAD", &target).await, (status, length, String::new()), "{target}");
+        assert_eq!(get("HEAD", &target).await, (status, length, String::new()), "{target}");
     }
-    let (_, length, body) = ask("GET", "/orders?consumerId=1511300065921&since=0").await;
+    let (_, length, body) = get("GET", "/orders?consumerId=1511300065921&since=0").await;
     assert_eq!(length, Some(body.len().to_string()));
-    assert_eq!(ask("HEAD", "/orders?consumerId=1511300065921&since=0").await.1, length);
+    assert_eq!(get("HEAD", "/orders?consumerId=1511300065921&since=0").await.1, length);
 }

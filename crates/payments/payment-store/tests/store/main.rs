@@ -1,5 +1,5 @@
 //! The store on a real engine: repository, unit of work, event rows, open charges, and the rendered transactions.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod errors;
 mod events;
