@@ -4,8 +4,7 @@
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
-use api_gateway::{Document, Failure, HttpFunction, JSON, Mistake, Mistakes, Parameters, Request, Response};
-use lambda_boot::Clock;
+use api_gateway::{Clock, Document, Failure, HttpFunction, JSON, Mistake, Mistakes, Parameters, Request, Response};
 use serde_json::json;
 
 enum Problem {

@@ -14,7 +14,7 @@ pub struct Parameters {
     mistakes: Vec<Mistake>,
 }
 
-/// Stands for a value that could not be read. Only noting a mistake makes one, so that the answer always says why.
+/// Stands for a value that could not be read. Only [`Parameters`] creates it, when it records the mistake, so the answer always has a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mistaken(());
 
@@ -71,12 +71,12 @@ impl Parameters {
         self.values.remove(name).unwrap_or_default()
     }
 
-    /// Notes a mistake in a parameter of the query string.
+    /// Records a mistake in a parameter of the query string.
     pub fn mistake(&mut self, name: &str, detail: impl Display) -> Mistaken {
         self.mistake_in("query", name, detail)
     }
 
-    /// Notes a mistake in a parameter that stands elsewhere: `path`, `header`, `body`.
+    /// Records a mistake in another parameter. `location` is `path`, `header` or `body`.
     pub fn mistake_in(&mut self, location: &'static str, name: &str, detail: impl Display) -> Mistaken {
         // Bounded, whatever a client sends.
         let parameter = name.chars().take(64).collect();
@@ -91,12 +91,12 @@ impl Parameters {
         self.mistakes.iter().any(|mistake| mistake.parameter == name)
     }
 
-    /// Whether there is no mistake so far.
+    /// Fails if there is a mistake so far.
     pub fn check(&self) -> Result<(), Mistaken> {
         if self.mistakes.is_empty() { Ok(()) } else { Err(Mistaken(())) }
     }
 
-    /// What was read, or every mistake. Call after every parameter has been read.
+    /// Returns what was read, or all mistakes. Call after every parameter has been read.
     pub fn finish<T>(self, read: Result<T, Mistaken>) -> Result<T, Mistakes> {
         self.check().and(read).map_err(|Mistaken(())| Mistakes(self.mistakes))
     }

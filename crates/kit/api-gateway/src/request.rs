@@ -1,4 +1,4 @@
-//! A request as API Gateway hands it over.
+//! Requests of API Gateway.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -54,7 +54,7 @@ pub struct Jwt {
 }
 
 impl Request {
-    /// Names the request in the logs of API Gateway and in ours.
+    /// The id of the request, as in the access log of API Gateway.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.request_context.request_id
@@ -77,7 +77,7 @@ impl Request {
         }
     }
 
-    /// A part of the path as API Gateway decoded it, where the route has it as a parameter.
+    /// A parameter of the route's path, decoded by API Gateway.
     #[must_use]
     pub fn path_parameter(&self, name: &str) -> Option<&str> {
         self.path_parameters.as_ref()?.get(name).map(String::as_str)
@@ -95,8 +95,8 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// Whether the client takes a body in this coding, such as `gzip` (RFC 9110, 12.5.3). Without `Accept-Encoding` it is not asked to:
-    /// a client that says nothing may not be able to decode anything.
+    /// Whether the client accepts a body in this coding, such as `gzip` (RFC 9110, 12.5.3). Without the header `Accept-Encoding` the result
+    /// is false: the client may not be able to decode anything.
     #[must_use]
     pub fn accepts_encoding(&self, coding: &str) -> bool {
         let accepted = self.header("accept-encoding").unwrap_or_default();
@@ -121,7 +121,7 @@ impl Request {
         String::from_utf8(bytes).ok().map(Cow::Owned)
     }
 
-    /// What the JWT authorizer found; none if there is no authorizer in front of us.
+    /// The token that the JWT authorizer has verified. `None` if the route has no authorizer.
     #[must_use]
     pub fn jwt(&self) -> Option<&Jwt> {
         self.request_context.authorizer.as_ref()?.jwt.as_ref()
@@ -138,7 +138,7 @@ fn weight(parameters: &str) -> f32 {
 }
 
 impl Jwt {
-    /// A claim as text. API Gateway writes every claim so; a number in a test or another gateway is as good.
+    /// A claim as text. API Gateway passes every claim as text; numbers, as other gateways pass them, are converted.
     #[must_use]
     pub fn claim(&self, name: &str) -> Option<String> {
         match self.claims.get(name)? {
@@ -148,8 +148,8 @@ impl Jwt {
         }
     }
 
-    /// Whether the token has a scope, in the claim `scope` or, with some issuers, `scp`. `jwt.scopes` is not asked: it may hold
-    /// what the route wants instead of what the token has.
+    /// Whether the token has a scope, in the claim `scope` or, with some issuers, `scp`. `jwt.scopes` is not used: it may
+    /// contain the scopes that the route requires instead of those that the token has.
     #[must_use]
     pub fn has_scope(&self, scope: &str) -> bool {
         let claims = ["scope", "scp"].into_iter().filter_map(|claim| self.claim(claim));

@@ -1,4 +1,4 @@
-//! A response as API Gateway takes it.
+//! Responses for API Gateway.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Response {
     /// The HTTP status.
     pub status_code: u16,
-    /// Names in lower case.
+    /// The headers. Names are in lower case.
     pub headers: BTreeMap<&'static str, String>,
     /// The body, in Base64 if it is not text; none for 204, 304 and HEAD.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,14 +51,14 @@ impl Response {
         if self.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.clone().into_bytes()) }
     }
 
-    /// With a header, whose name is in lower case.
+    /// Adds a header. Its name is in lower case.
     #[must_use]
     pub fn with(mut self, header: &'static str, value: impl Into<String>) -> Self {
         self.headers.insert(header, value.into());
         self
     }
 
-    /// The answer to `HEAD`: without its body, whose length is given, or the gateway would say that there are 0 bytes to `GET`.
+    /// The response to `HEAD`: without the body, but with its length. Without the length, API Gateway would report 0 bytes.
     #[must_use]
     pub fn without_body(mut self) -> Self {
         let Some(body) = self.body.take() else { return self };
@@ -73,7 +73,8 @@ impl Response {
         self.with("content-length", length.to_string())
     }
 
-    /// With a tag: a strong one such as `"7"` or a weak one such as `W/"9b2c"`. It is 304 if the client has what is tagged so.
+    /// Adds an entity tag, a strong one such as `"7"` or a weak one such as `W/"9b2c"`. The status becomes 304 if `if_none_match`, the header of
+    /// the request, contains the tag.
     #[must_use]
     pub fn tagged(mut self, etag: &str, if_none_match: Option<&str>) -> Self {
         if if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), etag))) {
@@ -83,7 +84,7 @@ impl Response {
         self.with("etag", etag)
     }
 
-    /// For the one who asked, who may keep it but must ask again whether it still holds; 304 if it does, as [`Self::tagged`] says.
+    /// Lets only the client's own cache store the response, which must revalidate it each time. Adds the tag as [`Self::tagged`] does.
     #[must_use]
     pub fn cached_privately(self, etag: &str, if_none_match: Option<&str>) -> Self {
         let response = self.tagged(etag, if_none_match);

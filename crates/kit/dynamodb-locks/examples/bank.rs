@@ -1,5 +1,5 @@
 //! Eight tasks move money between four accounts. Each transfer holds the locks of both accounts, and some take longer than their
-//! leases. Run it with `cargo run -p dynamodb-locks --example bank`: it starts its own DynamoDB engine.
+//! leases. Run it with `cargo run --example bank`: it starts its own DynamoDB engine.
 
 use std::collections::HashMap;
 use std::error::Error;

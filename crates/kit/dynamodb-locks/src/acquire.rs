@@ -1,4 +1,4 @@
-//! Taking locks: one with an `UpdateItem`, several with a transaction.
+//! Acquiring locks: one with an `UpdateItem`, several with a transaction.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::retry::jittered;
 use crate::{Error, Holder, Key, Lock, Locks, Observation, Takeover};
 
-/// How often a refusal that shows a lock to be free leads to another try at once.
+/// If a refusal shows that the lock is free, the next try follows at once, up to this often.
 const AT_ONCE: u32 = 3;
 
 #[derive(Debug, Clone)]
@@ -234,7 +234,7 @@ impl Bidder<'_> {
         Ok(())
     }
 
-    /// What is known to stand in the way of another try.
+    /// The lock that is known to refuse another try, and its holder.
     fn obstacle(&self) -> Option<(usize, Holder)> {
         let now = self.locks.now();
         let stands = |index: &usize| !self.bid_at(*index, now, now, "").is_admitted(self.wanted[*index].mode);

@@ -1,6 +1,8 @@
-//! What the table calls the parts of a lock.
+//! The names of a lock's attributes in the table.
 
-/// The names of a lock's attributes. Reserved words are fine: expressions only use aliases.
+/// The names of a lock's attributes. Reserved words are allowed: expressions only use aliases.
+///
+/// Set the names that you need, and take the others from a default, as below: a later version may have more of them.
 ///
 /// ```
 /// use dynamodb_locks::Attributes;
@@ -10,7 +12,7 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// The table's partition key, for lock keys that are given as a text. `id`.
+    /// The table's partition key, for lock keys that are given as a text. Default: `id`.
     pub key: String,
     /// N: the fencing token. It only rises, and stays after a release. `fence`.
     pub fence: String,

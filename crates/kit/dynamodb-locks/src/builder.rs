@@ -1,4 +1,4 @@
-//! How locks are set up.
+//! The settings of locks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{Attributes, Locks, Observation, RetryPolicy, Takeover};
 const LEASE: Duration = Duration::from_secs(10);
 /// Leases are counted in milliseconds.
 const SHORTEST_LEASE: Duration = Duration::from_millis(1);
-/// A thousand years are as good as no end, and can still be added to any time.
+/// A thousand years: practically no end, but it can still be added to any time without overflow.
 const LONGEST_LEASE: Duration = Duration::from_hours(1000 * 365 * 24);
 const MAX_SKEW: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
@@ -72,13 +72,13 @@ impl LocksBuilder {
         self
     }
 
-    /// Who this caller is, for people who look at a lock: it becomes the first part of the owner's token. None by default.
+    /// The name of this caller, for people who look at a lock: it becomes the first part of the owner's token. No name by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.settings.name = Some(name.into());
         self
     }
 
-    /// For how long a lock is held without a heartbeat, so also for how long the lock of a holder that died blocks others.
+    /// How long a lock is held without a heartbeat. This is also how long the lock of a dead holder blocks others.
     /// [`hold`](crate::Lock::hold) sends a heartbeat every third of it. 10 seconds by default.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.settings.lease = lease.clamp(SHORTEST_LEASE, LONGEST_LEASE);
@@ -98,19 +98,19 @@ impl LocksBuilder {
         self
     }
 
-    /// Another clock than the system's, for tests.
+    /// Replaces the system clock, for tests.
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.settings.clock = Box::new(clock);
         self
     }
 
-    /// Called for everything that happens to a lock, for metrics. It should be quick: the caller waits for it.
+    /// A function that is called for everything that happens to a lock, for metrics. It should be quick: the caller waits for it.
     pub fn observer(mut self, observer: impl Fn(Observation) + Send + Sync + 'static) -> Self {
         self.settings.observer = Box::new(observer);
         self
     }
 
-    /// The locks.
+    /// Creates the locks. It sends no request.
     #[must_use]
     pub fn build(self) -> Locks {
         let attributes = self.attributes.unwrap_or_else(|| match self.settings.placement {

@@ -1,17 +1,17 @@
-//! What can go wrong with a lock.
+//! Errors.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
 
-/// Why a lock could not be taken, renewed, held or released. No message holds a key or a token.
+/// Why a lock could not be acquired, renewed, held or released. No message contains a key or a token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
-    #[error("the lock table is throttled: try again later, or give it more capacity")]
+    /// DynamoDB is throttling, and the SDK's retries were throttled too.
+    #[error("the lock table is throttled: try again later, or raise its capacity")]
     Throttled(#[source] BoxError),
-    /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect: what it
-    /// took is free again when its lease ends.
+    /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect: a lock that it
+    /// acquired is free again when its lease ends.
     #[error("the lock table did not answer: try again later")]
     Unavailable(#[source] BoxError),
     /// There is no such table in this account and region.
@@ -29,32 +29,32 @@ pub enum Error {
     /// A lock in place was asked for, and its item does not exist. No item was created.
     #[error("the item to lock does not exist")]
     NoSuchItem,
-    /// Other requests for the same items kept getting in between.
-    #[error("other requests for the same items kept getting in between: try again")]
+    /// Other requests for the same items conflicted with every try.
+    #[error("other requests for the same items conflicted with every try: try again")]
     Contended(#[source] Option<BoxError>),
-    /// More locks at once than a transaction has room for.
-    #[error("{asked} locks are too many at once: a transaction has room for {MAX_LOCKS}")]
+    /// More locks at once than a transaction can have.
+    #[error("{asked} locks are too many at once: a transaction can have {MAX_LOCKS}")]
     TooMany {
         /// How many different locks were asked for.
         asked: usize,
     },
     /// The deadline of [`Locks::until`](crate::Locks::until) has passed.
-    #[error("the deadline has passed: the lock could not be used any more")]
+    #[error("the deadline has passed: there is no time left to use the lock")]
     DeadlinePassed,
-    /// The database says that the lock is not this caller's any more. Another caller may hold it.
-    #[error("the lock is lost: its lease ended and another caller took it, or somebody removed it")]
+    /// DynamoDB reports that this caller no longer holds the lock. Another caller may hold it.
+    #[error("the lock is lost: its lease ended and another caller acquired it, or somebody removed it")]
     Lost,
-    /// The lease ended before a renewal was confirmed. Whether another caller holds the lock is not known.
+    /// The lease ended before a renewal was confirmed. It is unknown whether another caller holds the lock.
     #[error("the lease ended before the lock table confirmed its renewal")]
     Unreachable(#[source] BoxError),
 }
 
-/// The most actions of one transaction.
+/// The maximum number of actions in one transaction.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>
 pub(crate) const MAX_LOCKS: usize = 100;
 
 impl Error {
-    /// Whether the same work may succeed later with nothing changed by hand, beginning with a new acquisition.
+    /// Whether the same work may succeed later without any manual change, starting with a new acquisition.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl Error {
         }
     }
 
-    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    /// A short name of the reason, for logs and alarms. Each error has its own, and it stays the same over versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Who stands in the way.
+//! Who holds a lock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::record::Record;
 
-/// Who holds a lock, as the lock's item says.
+/// Who holds a lock, according to the lock's item.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Holder {
@@ -16,7 +16,7 @@ pub struct Holder {
     pub readers: usize,
     /// When the last of the leases ends by the holders' clocks. Heartbeats may extend it.
     pub until: Option<SystemTime>,
-    /// Until when a waiting writer keeps new readers out, by its clock. It may be all that stands in the way of a reader.
+    /// Until when a waiting writer keeps new readers out, by its clock. It may be the only reason why a reader is refused.
     pub writer_waits_until: Option<SystemTime>,
     /// The fencing token of the lock.
     pub fence: Option<u64>,

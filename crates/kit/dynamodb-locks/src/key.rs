@@ -1,4 +1,4 @@
-//! What a lock is on.
+//! The key of a lock.
 
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ impl From<&Key> for Key {
     }
 }
 
-/// The value of a key attribute.
+/// The value of a key attribute. It is exhaustive: these are the types of keys that DynamoDB has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyValue {
     /// Of type S, 1 to 2,048 bytes (1,024 as a sort key).

@@ -1,4 +1,4 @@
-//! A lock that is held.
+//! A lock that was granted.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,14 +52,14 @@ impl Lease {
     }
 }
 
-/// Whether a release found the lock. It is exhaustive: `Lost` needs a decision.
+/// The result of a release. It is exhaustive: the caller must decide about `Lost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a lost lock means that another caller may have worked at the same time"]
 pub enum Release {
-    /// The lock was still this caller's, and is free now.
+    /// This caller still held the lock. It is free now.
     Released,
-    /// The lock was not this caller's any more: its lease had ended, and another took it. Nothing was changed. A release that
-    /// is repeated after another caller has taken the lock is answered like this too.
+    /// This caller no longer held the lock: its lease had ended, and another caller acquired it. Nothing was changed. The result is the same
+    /// if a release is repeated after another caller has acquired the lock.
     Lost,
 }
 
@@ -75,7 +75,7 @@ impl Lock {
         Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller: AtomicBool::new(false) }
     }
 
-    /// What is locked.
+    /// The key of the lock.
     #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
@@ -135,7 +135,7 @@ impl Lock {
     }
 
     /// Condition and attributes to `REMOVE`, for the caller's own last write of an item that is locked in place: commit and
-    /// release are one `UpdateItem`. `None` for a shared lock, which only [`release`](Self::release) gives back.
+    /// release are one `UpdateItem`. `None` for a shared lock: use [`release`](Self::release).
     pub fn release_clauses(&self) -> Option<Clauses> {
         match self.mode {
             Mode::Exclusive => {
@@ -146,7 +146,7 @@ impl Lock {
         }
     }
 
-    /// Gives the lock back. May be repeated, should it fail.
+    /// Releases the lock. If it fails, it may be repeated.
     pub async fn release(&self) -> Result<Release, Error> {
         let release = self.send_release().await?;
         self.observe_release(release);
@@ -191,10 +191,10 @@ impl Lock {
     /// panics, so are the heartbeats, and the lock becomes free when the lease ends.
     ///
     /// If the lock is lost, `work` is dropped at its next `await`:
-    /// - [`Error::Lost`]: the database says so.
+    /// - [`Error::Lost`]: DynamoDB reports that the lock is lost.
     /// - [`Error::Unreachable`]: no renewal was confirmed before the lease ended. A failed heartbeat alone is no reason; it is
     ///   tried again until then.
-    /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has come.
+    /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has passed.
     ///
     /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped for a
     /// lock that the database says is another's: the commit itself succeeds or is refused.
@@ -372,13 +372,13 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// Why [`Lock::run`] has no result.
+/// Why [`Lock::run`] failed. It is exhaustive: either the work failed, or the lock did.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
-    /// The work itself failed. The lock is released, or, where that fails too, expires.
+    /// The work itself failed. The lock is released; if the release fails too, it expires.
     #[error("the work under the lock failed")]
     Work(#[source] E),
-    /// The lock was lost, so the work was dropped; or the work was done, but not under the lock to its end.
+    /// The lock was lost. The work was dropped, or it was completed, but the lock was not held until its end.
     #[error("the lock was lost during the work")]
     Lock(#[source] Error),
 }

@@ -37,8 +37,8 @@ impl LockSet {
         self.iter().map(Lock::release_with).collect()
     }
 
-    /// Gives all the locks back, each by a request of its own, so that a lost one does not keep the others from being
-    /// released. `Lost` if any of them was, also where the release of another one failed.
+    /// Releases all locks, each with its own request, so that a lost lock does not prevent the release of the others. The result is
+    /// `Lost` if any of them was lost, also if the release of another one failed.
     pub async fn release(&self) -> Result<Release, Error> {
         let mut releases = join_all(self.iter().map(Lock::release)).await;
         if releases.iter().any(|release| matches!(release, Ok(Release::Lost))) {

@@ -1,4 +1,4 @@
-//! Where locks come from.
+//! The entry point: locks in one table.
 
 use std::fmt;
 use std::sync::Arc;

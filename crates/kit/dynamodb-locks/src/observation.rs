@@ -1,4 +1,4 @@
-//! What a metrics hook gets to see.
+//! Observations, for metrics.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub enum Observation {
     Renewed,
     /// A heartbeat failed or was not answered in time. The lease still runs, and another heartbeat follows.
     Unreachable,
-    /// The lock is gone while it was held: another caller has it, or the lease ended without a renewal.
+    /// The lock was lost while it was held: another caller has it, or the lease ended without a renewal.
     Lost,
     /// The holder released the lock. A release in the caller's own transaction is not seen here.
     Released,

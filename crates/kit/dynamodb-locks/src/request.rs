@@ -1,4 +1,4 @@
-//! Asking for locks.
+//! Requests for locks.
 
 use std::time::Duration;
 
@@ -23,15 +23,14 @@ impl LockRequest {
         Self { locks, wanted: Wanted { key, mode }, wait: Duration::ZERO, seen: None }
     }
 
-    /// For how long to try again if another holds the lock or the table does not answer. Without it, the lock is asked for
-    /// once.
+    /// How long to retry if another caller holds the lock, or if the table does not answer. Without it, there is one try.
     ///
     /// A writer that waits for readers keeps new ones out meanwhile.
     pub fn wait_for(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
 
-    /// What an earlier request of this process for the same lock was told. A holder that shows no sign of life between then
+    /// The holder that an earlier request of this process for the same lock has returned. A holder that shows no sign of life between then
     /// and now may be taken over by [observation](crate::Takeover::ByObservation), also by a caller that cannot wait.
     pub fn having_seen(self, holder: &Holder) -> Self {
         Self { seen: Some((*holder.sighting).clone()), ..self }
@@ -53,11 +52,11 @@ impl LockRequest {
     }
 }
 
-/// The answer to a request for one lock. It is exhaustive: whether to do the work is no case for `_`.
+/// The answer to a request for one lock. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only a granted lock allows the work to be done"]
 pub enum Acquired {
-    /// The lock is this caller's.
+    /// This caller holds the lock.
     Granted(Lock),
     /// Another caller has it.
     Held(Holder),
@@ -100,7 +99,7 @@ impl LockSetRequest {
         self.and(key.into(), Mode::Shared)
     }
 
-    /// For how long to try again; see [`LockRequest::wait_for`].
+    /// How long to retry; see [`LockRequest::wait_for`].
     pub fn wait_for(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
@@ -133,11 +132,11 @@ impl LockSetRequest {
     }
 }
 
-/// The answer to a request for several locks. It is exhaustive: whether to do the work is no case for `_`.
+/// The answer to a request for several locks. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only granted locks allow the work to be done"]
 pub enum AcquiredAll {
-    /// All the locks are this caller's.
+    /// This caller holds all the locks.
     Granted(LockSet),
     /// Another caller has one of them, and this caller has none.
     Held {

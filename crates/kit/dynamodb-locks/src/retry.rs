@@ -1,10 +1,10 @@
-//! Pauses with jitter, and optimistic work that reads afresh after each conflict.
+//! Retries with random pauses, for optimistic locking.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
-/// How often to try, and how long to pause in between. A pause is random between half and all of its length, and its
+/// How often to try, and how long to pause in between. It is exhaustive, because you construct it. A pause is random between half and all of its length, and its
 /// length doubles from try to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -32,7 +32,7 @@ impl RetryPolicy {
     }
 }
 
-/// Between half and all of `length`, so that callers who were refused together do not come back together.
+/// A random duration between half of `length` and all of it, so that callers who were refused together do not retry together.
 pub(crate) fn jittered(length: Duration) -> Duration {
     let (random, _) = Uuid::new_v4().as_u64_pair();
     // A version 4 UUID's upper half has 4 fixed bits, below the 48 that are used here.
@@ -43,8 +43,8 @@ pub(crate) fn jittered(length: Duration) -> Duration {
 /// Runs `attempt` until it succeeds, fails with an error that `is_conflict` does not call a conflict, or has been tried
 /// as often as `policy` says. The last error is returned.
 ///
-/// `attempt` is the whole of read, decide and write. It must read afresh each time: the conflict says that what
-/// it read before is out of date.
+/// `attempt` must read, decide and write. It must read again each time: a conflict means that the data of the last read
+/// is out of date.
 ///
 /// ```
 /// use dynamodb_locks::{RetryPolicy, retry_on_conflict};

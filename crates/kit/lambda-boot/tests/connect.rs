@@ -1,4 +1,4 @@
-//! The client: what it needs is said at init, and whom it trusts.
+//! Clients: required variables, endpoints and root certificates.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ fn check(variables: &[(&str, &str)], expected: Result<(), &str>) {
 }
 
 #[test]
-fn a_region_is_all_it_needs() {
+fn a_client_needs_only_a_region() {
     check(&[("AWS_REGION", "eu-central-1")], Ok(()));
     check(&[], Err("AWS_REGION is not set: set it to"));
 }
@@ -68,7 +68,7 @@ fn the_endpoint_is_the_services_own_or_the_one_for_all() {
     }
 }
 
-/// The variable's names are AWS's, and a client of a service that this crate does not know goes where they say.
+/// Also of a service that this crate does not know.
 #[tokio::test]
 async fn a_client_of_any_service_can_be_made() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -97,14 +97,14 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn our_own_roots_are_amazons() {
+fn the_built_in_roots_are_amazons() {
     let roots = CertificateDer::pem_file_iter(amazon_roots()).unwrap();
     let fingerprints: Vec<_> = roots.map(|root| hex(&Sha256::digest(root.unwrap()))).collect();
     assert_eq!(fingerprints, FINGERPRINTS);
 }
 
 #[test]
-fn a_bundle_of_certificates_is_trusted_instead_of_our_own() {
+fn a_bundle_of_certificates_is_trusted_instead_of_the_built_in_roots() {
     check_bundle(&amazon_roots(), Ok(()));
 }
 

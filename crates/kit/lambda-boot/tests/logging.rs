@@ -1,4 +1,4 @@
-//! What becomes of long texts.
+//! Long texts are cut.
 
 use std::io::Error;
 

@@ -1,5 +1,5 @@
 //! A payment and its events: committed together, published afterwards, and swept up where the stream has lost them.
-//! `cargo run -p outbox --example payment`
+//! `cargo run --example payment`
 
 use std::error::Error;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,14 +1,14 @@
-//! What can go wrong with an event on its way.
+//! Errors.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
 
-/// Why an event could not be written, read or published. No message holds what the event says.
+/// Why an event could not be written, read or published. No message contains the content of an event.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
-    #[error("the outbox table is throttled: try again later, or give it more capacity")]
+    /// DynamoDB is throttling, and the SDK's retries were throttled too.
+    #[error("the outbox table is throttled: try again later, or raise its capacity")]
     Throttled(#[source] BoxError),
     /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect.
     #[error("the outbox table did not answer: try again later")]
@@ -19,44 +19,46 @@ pub enum Error {
     /// DynamoDB refused the request for another reason, such as missing permissions.
     #[error("the outbox table refused the request: check permissions and key schema")]
     Rejected(#[source] BoxError),
-    /// DynamoDB left some rows of a batch undeleted, several times over.
+    /// DynamoDB did not delete some rows of a batch, even after several tries.
     #[error("{remaining} published rows could not be deleted: the sweeper will publish them again")]
     Undeleted {
         /// How many rows are left.
         remaining: usize,
     },
-    /// An event id is not 16 hexadecimal digits, a hyphen, and 16 again; or the clock is beyond what one can count.
-    #[error("the last event id is not of the form %016x-%016x: check what else writes it")]
+    /// An event id does not have the form `%016x-%016x`, or the clock is beyond the largest id.
+    #[error("the last event id does not have the form %016x-%016x: check what else writes it")]
     MalformedEventId,
-    /// A record of the stream is not of the form that DynamoDB Streams has.
+    /// A record does not have the format of DynamoDB Streams.
     #[error("the stream record is malformed: check that the function's event source is a DynamoDB stream")]
     MalformedRecord,
-    /// A record of a new row comes without the row.
+    /// A record of a new row does not contain the row.
     #[error("the stream record has no image of the new row: the stream's view type must be NEW_IMAGE")]
     ImageMissing,
-    /// A row lacks an attribute, or has one of another type, or an empty one.
+    /// An attribute of a row is missing, empty, or has another type.
     #[error("the row's `{attribute}` is missing, empty or of an unexpected type: check what else writes this table")]
     MalformedRow {
         /// The attribute's name in the table.
         attribute: &'static str,
     },
-    /// A message is larger than a topic takes, with its attribute
+    /// A message and its attribute are larger than the limit of SNS,
     /// [256 KiB](https://docs.aws.amazon.com/sns/latest/dg/large-message-payloads.html).
-    #[error("the message is too large to be published (256 KiB): store its content elsewhere and publish where it is")]
+    #[error(
+        "the message is too large to be published (limit 256 KiB): store its content elsewhere, and publish a reference to it"
+    )]
     MessageTooLarge,
-    /// The topic refuses this message, and would again.
+    /// The topic refuses this message, and would refuse it again.
     #[error("the topic refuses the message: correct or delete the row")]
     MessageRefused(#[source] BoxError),
     /// The topic could not be reached, did not answer in time, failed, or is throttling. The message may have been published.
-    #[error("the topic did not take the message: try again later")]
+    #[error("the topic did not accept the message: try again later")]
     TopicUnavailable(#[source] BoxError),
-    /// The topic takes no message from us, such as for missing permissions.
+    /// The topic accepts no messages from this caller, for example because a permission is missing.
     #[error("the topic refused the request: check its ARN, its region, its key and the permissions")]
     TopicRejected(#[source] BoxError),
 }
 
 impl Error {
-    /// Whether the same call may succeed later with nothing changed by hand.
+    /// Whether the same call may succeed later without any manual change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -73,7 +75,7 @@ impl Error {
         }
     }
 
-    /// Whether it is this one row, or record, that cannot be published, and others can: a poison row.
+    /// Whether only this row or record can never be published, while others can: a poison row.
     #[must_use]
     pub fn is_poison(&self) -> bool {
         match self {
@@ -93,7 +95,7 @@ impl Error {
         }
     }
 
-    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    /// A short name of the reason, for logs and alarms. Each error has its own, and it stays the same over versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

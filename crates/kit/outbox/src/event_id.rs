@@ -1,4 +1,4 @@
-//! Ids of events that rise with the versions of their aggregate.
+//! Event ids that rise with the versions of their aggregate.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// The id of an aggregate's next event, higher than `last`, the id of its event before, whatever the clocks do.
+/// Returns the id of an aggregate's next event. It is higher than `last`, the id of the event before, also if clocks differ.
 ///
-/// The form is Eventuate's, `%016x-%016x`: two halves of 16 hexadecimal digits. The first counts milliseconds since 1970: those of
-/// `now`, or one more than `last` has, if the clock of this host is behind the one that made `last`. The second is random. So ids
-/// sort as text, within an aggregate by version, and between aggregates by time as far as clocks agree.
+/// The form is `%016x-%016x`, as in the framework Eventuate: two numbers of 16 hexadecimal digits. The first is a time in milliseconds
+/// since 1970: `now`, or one more than that of `last` if this host's clock is behind the clock that made `last`. The second is random. So
+/// ids sort as text: within an aggregate by version, and between aggregates by time, as far as clocks agree.
 ///
 /// Keep the last id in the aggregate's item and write it under the condition of the version: two hosts that make an id after the
 /// same `last` are then two writers of the same version, and one of them is refused.
 ///
-/// An id that is not of this form is [`Error::MalformedEventId`].
+/// If `last` does not have this form, the result is [`Error::MalformedEventId`].
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -28,7 +28,7 @@ use crate::Error;
 /// # Ok::<_, outbox::Error>(())
 /// ```
 pub fn next_event_id(last: Option<&str>, now: SystemTime) -> Result<String, Error> {
-    // A time before the epoch is a clock that was never set; it counts as the epoch.
+    // A time before 1970 comes from a clock that was never set. It counts as 1970.
     let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let now = u64::try_from(now).map_err(|_| Error::MalformedEventId)?;
     let next = match last {

@@ -1,4 +1,4 @@
-//! What relay and sweeper have in common: publish, then delete.
+//! The common part of relay and sweeper: publish, then delete.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use crate::pause::pause_before;
 use crate::{Error, EventRow, Publisher};
 
-/// How often a deletion is sent that DynamoDB has left unprocessed.
+/// How often deletions that DynamoDB returned as unprocessed are sent in all.
 const ROUNDS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
 
@@ -19,18 +19,18 @@ pub(crate) struct Forwarder<P> {
     pub(crate) publisher: P,
 }
 
-/// What has become of some rows.
+/// The result for some rows.
 #[derive(Default)]
 pub(crate) struct Forwarded {
-    /// Rows that are published.
+    /// Rows that were published.
     pub(crate) published: usize,
-    /// Rows that never can be.
+    /// Rows that can never be published.
     pub(crate) poison: usize,
-    /// Rows that are not published, for reasons that are not theirs.
+    /// Rows that were not published because the publisher failed.
     pub(crate) failed: usize,
-    /// Rows that are published and not deleted.
+    /// Rows that were published, but not deleted.
     pub(crate) undeleted: usize,
-    /// The place of the first row that failed.
+    /// The index of the first row that failed.
     pub(crate) first_failed: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ impl<P: Publisher> Forwarder<P> {
     /// Publishes the messages of at most [`BATCH_SIZE`](crate::BATCH_SIZE) rows with different keys, and deletes those rows that are
     /// published.
     ///
-    /// In this order: a crash in between publishes twice what the other order would lose.
+    /// In this order, a crash in between publishes an event twice. In the other order it would lose the event.
     pub(crate) async fn forward(&self, rows: &[EventRow]) -> Forwarded {
         let mut answers = self.publisher.publish(rows).await.into_iter();
         let mut forwarded = Forwarded::default();
@@ -53,7 +53,7 @@ impl<P: Publisher> Forwarder<P> {
                     forwarded.poison += 1;
                 }
                 Err(error) => {
-                    // One line for all of them: they mostly have one cause.
+                    // One line for all of them: they usually have the same cause.
                     if forwarded.failed == 0 {
                         let reason = error.code();
                         let error: &dyn std::error::Error = &error;
@@ -112,7 +112,7 @@ impl<P: Publisher> Forwarder<P> {
     }
 }
 
-/// The line by which an operator finds the row. It stays in the table until it is corrected or deleted by hand.
+/// Logs what an operator needs to find the row. The row stays in the table until somebody corrects or deletes it.
 pub(crate) fn log_poison(row: &EventRow, error: &Error) {
     let reason = error.code();
     let aggregate = row.aggregate();

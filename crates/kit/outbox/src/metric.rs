@@ -1,4 +1,4 @@
-//! Numbers for whoever runs it.
+//! Metrics.
 
 /// A number with its name and unit, for CloudWatch or another collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Metric {
     pub name: &'static str,
     /// `Count` or `Seconds`, as CloudWatch calls them.
     pub unit: &'static str,
-    /// The value.
+    /// A number of rows or messages, or of seconds, as `unit` says.
     pub value: u64,
 }
 

@@ -1,11 +1,11 @@
-//! The table, as its writers see it.
+//! Writing events to the table.
 
 use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem};
 
 use crate::row::PK;
 use crate::{Error, EventRow};
 
-/// The outbox table, to which events are written in the transaction that makes them true.
+/// The outbox table. Events are written to it in the transaction that makes the change which they describe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox {
     table: String,
@@ -17,12 +17,13 @@ impl Outbox {
         Self { table: table.into() }
     }
 
-    /// The event, to be written in the caller's own transaction together with what it tells of: both happen, or neither.
+    /// Returns the write of an event, for the caller's transaction: the event and the change that it describes are written together, or not
+    /// at all.
     ///
-    /// The transaction is refused if the aggregate has an unpublished event of this version already. The reason at this item's
-    /// place is then `ConditionalCheckFailed`, with the row that is there.
+    /// The transaction is cancelled if the aggregate already has an unpublished event with this version. The cancellation reason of this
+    /// item is then `ConditionalCheckFailed`, with the existing row.
     ///
-    /// An event that could never be published is [`Error::MalformedRow`] or [`Error::MessageTooLarge`], and so not committed.
+    /// For an event that could never be published, the result is [`Error::MalformedRow`] or [`Error::MessageTooLarge`].
     pub fn put(&self, row: &EventRow) -> Result<TransactWriteItem, Error> {
         row.check()?;
         let put = Put::builder()

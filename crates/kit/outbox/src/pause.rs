@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-/// The pause before a retry, of which the first has number 1: `first`, then twice as long each time. Of that a random part between half
-/// and all, so that batches that failed together are not retried together.
+/// The pause before a retry; the first retry has number 1. The length is `first`, and doubles with each retry. The pause is a random part of
+/// it, between half and all, so that batches that failed together are not retried together.
 pub(crate) fn pause_before(retry: u32, first: Duration) -> Duration {
     let whole = first * 2_u32.pow(retry - 1);
     let (random, _) = Uuid::new_v4().as_u64_pair();

@@ -1,20 +1,20 @@
-//! Who takes the messages.
+//! Where the messages go.
 
 use std::sync::Arc;
 
 use crate::{Error, EventRow};
 
-/// The most rows that are given to a [`Publisher`] at once, as many as a `PublishBatch` of SNS takes.
+/// The maximum number of rows in one call of a [`Publisher`]: the limit of a `PublishBatch` of SNS.
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>
 pub const BATCH_SIZE: usize = 10;
 
-/// Takes messages, for good: SNS, or whatever else has subscribers.
+/// Publishes messages: SNS, or another system that stores them for subscribers.
 pub trait Publisher: Send + Sync {
-    /// Publishes the messages of 1 to [`BATCH_SIZE`] rows. There is one answer for each row, in their order.
+    /// Publishes the messages of 1 to [`BATCH_SIZE`] rows. Returns one result for each row, in the same order.
     ///
-    /// `Ok` means that the message is where it will not be lost, for the row is deleted then. An error that
-    /// [is the row's own](Error::is_poison) leaves the row in the table and holds up no other; any other error is taken for a failure of
-    /// the publisher, and the row is tried again.
+    /// `Ok` means that the message is stored and will not be lost: the row is deleted then. After an error that
+    /// [concerns only this row](Error::is_poison), the row stays in the table and the other rows continue. Any other error counts as a failure
+    /// of the publisher, and the row is retried.
     fn publish(&self, rows: &[EventRow]) -> impl Future<Output = Vec<Result<(), Error>>> + Send;
 }
 

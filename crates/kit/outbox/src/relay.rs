@@ -10,41 +10,42 @@ use crate::metric::Metric;
 use crate::stream::{self, BatchItemFailure, BatchResponse, StreamBatch};
 use crate::{BATCH_SIZE, Publisher};
 
-/// How long before the deadline no other batch is begun. A batch is two requests, and takes far less. One whose requests are retried can
-/// take longer: then Lambda ends the invocation and retries all of its records, and those that were published are published twice.
+/// No batch is started later than this before the deadline. A batch is two requests, and usually takes far less. If its requests are
+/// retried it can take longer: then Lambda ends the invocation and retries all of its records, and events that were published are
+/// published twice.
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
-/// Publishes new rows that come by the table's stream, and deletes them: in batches of ten, two requests each.
+/// Publishes the new rows in a batch of the table's stream, and deletes them: ten rows at once, with two requests.
 pub struct Relay<P> {
     forwarder: Forwarder<P>,
     clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
 impl<P: Publisher> Relay<P> {
-    /// A relay from this table's stream.
+    /// A relay for the stream of this table.
     pub fn new(client: Client, table: impl Into<String>, publisher: P) -> Self {
         Self { forwarder: Forwarder { client, table: table.into(), publisher }, clock: Box::new(SystemTime::now) }
     }
 
-    /// Another clock than the system's, for tests.
+    /// Replaces the system clock, for tests.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Box::new(clock);
         self
     }
 
-    /// Publishes the new rows of this batch in its order, and deletes what is published. Return its
-    /// [`response`](Relayed::response) to Lambda.
+    /// Publishes the new rows of this batch in the order of the stream, and deletes those that were published. Return the
+    /// [`response`](Relayed::response) of the result to Lambda.
     ///
-    /// `deadline` is when Lambda ends the invocation. The first ten rows are always tried; ten seconds before the deadline no others are
-    /// begun, and Lambda retries the rest.
+    /// `deadline` is the time at which Lambda ends the invocation. The first ten rows are always tried. Less than ten seconds before the
+    /// deadline no other rows are started, and Lambda retries the rest.
     pub async fn handle(&self, batch: &StreamBatch, deadline: SystemTime) -> Relayed {
         let mut relayed = Relayed::default();
         let (mut rows, mut places) = (Vec::new(), Vec::new());
         let mut keys = HashSet::new();
         for (place, record) in batch.records.iter().enumerate() {
             match stream::new_row(record) {
-                // One request may not delete a row twice, and to publish it twice is of no use.
+                // One request may not delete a row twice.
                 Ok(Some(row)) if keys.insert((row.aggregate(), row.version)) => {
                     rows.push(row);
                     places.push(place);
@@ -88,35 +89,35 @@ impl<P: Publisher> Relay<P> {
     }
 }
 
-/// What a relay has done with a batch.
+/// The result of a relay for one batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use = "its response must be returned to Lambda"]
 #[non_exhaustive]
 pub struct Relayed {
-    /// Rows that are published.
+    /// Rows that were published.
     pub published: usize,
-    /// Records that are not of a new row, and second records of one row.
+    /// Records that do not contain a new row, and further records of the same row.
     pub skipped: usize,
-    /// Rows that cannot be published, and records from which none can be read. Each has a line in the log, with its reason. They are not
-    /// reported to Lambda, so they hold up nobody: the row stays in the table, and the sweeper reports it each time.
+    /// Rows that can never be published, and records that contain no readable row. Each has a log line with its reason. They are not
+    /// reported to Lambda, so they do not delay other rows. The row stays in the table, and every run of the sweeper reports it.
     pub poison: usize,
-    /// Rows that the publisher did not take, for reasons that are not theirs.
+    /// Rows that were not published because the publisher failed.
     pub failed: usize,
-    /// Rows that are published and not deleted. The sweeper publishes them once more.
+    /// Rows that were published, but not deleted. The sweeper publishes them once more.
     pub undeleted: usize,
     /// The sequence number of the first record to retry. Lambda retries all records after it too.
     pub retry_from: Option<String>,
 }
 
 impl Relayed {
-    /// The answer for Lambda.
+    /// The response for Lambda.
     #[must_use]
     pub fn response(&self) -> BatchResponse {
         let failure = |sequence_number: &String| BatchItemFailure { sequence_number: sequence_number.clone() };
         BatchResponse { failures: self.retry_from.iter().map(failure).collect() }
     }
 
-    /// The batch in numbers, for metrics: `Published`, `PoisonRows`, `PublishFailures`, `UndeletedRows`. Raise an alarm for
+    /// The metrics of the batch: `Published`, `PoisonRows`, `PublishFailures`, `UndeletedRows`. Raise an alarm for
     /// `PoisonRows`.
     #[must_use]
     pub fn metrics(&self) -> [Metric; 4] {

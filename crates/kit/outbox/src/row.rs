@@ -1,4 +1,4 @@
-//! An event as the table holds it until it is published.
+//! An event as a row of the table.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,25 +22,23 @@ const SEPARATOR: char = '#';
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// An event that is to be published, and is in the table until it is.
+/// An event that is not published yet. It is exhaustive, because you construct it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// The kind of thing that the event happened to, such as `PaymentIntent`. At least one character, and no `#`.
+    /// The type of the aggregate that changed, such as `Payment`. At least one character, without `#`.
     pub aggregate_type: String,
-    /// Which one it happened to. At least one character; with its type, at most 2,047 bytes.
+    /// The id of the aggregate that changed. At least one character; together with the type, at most 2,047 bytes.
     pub aggregate_id: String,
-    /// The aggregate's version after the event. One version has one event, and a version is never used again, even if the aggregate is
-    /// deleted and created again with the same id: a relay that is late deletes a published row by its key, and would delete the new
-    /// row, unpublished.
+    /// The aggregate's version after the event. A version has one event. Never use a version again, even if the aggregate is deleted and
+    /// created again with the same id: a late relay deletes a published row by its key, and would delete the new, unpublished row.
     pub version: u64,
-    /// The event's id, as [`next_event_id`](crate::next_event_id) makes it. Consumers recognize an event by it.
+    /// The id of the event, from [`next_event_id`](crate::next_event_id). Consumers recognize duplicates by it.
     pub event_id: String,
-    /// What happened, such as `PaymentIntentCharged`: the message attribute by which subscribers filter. At least one
-    /// character.
+    /// The type of the event, such as `PaymentCharged`: the message attribute by which subscriptions filter. At least one character.
     pub event_type: String,
-    /// The message as it is published, at least one character.
+    /// The message that is published. At least one character.
     pub message: String,
-    /// When the event was committed, by the committing host's clock, to the millisecond. The sweeper judges a row's age by it.
+    /// The time of the commit by the writer's clock, stored in milliseconds. The sweeper computes the age of a row from it.
     pub at: SystemTime,
 }
 
@@ -70,8 +68,8 @@ impl EventRow {
         item
     }
 
-    /// Reads a row from the table, such as the one that has refused a [`put`](crate::Outbox::put). Attributes that are not ours
-    /// are ignored.
+    /// Reads a row of the table, such as the existing row in the cancellation reason of a [`put`](crate::Outbox::put). Other attributes are
+    /// ignored.
     pub fn from_item(item: &HashMap<String, AttributeValue>) -> Result<Self, Error> {
         let aggregate = text(item, PK)?;
         let (aggregate_type, aggregate_id) = aggregate.split_once(SEPARATOR).ok_or_else(|| malformed(PK))?;
@@ -116,7 +114,7 @@ pub(crate) const MAX_PUBLISHED: usize = 256 * 1024;
 /// The bytes of a message attribute's name and data type, `event-type` and `String`.
 pub(crate) const ATTRIBUTE_OVERHEAD: usize = 16;
 
-/// A time before the epoch is a clock that was never set; it counts as the epoch.
+/// A time before 1970 comes from a clock that was never set. It counts as 1970.
 pub(crate) fn millis(time: SystemTime) -> u64 {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)

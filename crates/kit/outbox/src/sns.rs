@@ -15,15 +15,15 @@ use crate::{BATCH_SIZE, Error, EventRow, Publisher};
 /// The message attribute with the event's type, for the filters of subscriptions.
 const EVENT_TYPE: &str = "event-type";
 
-/// How often a message is sent that the topic has not taken, and not refused either.
+/// How often a message is sent in all, if the topic neither accepts nor refuses it.
 const ROUNDS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A standard topic of SNS. Every message has the attribute `event-type`.
 ///
-/// Rows are sent by `PublishBatch`, as many at once as its limits allow: ten, and 256 KiB in all. What the topic did not take for a
-/// reason of its own is sent again twice after a short pause. If the topic refuses a whole request for its content, its messages are sent
-/// one by one, so that one of them is not the fault of all.
+/// Rows are sent with `PublishBatch`, as many at once as its limits allow: ten messages, and 256 KiB in all. If the topic fails for a message, it
+/// is sent again up to two times, after a short pause. If the topic refuses a whole request for its content, each message is sent alone,
+/// so that one of them does not affect the others.
 #[derive(Debug, Clone)]
 pub struct SnsTopic {
     client: Client,
@@ -31,7 +31,7 @@ pub struct SnsTopic {
 }
 
 impl SnsTopic {
-    /// The topic with this ARN. It must not be a FIFO topic: nothing here keeps an order.
+    /// The topic with this ARN. It must not be a FIFO topic: the order of messages is not kept.
     pub fn new(client: Client, arn: impl Into<String>) -> Self {
         Self { client, arn: arn.into() }
     }

@@ -1,4 +1,4 @@
-//! What Lambda hands to a function behind a DynamoDB stream, and what it wants back.
+//! The event and the response of a Lambda function behind a DynamoDB stream.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use crate::row::{Item, PK, SK};
 use crate::{Error, EventRow};
 
-/// A batch of stream records, as Lambda's event has it. Each record is read when its turn comes: a malformed one is no fault of the others.
+/// A batch of stream records: the event of the Lambda function. Records are parsed one by one, so a malformed record does not affect the
+/// others.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct StreamBatch {
@@ -17,18 +18,18 @@ pub struct StreamBatch {
     pub(crate) records: Vec<Value>,
 }
 
-/// The answer with which a function tells Lambda from which record on to try again, for an event source mapping with
-/// `ReportBatchItemFailures`. An empty one means that all records are done.
+/// The response of the Lambda function: the record from which Lambda retries. It needs `ReportBatchItemFailures` in the event source
+/// mapping. An empty response means that all records are processed.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct BatchResponse {
-    /// At most one: Lambda tries all records again from the lowest sequence number on.
+    /// At most one: Lambda retries all records from the lowest sequence number on.
     #[serde(rename = "batchItemFailures")]
     pub failures: Vec<BatchItemFailure>,
 }
 
-/// A record that is to be tried again.
+/// A record that Lambda retries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct BatchItemFailure {

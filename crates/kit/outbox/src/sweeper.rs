@@ -1,4 +1,4 @@
-//! From the table itself to the publisher, for what the stream has missed.
+//! Publishes events that the stream has missed, from the table itself.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -14,14 +14,14 @@ use crate::relay::MARGIN;
 use crate::row::{self, AT, Item, PK, SK, millis};
 use crate::{BATCH_SIZE, Error, EventRow, Publisher};
 
-/// Longer than the relay takes, its retries included, unless something is wrong.
+/// Longer than a healthy relay takes, including its retries.
 const OLDER_THAN: Duration = Duration::from_mins(5);
 
-/// Batches that are under way at once. A table that has filled up in an outage has a lot of them.
+/// The number of batches in flight at once. After an outage the table has many rows.
 const BATCHES_AT_ONCE: usize = 4;
 
-/// Young rows are the relay's. `NOT`, so that the others are found whatever their time is: old, unreadable, or so far in the future that
-/// the writer's clock must have been ahead, and the age is not known.
+/// The relay publishes young rows. With `NOT`, all others are found whatever their time is: old, unreadable, or so far in the future that the
+/// writer's clock must have been ahead.
 const OLD_ENOUGH: &str = "NOT (#at > :latest AND #at <= :soon)";
 
 /// Publishes rows that have been in the table for some minutes, and deletes them: those whose stream records were lost, have expired (after
@@ -60,14 +60,14 @@ impl<P: Publisher> Sweeper<P> {
         self
     }
 
-    /// Another clock than the system's, for tests.
+    /// Replaces the system clock, for tests.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Box::new(clock);
         self
     }
 
-    /// Publishes all rows that are old enough, page by page and within a page the oldest first, and deletes what is published.
+    /// Publishes all rows that are old enough, page by page and the oldest of a page first, and deletes those that were published.
     ///
     /// It ends when the whole table is read; or ten seconds before `deadline`, when Lambda ends the invocation; or when the publisher takes
     /// none of up to forty rows, or none of those that are published can be deleted; or when the table cannot be read. The next run begins
@@ -145,45 +145,45 @@ impl<P: Publisher> Sweeper<P> {
     }
 }
 
-/// What a run of the sweeper has done.
+/// The result of a run of the sweeper.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Swept {
-    /// Rows that are published.
+    /// Rows that were published.
     pub published: usize,
-    /// Rows that cannot be published. Each has a line in the log, with its reason. They stay in the table.
+    /// Rows that can never be published. Each has a log line with its reason. They stay in the table.
     pub poison: usize,
-    /// Rows that the publisher did not take, for reasons that are not theirs.
+    /// Rows that were not published because the publisher failed.
     pub failed: usize,
-    /// Rows that are published and not deleted. The next run publishes them once more.
+    /// Rows that were published, but not deleted. The next run publishes them once more.
     pub undeleted: usize,
-    /// Rows that were in the table, of any age, as far as it was read.
+    /// Rows of any age that were read from the table.
     pub rows: usize,
     /// The age of the oldest row that was old enough to be swept, whether or not it is published now. While a poison row is in the table,
     /// it grows from run to run. A row whose time is in the future counts as just old enough.
     pub oldest: Option<Duration>,
-    /// Why the run has ended.
+    /// Why the run ended.
     pub end: End,
 }
 
-/// Why a run of the sweeper has ended. It is exhaustive: the caller decides for each which of them is a failure.
+/// Why a run of the sweeper ended. It is exhaustive: the caller decides which of them is a failure.
 #[derive(Debug, Default)]
 pub enum End {
-    /// The whole table is read.
+    /// The whole table was read.
     #[default]
     Done,
     /// The invocation's deadline was near.
     Deadline,
-    /// The publisher took none of up to forty rows, for reasons that are not theirs. The log has them.
+    /// The publisher failed for each of up to forty rows. The log has the reason.
     PublisherFails,
-    /// None of up to forty rows could be deleted after it was published. The log has the reason.
+    /// None of up to forty published rows could be deleted. The log has the reason.
     DeletionFails,
     /// The table could not be read.
     Unreadable(Error),
 }
 
 impl Swept {
-    /// The run in numbers, for metrics: `SweptRows`, `PoisonRows`, `PublishFailures`, `UndeletedRows`, `BacklogRows`, and
+    /// The metrics of the run: `SweptRows`, `PoisonRows`, `PublishFailures`, `UndeletedRows`, `BacklogRows`, and
     /// `BacklogAge` in seconds. Raise an alarm for `PoisonRows` and for a `BacklogAge` of some runs.
     #[must_use]
     pub fn metrics(&self) -> [Metric; 6] {
@@ -197,7 +197,7 @@ impl Swept {
         ]
     }
 
-    /// The rows of a page, the oldest first. What is no row is logged and counted.
+    /// The rows of a page, the oldest first. Items that are not rows are logged and counted.
     fn read(&mut self, items: &[Item], now: SystemTime, older_than: Duration) -> Vec<EventRow> {
         let mut rows = Vec::with_capacity(items.len());
         for item in items {
@@ -226,7 +226,7 @@ impl Swept {
     }
 }
 
-/// Which row it is, for a log line: its key.
+/// The key of a row, for a log line.
 fn row_name(item: &HashMap<String, AttributeValue>) -> String {
     let pk = item.get(PK).and_then(|pk| pk.as_s().ok());
     let sk = item.get(SK).and_then(|sk| sk.as_n().ok());

@@ -1,4 +1,4 @@
-//! What is around an answer: the deadline, `HEAD`, and the log. Time is paused: it passes when everybody waits.
+//! The deadline, `HEAD` and the log. Time is paused: it passes when every task waits.
 
 use std::error::Error;
 use std::fmt;
@@ -6,8 +6,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use api_gateway::{Failure, HttpFunction, JSON, Response};
-use lambda_boot::Clock;
+use api_gateway::{Clock, Failure, HttpFunction, JSON, Response};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tracing_subscriber::fmt::MakeWriter;
@@ -70,7 +69,7 @@ fn hello() -> Response {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_a_second_before_the_deadline_the_answer_is_that_the_time_is_up() {
+async fn a_request_without_an_answer_fails_half_a_second_before_the_deadline() {
     for (deadline, took, status, waited) in [
         (3_000, 2_499, 200, 2_499),
         (3_000, 2_501, 503, 2_500),
@@ -157,7 +156,7 @@ async fn an_answer_of_a_second_or_more_is_logged() {
     }
 }
 
-/// What is logged while its guard lives, a line of JSON each.
+/// The log lines, in JSON, that are written while the guard lives.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

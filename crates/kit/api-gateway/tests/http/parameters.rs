@@ -68,7 +68,6 @@ fn a_mistake_says_where_the_parameter_is() {
     assert_eq!(mistake, expected);
 }
 
-/// However much a client sends.
 #[test]
 fn an_answer_has_twenty_mistakes_at_most_and_short_names() {
     let many: Vec<_> = (0..2_000).map(|n| format!("a{n}=1&a=1")).collect();

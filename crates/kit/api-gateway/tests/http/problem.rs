@@ -8,7 +8,7 @@ fn document() -> Document {
 }
 
 #[test]
-fn a_document_is_a_response_that_nobody_keeps() {
+fn a_document_is_a_response_that_no_cache_stores() {
     let response = document().respond(&[("retry-after", "1")]);
     assert_eq!(response.status_code, 409);
     assert_eq!(response.headers["content-type"], "application/problem+json");

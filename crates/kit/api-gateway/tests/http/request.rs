@@ -38,7 +38,7 @@ fn what_an_event_leaves_out_is_empty() {
 }
 
 #[test]
-fn the_stage_is_no_part_of_the_path() {
+fn the_stage_is_not_part_of_the_path() {
     for (stage, raw_path, path) in [
         ("prod", "/prod/health", "/health"),
         ("prod", "/prod/", "/"),
@@ -107,7 +107,7 @@ fn a_scope_is_found_in_every_form_of_the_claim() {
 }
 
 #[test]
-fn a_coding_is_accepted_if_the_client_says_so() {
+fn a_coding_is_accepted_if_the_header_lists_it() {
     for (accepted, expected) in [
         (None, false),
         (Some(""), false),

@@ -31,7 +31,7 @@ fn without_its_body_a_response_has_the_length_in_bytes() {
 }
 
 #[test]
-fn bytes_travel_in_base64() {
+fn bytes_are_sent_in_base64() {
     for (bytes, base64) in [(&b"\x1f\x8b\xff"[..], "H4v/"), (b"\xff\xfe", "//4="), (b"\0", "AA=="), (b"", "")] {
         let response = Response::bytes(200, "image/png", bytes).with("content-encoding", "gzip");
         let written = serde_json::to_value(&response).unwrap();
@@ -53,14 +53,14 @@ fn bytes_travel_in_base64() {
 }
 
 #[test]
-fn a_tag_says_nothing_of_who_may_keep_it() {
+fn a_tag_does_not_set_cache_control() {
     let response = document().tagged("\"7\"", Some("\"6\""));
     assert_eq!((response.status_code, response.headers["etag"].as_str()), (200, "\"7\""));
     assert_eq!((response.headers.get("cache-control"), response.headers.get("vary")), (None, None));
 }
 
 #[test]
-fn a_response_that_may_be_kept_must_be_asked_for_again() {
+fn a_privately_cached_response_must_be_revalidated() {
     let response = document().cached_privately("W/\"7\"", None);
     assert_eq!((response.status_code, response.headers["etag"].as_str()), (200, "W/\"7\""));
     assert_eq!(response.headers["cache-control"], "private, no-cache");

@@ -38,7 +38,7 @@ async fn a_deadline_beyond_the_lease_changes_nothing() {
 }
 
 #[tokio::test]
-async fn after_the_deadline_nothing_is_asked_for() {
+async fn after_the_deadline_no_lock_is_requested() {
     let world = World::start().await;
     let wire = Wire::watched();
     let locks = world.locks_over(&wire);

@@ -128,7 +128,7 @@ async fn work_that_commits_and_releases_inside_is_not_mistaken_for_a_loss() {
 }
 
 #[tokio::test]
-async fn a_body_that_panics_or_is_dropped_keeps_no_lock_alive() {
+async fn work_that_panics_or_is_dropped_does_not_keep_its_lock_alive() {
     let world = World::start().await;
     let locks = on_real_time(world.builder(world.engine.client())).build();
     let lock = granted(locks.exclusive("key").acquire().await);
@@ -154,7 +154,7 @@ async fn a_body_that_panics_or_is_dropped_keeps_no_lock_alive() {
 }
 
 #[tokio::test]
-async fn a_stuck_task_keeps_no_lock_alive() {
+async fn a_stuck_task_does_not_keep_its_lock_alive() {
     let world = World::start().await;
     let short = Duration::from_millis(500);
     let locks = on_real_time(world.builder(world.engine.client())).lease(short).build();
@@ -192,7 +192,7 @@ async fn run_releases_the_lock_when_the_work_succeeds_and_when_it_fails() {
 }
 
 #[tokio::test]
-async fn run_takes_a_commit_that_released_the_lock_for_a_success_also_if_the_next_one_has_it_already() {
+async fn a_commit_that_released_the_lock_is_a_success_also_if_another_caller_has_it_already() {
     let world = World::start().await;
     let lost = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&lost);
@@ -230,7 +230,7 @@ async fn work_whose_commit_has_released_the_lock_is_not_dropped_by_a_heartbeat()
 }
 
 #[tokio::test]
-async fn run_says_so_if_the_work_was_done_but_not_under_the_lock_to_its_end() {
+async fn run_reports_a_lock_that_was_lost_before_the_work_ended() {
     let world = World::start().await;
     let locks = world.locks();
     let lock = granted(locks.exclusive("key").acquire().await);
@@ -257,7 +257,7 @@ async fn a_failed_release_does_not_hide_the_works_result() {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_under_a_lease_that_has_ended() {
+async fn no_work_is_started_after_the_lease_has_ended() {
     let world = World::start().await;
     let locks = on_real_time(world.builder(world.engine.client())).lease(Duration::from_millis(500)).build();
     let lock = granted(locks.exclusive("key").acquire().await);

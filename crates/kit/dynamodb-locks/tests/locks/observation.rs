@@ -72,7 +72,7 @@ async fn an_owner_that_shows_signs_of_life_is_not_taken_over_by_observation() {
 }
 
 #[tokio::test]
-async fn a_caller_that_cannot_wait_says_what_it_saw_before() {
+async fn a_caller_that_cannot_wait_can_pass_on_what_it_saw_before() {
     let world = World::start().await;
     let dead = granted(ahead(&world).exclusive("key").acquire().await);
     let locks = observer(&world);

@@ -52,7 +52,7 @@ async fn check_end(world: &World, ids: &[String], context: &str) {
 }
 
 #[tokio::test]
-async fn whichever_request_of_the_relay_goes_wrong_each_event_is_published_and_the_table_is_empty_in_the_end() {
+async fn whichever_request_of_the_relay_fails_each_event_is_published_and_the_table_is_empty_in_the_end() {
     for fault in FAULTS {
         for disturbed in 1.. {
             let context = format!("request {disturbed}, {fault:?}");
@@ -92,7 +92,7 @@ async fn whichever_request_of_the_relay_goes_wrong_each_event_is_published_and_t
 }
 
 #[tokio::test]
-async fn whichever_request_of_the_sweeper_goes_wrong_each_event_is_published_and_the_table_is_empty_in_the_end() {
+async fn whichever_request_of_the_sweeper_fails_each_event_is_published_and_the_table_is_empty_in_the_end() {
     for fault in FAULTS {
         for disturbed in 1.. {
             let context = format!("request {disturbed}, {fault:?}");
@@ -121,7 +121,7 @@ async fn whichever_request_of_the_sweeper_goes_wrong_each_event_is_published_and
 
 /// The stream's records are lost with the process, as after 24 hours: the sweeper alone finishes.
 #[tokio::test]
-async fn a_relay_that_dies_for_good_is_made_up_for_by_the_sweeper() {
+async fn the_sweeper_publishes_what_a_dead_relay_has_left() {
     for disturbed in 1..=10 {
         let world = World::start().await;
         let ids = world.commit_some(EVENTS).await;

@@ -67,7 +67,7 @@ fn two_ids_of_one_moment_differ() {
 }
 
 #[test]
-fn an_id_that_is_none_is_an_error() {
+fn an_id_of_another_form_is_an_error() {
     for last in
         ["", "1-2", "0000018bcfe568f4", "0000018bcfe568f4-000000000000000g", "0000018BCFE568F4-0000000000000000"]
     {

@@ -1,4 +1,4 @@
-//! Rows that cannot be published hold up nobody, and are seen.
+//! Rows that can never be published do not delay others, and are reported.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::world::{Log, OLDER_THAN, TABLE, World, batch, metric, n, s};
 
 #[tokio::test]
-async fn a_poison_row_holds_up_no_other_and_is_not_reported_to_lambda() {
+async fn a_poison_row_does_not_delay_others_and_is_not_reported_to_lambda() {
     let world = World::start().await;
     let ids = world.commit_some(25).await;
     world.recorder.poison(&ids[3]);
@@ -36,7 +36,7 @@ async fn a_poison_row_raises_an_alarm_by_a_metric_and_a_log_line_with_its_reason
 }
 
 #[tokio::test]
-async fn the_sweeper_goes_around_a_poison_row_and_reports_it_until_it_is_corrected() {
+async fn the_sweeper_skips_a_poison_row_and_reports_it_until_it_is_corrected() {
     let world = World::start().await;
     let ids = world.commit_some(60).await;
     world.recorder.poison(&ids[0]);
@@ -62,7 +62,7 @@ async fn the_sweeper_goes_around_a_poison_row_and_reports_it_until_it_is_correct
 }
 
 #[tokio::test]
-async fn a_row_that_is_none_holds_up_no_other_and_is_found_by_relay_and_sweeper() {
+async fn an_item_that_is_not_a_row_does_not_delay_others_and_is_reported_by_relay_and_sweeper() {
     let world = World::start().await;
     world
         .put([("pk", s("Payment#no message")), ("sk", n(1)), ("eventId", s("1")), ("eventType", s("t")), ("at", n(1))])
@@ -136,7 +136,7 @@ async fn an_insert_without_an_image_is_an_error_and_the_sweeper_publishes_its_ro
 }
 
 #[tokio::test]
-async fn what_is_no_stream_record_is_an_error_of_its_own() {
+async fn a_record_that_is_not_from_a_stream_has_its_own_error() {
     let world = World::start().await;
     let ids = world.commit_some(1).await;
     let mut records = vec![json!(null), json!(7), json!({}), json!({"eventName": 7}), json!({"eventName": "UPSERT"})];

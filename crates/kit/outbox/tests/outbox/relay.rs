@@ -78,7 +78,7 @@ async fn other_records_are_skipped() {
 }
 
 #[tokio::test]
-async fn an_empty_batch_asks_nobody() {
+async fn an_empty_batch_sends_no_request() {
     let world = World::start().await;
     let wire = Wire::watched();
     let relayed = world.relay_over(&wire).handle(&StreamBatch::default(), world.later()).await;
@@ -97,7 +97,7 @@ async fn ten_events_cost_two_requests() {
 }
 
 #[tokio::test]
-async fn what_the_publisher_does_not_take_is_reported_and_nothing_after_it_is_tried() {
+async fn a_row_that_the_publisher_does_not_accept_is_reported_and_no_later_batch_is_tried() {
     let world = World::start().await;
     let ids = world.commit_some(25).await;
     world.recorder.fail(&ids[12]);
@@ -140,7 +140,7 @@ async fn while_the_topic_is_down_nothing_is_lost_and_all_is_retried() {
 }
 
 #[tokio::test]
-async fn near_the_deadline_no_other_ten_are_begun_and_lambda_retries_them() {
+async fn near_the_deadline_no_other_batch_is_started_and_lambda_retries_it() {
     let world = World::start().await;
     world.commit_some(15).await;
     let records = world.records().await;

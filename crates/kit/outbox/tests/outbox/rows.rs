@@ -51,7 +51,7 @@ async fn the_row_is_in_the_documented_shape() {
 }
 
 #[tokio::test]
-async fn an_event_is_committed_with_what_it_tells_of() {
+async fn an_event_is_committed_with_the_change_that_it_describes() {
     let world = World::start().await;
     commit(&world.engine.client(), "1", &world.row("1", 1)).await.expect("committed");
     assert_eq!(world.left().await.into_iter().collect::<Vec<_>>(), ["Intent#1", "Payment#1"]);
@@ -68,7 +68,7 @@ async fn a_refused_commit_leaves_no_event() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_there_is_refused_and_said_so_at_its_place() {
+async fn an_existing_event_cancels_the_transaction_with_a_reason_for_its_item() {
     let world = World::start().await;
     let client = world.engine.client();
     let first = world.row("1", 1);
@@ -82,7 +82,7 @@ async fn an_event_that_is_there_is_refused_and_said_so_at_its_place() {
 }
 
 #[tokio::test]
-async fn whatever_happens_to_the_request_there_is_an_event_if_and_only_if_there_is_its_commit() {
+async fn whatever_happens_to_the_request_an_event_exists_if_and_only_if_its_commit_does() {
     for (disturbance, committed) in [(Disturbance::FailBefore, false), (Disturbance::LoseAnswer, true)] {
         let world = World::start().await;
         let client = world.engine.client_over(&Wire::disturbed(move |_| disturbance));

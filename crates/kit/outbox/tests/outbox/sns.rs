@@ -86,7 +86,7 @@ async fn no_request_has_more_than_256_kib() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_large_alone_is_not_sent_and_holds_up_no_other() {
+async fn a_message_that_is_too_large_alone_is_not_sent_and_does_not_delay_others() {
     let topic = Topic::start().await;
     let mut rows = rows(3);
     rows[1].message = "m".repeat(262_144 - 23 + 1);
@@ -109,7 +109,7 @@ async fn a_message_that_the_topic_refuses_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn what_the_topic_could_not_take_is_sent_again_and_nothing_else() {
+async fn only_messages_that_the_topic_could_not_accept_are_sent_again() {
     let topic = Topic::scripted(|number, messages| {
         let failed = Answer::Failed { code: "InternalError", sender_fault: false };
         match number {
@@ -126,7 +126,7 @@ async fn what_the_topic_could_not_take_is_sent_again_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_the_topic_never_takes_is_no_poison() {
+async fn a_message_for_which_the_topic_always_fails_is_not_poison() {
     for (answer, expected) in [
         (Answer::Failed { code: "InternalError", sender_fault: false }, "topic_unavailable"),
         (Answer::Failed { code: "Throttled", sender_fault: true }, "topic_unavailable"),
@@ -141,7 +141,7 @@ async fn what_the_topic_never_takes_is_no_poison() {
 }
 
 #[tokio::test]
-async fn a_message_for_which_we_lack_permission_is_no_poison() {
+async fn a_message_without_permission_to_publish_is_not_poison() {
     for code in ["AuthorizationError", "KMSAccessDenied"] {
         let denied = Answer::Failed { code, sender_fault: true };
         let topic = Topic::scripted(move |_, messages| Response::Each(vec![denied; messages.len()])).await;
@@ -168,7 +168,7 @@ async fn a_request_that_is_refused_for_one_message_is_sent_message_by_message() 
 }
 
 #[tokio::test]
-async fn a_request_that_fails_for_other_reasons_is_no_message_s_fault() {
+async fn a_request_that_fails_for_other_reasons_makes_no_message_poison() {
     for (status, code, message, expected) in [
         (403, "AuthorizationError", "not allowed", "topic_rejected"),
         (404, "NotFound", "Topic does not exist", "topic_rejected"),

@@ -8,7 +8,7 @@ use outbox::{End, EventRow};
 use crate::world::{Fault, OLDER_THAN, START, World, batch, metric};
 
 #[tokio::test]
-async fn what_the_stream_has_lost_is_published_after_some_minutes() {
+async fn events_that_the_stream_has_lost_are_published_after_some_minutes() {
     let world = World::start().await;
     let ids = world.commit_some(5).await;
     let records = world.records().await;
@@ -121,7 +121,7 @@ async fn a_sweep_of_an_empty_table_is_one_request() {
 }
 
 #[tokio::test]
-async fn near_the_deadline_it_ends_and_the_next_run_goes_on() {
+async fn near_the_deadline_it_ends_and_the_next_run_continues() {
     let world = World::start().await;
     world.commit_some(90).await;
     world.clock.advance(OLDER_THAN * 2);
@@ -135,7 +135,7 @@ async fn near_the_deadline_it_ends_and_the_next_run_goes_on() {
 }
 
 #[tokio::test]
-async fn it_does_not_read_on_while_the_publisher_takes_nothing() {
+async fn it_stops_if_the_publisher_accepts_nothing() {
     let world = World::start().await;
     world.commit_some(90).await;
     world.clock.advance(OLDER_THAN * 2);
@@ -149,7 +149,7 @@ async fn it_does_not_read_on_while_the_publisher_takes_nothing() {
 
 /// Or each run would publish the whole backlog once more.
 #[tokio::test]
-async fn it_does_not_read_on_while_no_row_can_be_deleted() {
+async fn it_stops_if_no_row_can_be_deleted() {
     let world = World::start().await;
     world.commit_some(90).await;
     world.clock.advance(OLDER_THAN * 2);
@@ -165,7 +165,7 @@ async fn it_does_not_read_on_while_no_row_can_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_row_that_fails_stops_no_other() {
+async fn a_row_that_fails_does_not_stop_others() {
     let world = World::start().await;
     let ids = world.commit_some(90).await;
     world.clock.advance(OLDER_THAN * 2);

@@ -61,7 +61,7 @@ fn a_whole_number_is_one_number_however_it_is_written() {
 }
 
 #[test]
-fn an_attribute_that_is_not_declared_is_found_when_it_is_written() {
+fn an_attribute_that_is_not_declared_is_refused_when_it_is_written() {
     let undeclared = Undeclared { name: "n".to_owned(), secret: "s".to_owned() };
     let error = Piece::facet(&undeclared, &stamp(1)).unwrap_err();
     assert!(error.to_string().contains("`wu`") && !error.to_string().contains("secret"), "{error}");
@@ -78,7 +78,7 @@ impl Facet for Numbers {
 }
 
 #[test]
-fn a_set_of_texts_is_one_or_is_found_when_it_is_written() {
+fn a_text_set_with_other_elements_is_refused_when_it_is_written() {
     assert!(Piece::facet(&Numbers(Some(vec![1])), &stamp(1)).is_err());
     assert!(Piece::facet(&Numbers(None), &stamp(1)).is_ok());
     let words = |words: &[&str]| Name { name: None, words: words.iter().map(ToString::to_string).collect() };

@@ -41,7 +41,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn apply_is_blind_to_order_and_duplicates(
+    fn apply_gives_the_same_state_for_any_order_and_duplicates(
         (pieces, shuffled, again) in pieces(40).prop_flat_map(|pieces| {
             let again = proptest::sample::subsequence(pieces.clone(), 0..=pieces.len()).prop_shuffle();
             (Just(pieces.clone()), Just(pieces).prop_shuffle(), again)
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_applied_is_no_news(pieces in pieces(40)) {
+    fn what_is_applied_is_not_news(pieces in pieces(40)) {
         let state = state(&pieces);
         for piece in &pieces {
             prop_assert!(!state.is_news(piece), "{:?}", piece);

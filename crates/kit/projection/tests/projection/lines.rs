@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn a_line_that_is_cut_off_is_no_item(pieces in pieces(10), at in any::<prop::sample::Index>()) {
+    fn a_line_that_is_cut_off_is_refused(pieces in pieces(10), at in any::<prop::sample::Index>()) {
         let line = line("1", &state(&pieces));
         let cut = at.index(line.len() - 2);
         let is_not_json = matches!(read(&line[..cut]), Err(BadLine::NotJson { .. }));
@@ -157,7 +157,7 @@ fn refused(line: &str, message: &str) {
 }
 
 #[test]
-fn a_line_that_is_no_item_says_where_and_repeats_nothing() {
+fn the_error_for_a_line_that_is_not_an_item_names_the_column_and_no_content() {
     let expected = r#"expected {"Item":{"name":{"S":"text"}, …}}"#;
     refused("", "not valid JSON at column 0");
     refused(r#"{"Item":{"id":{"S":"secret"}}"#, "not valid JSON at column 29");

@@ -1,4 +1,4 @@
-//! The engine by itself: laws in memory, and the same in a table.
+//! The laws in memory, and the same in a table.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 mod facets;

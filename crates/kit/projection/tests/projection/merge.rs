@@ -63,7 +63,7 @@ fn a_partial_view_that_adds_to_an_item_is_one_update_of_what_is_news() {
 }
 
 #[test]
-fn a_partial_view_that_says_nothing_is_no_request() {
+fn an_empty_partial_view_sends_no_request() {
     let (world, wire) = (World::create(), Wire::watched());
     let merged = merge_over(&world, &wire, "1", State::default());
     assert_eq!((merged.outcome, wire.requests().len()), (Outcome::Unchanged, 0));
@@ -139,7 +139,7 @@ fn a_merge_that_is_killed_at_any_request_and_repeated_leaves_the_same_item() {
         .unwrap();
 }
 
-/// As a fold in memory has it, so that a rebuild gives one table whatever the order of its batches.
+/// As in memory: so a rebuild makes the same table whatever the order of its batches.
 #[test]
 fn of_two_contents_with_one_id_the_same_one_stays_in_any_order_and_both_orders_report_it() {
     let world = World::create();

@@ -157,7 +157,7 @@ fn an_element_twice_in_one_effect_is_one_element() {
 
 /// It would pass for the id of a later event, and the event would be taken for a duplicate.
 #[test]
-fn a_watermark_that_is_no_id_stops_the_event() {
+fn a_watermark_that_is_not_an_id_stops_the_event() {
     let world = World::create();
     let put = world.engine.client().put_item().table_name("view").item("id", AttributeValue::S("1".to_owned()));
     let put = put.item("wa", AttributeValue::S("garbage".to_owned()));

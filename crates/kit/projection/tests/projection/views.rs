@@ -1,4 +1,4 @@
-//! What a view may not be.
+//! Views that are refused.
 
 use projection::{Shape, View};
 
@@ -39,7 +39,7 @@ fn a_name_can_be_an_alias() {
 }
 
 #[test]
-fn a_text_set_is_an_attribute() {
+fn a_text_set_must_be_an_attribute_of_its_facet() {
     let stray = Shape { watermark: "wc", attributes: &["words"], text_sets: &["wrods"] };
     let facets: &'static [Shape] = vec![stray].leak();
     check(facets, &[], &[], "a text set of the facet under `wc` is none of its attributes");
