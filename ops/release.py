@@ -39,6 +39,7 @@ def main():
         make("check")
         if git(ROOT, "status", "--porcelain"):
             stop("make check has changed files: commit them, and start again")
+        CHECKED.parent.mkdir(exist_ok=True)
         CHECKED.write_text(commit)
         is_checked = True
     say()
