@@ -11,8 +11,9 @@ use crate::{Claim, Error, IdempotencyStore};
 /// The most items one request may write.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>
 const BATCH_SIZE: usize = 25;
-const ROUNDS: u32 = 5;
-const FIRST_PAUSE: Duration = Duration::from_millis(25);
+
+/// The pause before each try, in milliseconds.
+const PAUSES: [u64; 5] = [0, 25, 50, 100, 200];
 
 impl IdempotencyStore {
     /// Records that the work of all these claims is done, 25 to a request instead of one, **whoever owns the records
@@ -52,10 +53,8 @@ impl IdempotencyStore {
     /// Writes a batch, and again what DynamoDB leaves of it. Returns how many records it has still left in the end.
     async fn write(&self, batch: &[Record]) -> Result<usize, Error> {
         let mut pending = batch.iter().map(|record| self.put_request(record)).collect::<Result<Vec<_>, _>>()?;
-        for round in 0..ROUNDS {
-            if round > 0 {
-                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(round - 1)).await;
-            }
+        for pause in PAUSES {
+            tokio::time::sleep(Duration::from_millis(pause)).await;
             let answer =
                 self.settings.client.batch_write_item().request_items(&self.settings.table, pending).send().await?;
             pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
@@ -67,7 +66,7 @@ impl IdempotencyStore {
     }
 
     fn put_request(&self, record: &Record) -> Result<WriteRequest, Error> {
-        let item = record.to_item(&self.settings.attributes);
+        let item = record.to_item(&self.settings.schema);
         let put = PutRequest::builder().set_item(Some(item)).build()?;
         Ok(WriteRequest::builder().put_request(put).build())
     }

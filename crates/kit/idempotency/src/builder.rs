@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use aws_sdk_dynamodb::Client;
 
 use crate::cache::Cache;
+use crate::schema::{Schema, SortKey};
 use crate::store::Settings;
 use crate::{Attributes, IdempotencyStore, Observation};
 
 /// A message can come back for as long as its queue and then its dead-letter queue keep it: 14 days each at most.
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>
 const RETENTION: Duration = Duration::from_hours(28 * 24);
-const IN_PROGRESS_FOR: Duration = Duration::from_mins(1);
 
 /// Settings of an [`IdempotencyStore`], each with a default; see [`IdempotencyStore::builder`].
 #[must_use]
@@ -25,8 +25,7 @@ impl StoreBuilder {
             table,
             key_prefix: None,
             retention: RETENTION,
-            in_progress_for: IN_PROGRESS_FOR,
-            attributes: Attributes::default(),
+            schema: Schema { attributes: Attributes::default(), sort_key: None },
             cache: Cache::new(0),
             clock: Box::new(SystemTime::now),
             observer: Box::new(|_| {}),
@@ -34,8 +33,9 @@ impl StoreBuilder {
     }
 
     /// Makes a record's id `<prefix>#<key>`, so that several functions can share a table. Without it, the id is the key.
-    /// Either way it is a partition key, which may have
-    /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
+    ///
+    /// The id may have
+    /// [2,048 bytes in a partition key, and 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.0.key_prefix = Some(prefix.into());
         self
@@ -44,13 +44,6 @@ impl StoreBuilder {
     /// How long a record counts after its last write: as long as a duplicate can arrive. 28 days by default.
     pub fn retention(mut self, retention: Duration) -> Self {
         self.0.retention = retention;
-        self
-    }
-
-    /// How long a claim refuses others where no deadline is given by [`IdempotencyStore::until`]: longer than the
-    /// work can take. 60 seconds by default.
-    pub fn in_progress_for(mut self, duration: Duration) -> Self {
-        self.0.in_progress_for = duration;
         self
     }
 
@@ -67,7 +60,20 @@ impl StoreBuilder {
 
     /// Other attribute names than those of Powertools.
     pub fn attributes(mut self, attributes: Attributes) -> Self {
-        self.0.attributes = attributes;
+        self.0.schema.attributes = attributes;
+        self
+    }
+
+    /// For a table with a sort key: `attribute` is the sort key and has the record's id, and the partition key
+    /// ([`Attributes::id`]) has the same value, `partition`, in every record of this store.
+    ///
+    /// In Powertools for AWS Lambda these are `sort_key_attr` and `static_pk_value`, which is `idempotency#<function name>` by default.
+    ///
+    /// All records are then in one partition, which DynamoDB limits to
+    /// [1,000 writes per second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)
+    /// unless it can split the partition. For more, use a table of its own without a sort key.
+    pub fn sort_key(mut self, attribute: impl Into<String>, partition: impl Into<String>) -> Self {
+        self.0.schema.sort_key = Some(SortKey { attribute: attribute.into(), partition: partition.into() });
         self
     }
 
@@ -86,7 +92,7 @@ impl StoreBuilder {
     /// The store.
     #[must_use]
     pub fn build(self) -> IdempotencyStore {
-        IdempotencyStore { settings: Arc::new(self.0), deadline: None }
+        IdempotencyStore { settings: Arc::new(self.0) }
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Claim {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// The answer to [`claim`](crate::IdempotencyStore::claim). It is exhaustive: whether to do the work is no case for `_`.
+/// The answer to [`claim`](crate::TimedStore::claim). It is exhaustive: whether to do the work is no case for `_`.
 #[derive(Debug)]
 #[must_use = "only a new claim allows the work to be done"]
 pub enum Claimed {

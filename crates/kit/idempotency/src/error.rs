@@ -18,7 +18,7 @@ pub enum Error {
     TableMissing(#[source] BoxError),
     /// DynamoDB refused the request for another reason, such as missing permissions or a key above its limit.
     #[error(
-        "the idempotency table refused the request: check permissions, key schema and key length (1 to 2,048 bytes with the prefix)"
+        "the idempotency table refused the request: check permissions, key schema and key length (1 to 2,048 bytes with the prefix, or 1,024 in a sort key)"
     )]
     Rejected(#[source] BoxError),
     /// A record has an attribute that this crate would not write.
@@ -44,6 +44,9 @@ pub enum Error {
         /// How many claims of this call are not marked as completed.
         remaining: usize,
     },
+    /// The time limit was reached before DynamoDB answered.
+    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
+    OutOfTime,
     /// The work's result, or the value of which a fingerprint is wanted, has no JSON form.
     #[error("the value has no JSON form: change its type")]
     NotSerialisable(#[source] serde_json::Error),
@@ -73,7 +76,8 @@ impl Error {
             | Self::Unavailable(_)
             | Self::ClaimLost
             | Self::Contended
-            | Self::Unprocessed { .. } => true,
+            | Self::Unprocessed { .. }
+            | Self::OutOfTime => true,
             Self::TableMissing(_)
             | Self::Rejected(_)
             | Self::Malformed { .. }
@@ -97,6 +101,7 @@ impl Error {
             Self::ClaimLost => "claim_lost",
             Self::Contended => "record_contended",
             Self::Unprocessed { .. } => "records_unprocessed",
+            Self::OutOfTime => "out_of_time",
             Self::NotSerialisable(_) => "result_not_serialisable",
             Self::ResultTooLarge => "result_too_large",
             Self::ResultUnreadable { .. } => "result_unreadable",
@@ -155,7 +160,8 @@ mod tests {
             Error::PayloadMismatch => Error::ClaimLost,
             Error::ClaimLost => Error::Contended,
             Error::Contended => Error::Unprocessed { remaining: 1 },
-            Error::Unprocessed { .. } => Error::NotSerialisable(serde::ser::Error::custom("a cause")),
+            Error::Unprocessed { .. } => Error::OutOfTime,
+            Error::OutOfTime => Error::NotSerialisable(serde::ser::Error::custom("a cause")),
             Error::NotSerialisable(_) => Error::ResultTooLarge,
             Error::ResultTooLarge => Error::ResultUnreadable { column: 1 },
             Error::ResultUnreadable { .. } => return None,

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 
 /// A payload's fingerprint, or none where payloads are not to be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fingerprint(Option<String>);
 
 impl Fingerprint {
@@ -32,6 +32,11 @@ impl Fingerprint {
         // Not left to `Map`: it keeps the order of insertion if any crate of the build asks for that.
         value.sort_all_objects();
         Ok(Self::of(Value::to_string(&value)))
+    }
+
+    /// A fingerprint that was computed elsewhere, such as a hash of Powertools for AWS Lambda. It is stored and compared as this text.
+    pub fn from_hash(hash: impl Into<String>) -> Self {
+        Self(Some(hash.into()))
     }
 
     /// No fingerprint, which matches every payload: the key alone says what the work is.

@@ -137,7 +137,7 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The key in this scope, for [`claim`](crate::IdempotencyStore::claim) and its siblings: 64 hexadecimal digits, so that the
+    /// The key in this scope, for [`claim`](crate::TimedStore::claim) and its siblings: 64 hexadecimal digits, so that the
     /// table holds neither the caller nor what the client wrote.
     #[must_use]
     pub fn key(&self, key: &IdempotencyKey) -> String {

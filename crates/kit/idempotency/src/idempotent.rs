@@ -5,18 +5,18 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore};
+use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, TimedStore};
 
 /// Does `work` once per `key`, and gives every later caller the first one's result.
 ///
 /// `payload` is what the key stands for, as text or bytes: the same key with another payload is
-/// [`Error::PayloadMismatch`]. Where payloads are not to be compared, it is [`Fingerprint::none`]. The result is stored
+/// [`IdempotentError::PayloadMismatch`]. Where payloads are not to be compared, it is [`Fingerprint::none`]. The result is stored
 /// as JSON.
 ///
 /// If the work fails, the claim is released and the next caller may try at once. If this future is dropped during the
 /// work, the claim stays until its in-progress expiry.
 pub async fn idempotent<T, E, W>(
-    store: &IdempotencyStore,
+    store: &TimedStore,
     key: &str,
     payload: impl Into<Fingerprint>,
     work: impl FnOnce() -> W,
@@ -27,7 +27,7 @@ where
 {
     let claim = match store.claim(key, &payload.into()).await? {
         Claimed::New(claim) => claim,
-        Claimed::Completed { data } => return Ok(Outcome::Replayed(read(data.as_deref())?)),
+        Claimed::Completed { data } => return Ok(Outcome::Completed(read(data.as_deref())?)),
         Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
     };
     match work().await {
@@ -53,14 +53,14 @@ pub enum Outcome<T> {
     /// This call did the work.
     New(T),
     /// An earlier call did the work; this is its stored result.
-    Replayed(T),
+    Completed(T),
 }
 
 impl<T> Outcome<T> {
     /// The result, whoever did the work.
     pub fn into_inner(self) -> T {
         match self {
-            Self::New(result) | Self::Replayed(result) => result,
+            Self::New(result) | Self::Completed(result) => result,
         }
     }
 }
@@ -78,9 +78,12 @@ pub enum IdempotentError<E> {
         /// When its claim may be taken over, as far as the record says.
         until: Option<SystemTime>,
     },
+    /// The key was used before with another payload. The work was not started.
+    #[error("the idempotency key was used before with another payload: use a new key for new work")]
+    PayloadMismatch,
     /// The record could not be used, so the work was not started.
     #[error("the work was not started: its idempotency record could not be used")]
-    NotStarted(#[from] Error),
+    NotStarted(#[source] Error),
     /// The work was done, but took longer than its claim, and another caller took it over.
     #[error("the work was done, but another caller took over meanwhile and may do it too: allow more time for it")]
     TakenOver,
@@ -96,7 +99,18 @@ impl<E> IdempotentError<E> {
         match self {
             Self::Work(failure) => work(failure),
             Self::InProgress { .. } | Self::TakenOver => true,
+            Self::PayloadMismatch => false,
             Self::NotStarted(error) | Self::NotRecorded(error) => error.is_retryable(),
+        }
+    }
+}
+
+/// An error from before the work was started.
+impl<E> From<Error> for IdempotentError<E> {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::PayloadMismatch => Self::PayloadMismatch,
+            error => Self::NotStarted(error),
         }
     }
 }

@@ -10,9 +10,14 @@ mod fingerprint;
 mod http;
 mod idempotent;
 mod observation;
+mod powertools;
 mod record;
+mod schema;
+#[cfg(feature = "sqs")]
+pub mod sqs;
 mod store;
 mod table;
+mod timed;
 mod transaction;
 mod write;
 
@@ -24,6 +29,8 @@ pub use fingerprint::Fingerprint;
 pub use http::{IdempotencyKey, KeyError, Scope};
 pub use idempotent::{IdempotentError, Outcome, idempotent};
 pub use observation::Observation;
+pub use powertools::powertools_json;
 pub use store::IdempotencyStore;
-pub use table::create_table;
+pub use table::{create_table, create_table_with_sort_key};
+pub use timed::TimedStore;
 pub use transaction::{Found, RecordKey, Recorded, Refusal};

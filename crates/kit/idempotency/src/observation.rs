@@ -1,15 +1,17 @@
-//! What a metrics hook gets to see.
+//! What the observer of a store is called with.
 
-/// How one call of [`claim`](crate::IdempotencyStore::claim) was answered, for counting.
+/// How one call of [`claim`](crate::TimedStore::claim) was answered, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Observation {
-    /// There was no record: the claim is new.
-    New,
+    /// The claim is new.
+    New {
+        /// Whether it took over a claim that expired before its work was completed. Many of these point at invocations that crash or
+        /// time out.
+        taken_over: bool,
+    },
     /// The work had been done before.
-    Replayed,
-    /// Another caller holds the claim.
+    Completed,
+    /// Another caller is doing the work.
     InProgress,
-    /// The claim replaced a record that had expired. Many of these point at invocations that crash or time out.
-    Expired,
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::{Attributes, Error, Fingerprint};
+use crate::schema::Schema;
+use crate::{Error, Fingerprint};
 
 /// The largest item DynamoDB takes, in bytes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>
@@ -54,7 +55,7 @@ impl Record {
         self.expiration.as_secs() < now.as_secs()
     }
 
-    /// Whether the work was begun and its caller has not been heard of for too long. Without an expiry, it never is.
+    /// Whether the work was begun, and its claim expired before it was completed. A claim without an expiry is never abandoned.
     pub(crate) fn is_abandoned(&self, now: Duration) -> bool {
         let until = self.in_progress_expiration.unwrap_or(Duration::MAX);
         self.status == Status::InProgress && until.as_millis() < now.as_millis()
@@ -62,18 +63,19 @@ impl Record {
 
     /// Whether the record fits an item, whose size counts the names and values of its attributes.
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
-    pub(crate) fn fits_an_item(&self, names: &Attributes) -> bool {
+    pub(crate) fn fits_an_item(&self, schema: &Schema) -> bool {
         let size = |value: &AttributeValue| match value {
             AttributeValue::S(text) => text.len(),
             AttributeValue::N(digits) => digits.len().div_ceil(2) + 1,
             // A record has only texts and numbers.
             _ => 0,
         };
-        let item = self.to_item(names);
+        let item = self.to_item(schema);
         item.iter().map(|(name, value)| name.len() + size(value)).sum::<usize>() <= MAX_ITEM_SIZE
     }
 
-    pub(crate) fn to_item(&self, names: &Attributes) -> Item {
+    pub(crate) fn to_item(&self, schema: &Schema) -> Item {
+        let names = &schema.attributes;
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let optional = [
             (&names.in_progress_expiration, self.in_progress_expiration.map(millis)),
@@ -81,20 +83,19 @@ impl Record {
             (&names.validation, self.fingerprint.as_text().map(text)),
             (&names.owner, self.owner.as_deref().map(text)),
         ];
-        let mut item = Item::from([
-            (names.id.clone(), text(&self.id)),
-            (names.status.clone(), self.status.value()),
-            (names.expiration.clone(), seconds(self.expiration)),
-        ]);
+        let mut item = schema.key(&self.id);
+        item.insert(names.status.clone(), self.status.value());
+        item.insert(names.expiration.clone(), seconds(self.expiration));
         item.extend(optional.into_iter().filter_map(|(name, value)| Some((name.clone(), value?))));
         item
     }
 
     /// Reads a record, whoever wrote it: all but `id` and `status` may be missing. Without an expiration it never expires.
-    pub(crate) fn from_item(item: &Item, names: &Attributes) -> Result<Self, Error> {
-        let required = |name: &String| text(item, name)?.ok_or_else(|| malformed(name));
+    pub(crate) fn from_item(item: &Item, schema: &Schema) -> Result<Self, Error> {
+        let names = &schema.attributes;
+        let required = |name: &str| text(item, name)?.ok_or_else(|| malformed(name));
         Ok(Self {
-            id: required(&names.id)?,
+            id: required(schema.id_attribute())?,
             status: Status::parse(&required(&names.status)?).ok_or_else(|| malformed(&names.status))?,
             expiration: number(item, &names.expiration)?.map_or(Duration::MAX, Duration::from_secs),
             in_progress_expiration: number(item, &names.in_progress_expiration)?.map(Duration::from_millis),
@@ -115,7 +116,7 @@ pub(crate) fn millis(time: Duration) -> AttributeValue {
     AttributeValue::N(millis.to_string())
 }
 
-fn text(item: &Item, name: &String) -> Result<Option<String>, Error> {
+fn text(item: &Item, name: &str) -> Result<Option<String>, Error> {
     match item.get(name) {
         None | Some(AttributeValue::Null(_)) => Ok(None),
         Some(AttributeValue::S(text)) => Ok(Some(text.clone())),
@@ -123,7 +124,7 @@ fn text(item: &Item, name: &String) -> Result<Option<String>, Error> {
     }
 }
 
-fn number(item: &Item, name: &String) -> Result<Option<u64>, Error> {
+fn number(item: &Item, name: &str) -> Result<Option<u64>, Error> {
     match item.get(name) {
         None | Some(AttributeValue::Null(_)) => Ok(None),
         Some(AttributeValue::N(digits)) => digits.parse().map(Some).map_err(|_| malformed(name)),

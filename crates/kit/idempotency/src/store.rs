@@ -1,4 +1,4 @@
-//! The protocol: claim, complete, release.
+//! The protocol without the claim: complete, release.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,20 @@ use uuid::Uuid;
 
 use crate::cache::Cache;
 use crate::record::{Item, Record, Status};
+use crate::schema::Schema;
 use crate::write::{IN_PROGRESS, OURS};
-use crate::{Attributes, Claim, Claimed, Error, Fingerprint, Observation, StoreBuilder};
+use crate::{Claim, Claimed, Error, Fingerprint, Observation, StoreBuilder};
 
 /// How often a record is written that was refused by one which was released, or has expired, before it could be judged.
 pub(crate) const ATTEMPTS: usize = 5;
 
 /// Idempotency records in one DynamoDB table. Clones are cheap and share everything.
+///
+/// It completes and releases claims, and reads and records results. To claim, give it a time limit first: [`until`](Self::until) the
+/// deadline of a Lambda invocation, or [`for_at_most`](Self::for_at_most) a duration.
 #[derive(Clone)]
 pub struct IdempotencyStore {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) deadline: Option<SystemTime>,
 }
 
 pub(crate) struct Settings {
@@ -31,8 +34,7 @@ pub(crate) struct Settings {
     pub(crate) table: String,
     pub(crate) key_prefix: Option<String>,
     pub(crate) retention: Duration,
-    pub(crate) in_progress_for: Duration,
-    pub(crate) attributes: Attributes,
+    pub(crate) schema: Schema,
     pub(crate) cache: Cache,
     pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Box<dyn Fn(Observation) + Send + Sync>,
@@ -42,33 +44,6 @@ impl IdempotencyStore {
     /// A store in this table, which [`create_table`](crate::create_table) or your deployment has created.
     pub fn builder(client: Client, table: impl Into<String>) -> StoreBuilder {
         StoreBuilder::new(client, table.into())
-    }
-
-    /// The same store for one invocation: its claims refuse others until `deadline`, when Lambda ends the work.
-    #[must_use]
-    pub fn until(&self, deadline: SystemTime) -> Self {
-        Self { deadline: Some(deadline), ..self.clone() }
-    }
-
-    /// Asks for the right to do the work for `key`.
-    ///
-    /// It is given if there is no record, or the record has expired, or its claim has and was made for the same payload.
-    /// Whether DynamoDB's time to live has deleted an expired record makes no difference.
-    ///
-    /// With its prefix, a key may have
-    /// [2,048 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys)
-    /// and not be empty, or it is [`Error::Rejected`]. Where keys can be longer, hash them.
-    pub async fn claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
-        let id = self.id(key);
-        if let Some(record) = self.settings.cache.get(&id, self.now()) {
-            return self.refused_by(record, fingerprint);
-        }
-        let claim = Claim { id, owner: Uuid::new_v4().to_string(), fingerprint: fingerprint.clone() };
-        match self.write_new(|| self.in_progress(&claim)).await? {
-            Written::New { replaced: None } => Ok(self.granted(claim, Observation::New)),
-            Written::New { replaced: Some(_) } => Ok(self.granted(claim, Observation::Expired)),
-            Written::Refused(record) => self.refused_by(record, fingerprint),
-        }
     }
 
     /// Records that the work is done, with its result as a JSON text.
@@ -108,13 +83,13 @@ impl IdempotencyStore {
     /// A claim that another caller has taken over, or that is completed, is left as it is: there is nothing to give
     /// back.
     pub async fn release(&self, claim: Claim) -> Result<(), Error> {
-        let names = &self.settings.attributes;
+        let names = &self.settings.schema.attributes;
         let request = self
             .settings
             .client
             .delete_item()
             .table_name(&self.settings.table)
-            .key(&names.id, AttributeValue::S(claim.id))
+            .set_key(Some(self.settings.schema.key(&claim.id)))
             .condition_expression([OURS, IN_PROGRESS].join(" AND "))
             .expression_attribute_names("#owner", &names.owner)
             .expression_attribute_names("#status", &names.status)
@@ -150,25 +125,6 @@ impl IdempotencyStore {
         }
     }
 
-    /// The record of a claim whose work is to be done.
-    pub(crate) fn in_progress(&self, claim: &Claim) -> Record {
-        let now = self.now();
-        let until = match self.deadline {
-            Some(deadline) => since_epoch(deadline),
-            None => now.saturating_add(self.settings.in_progress_for),
-        };
-        Record {
-            id: claim.id.clone(),
-            status: Status::InProgress,
-            // A retention shorter than the work must not end the claim early.
-            expiration: now.saturating_add(self.settings.retention).max(until),
-            in_progress_expiration: Some(until),
-            data: None,
-            fingerprint: claim.fingerprint.clone(),
-            owner: Some(claim.owner.clone()),
-        }
-    }
-
     /// Writes a record where none is in its way. It is made anew for every try, because its times are.
     pub(crate) async fn write_new(&self, record: impl Fn() -> Record) -> Result<Written, Error> {
         for _ in 0..ATTEMPTS {
@@ -186,7 +142,7 @@ impl IdempotencyStore {
                 .set_return_values_on_condition_check_failure(put.return_values_on_condition_check_failure)
                 .return_values(ReturnValue::AllOld);
             let error = match request.send().await {
-                Ok(written) => return Ok(Written::New { replaced: written.attributes }),
+                Ok(written) => return Ok(Written::New { taken_over: self.is_abandoned(written.attributes.as_ref()) }),
                 Err(error) => error,
             };
             let Some(PutItemError::ConditionalCheckFailedException(refusal)) = error.as_service_error() else {
@@ -197,10 +153,10 @@ impl IdempotencyStore {
                 None => self.get(&record.id).await?,
             };
             let Some(item) = existing else { continue };
-            let existing = Record::from_item(&item, &self.settings.attributes)?;
+            let existing = Record::from_item(&item, &self.settings.schema)?;
             // The SDK repeats a request whose answer was lost; then it is our own record that is in the way.
             if existing.owner == record.owner {
-                return Ok(Written::New { replaced: None });
+                return Ok(Written::New { taken_over: false });
             }
             return Ok(Written::Refused(existing));
         }
@@ -208,31 +164,18 @@ impl IdempotencyStore {
     }
 
     async fn get(&self, id: &str) -> Result<Option<Item>, Error> {
-        let key = AttributeValue::S(id.to_owned());
-        let found = self
-            .settings
-            .client
-            .get_item()
-            .table_name(&self.settings.table)
-            .key(&self.settings.attributes.id, key)
-            .consistent_read(true)
-            .send()
-            .await?;
+        let request = self.settings.client.get_item().table_name(&self.settings.table);
+        let found = request.set_key(Some(self.settings.schema.key(id))).consistent_read(true).send().await?;
         Ok(found.item)
     }
 
-    fn granted(&self, claim: Claim, observation: Observation) -> Claimed {
-        (self.settings.observer)(observation);
-        Claimed::New(claim)
-    }
-
-    fn refused_by(&self, record: Record, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
+    pub(crate) fn refused_by(&self, record: Record, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
         if fingerprint.contradicts(&record.fingerprint) {
             return Err(Error::PayloadMismatch);
         }
         match record.status {
             Status::Completed => {
-                (self.settings.observer)(Observation::Replayed);
+                (self.settings.observer)(Observation::Completed);
                 let data = record.data.clone();
                 self.settings.cache.insert(record);
                 Ok(Claimed::Completed { data })
@@ -245,6 +188,21 @@ impl IdempotencyStore {
         }
     }
 
+    /// Whether a record that was replaced was a claim that expired before its work was completed.
+    fn is_abandoned(&self, replaced: Option<&Item>) -> bool {
+        let record = replaced.and_then(|item| Record::from_item(item, &self.settings.schema).ok());
+        let now = self.now();
+        record.is_some_and(|record| !record.is_expired(now) && record.is_abandoned(now))
+    }
+
+    /// A claim that is not written yet. With a prefix, DynamoDB would accept an empty key, and all work without a key would be the same work.
+    pub(crate) fn new_claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claim, Error> {
+        if key.is_empty() {
+            return Err(Error::Rejected("the key is empty".into()));
+        }
+        Ok(Claim { id: self.id(key), owner: Uuid::new_v4().to_string(), fingerprint: fingerprint.clone() })
+    }
+
     pub(crate) fn now(&self) -> Duration {
         since_epoch((self.settings.clock)())
     }
@@ -253,20 +211,20 @@ impl IdempotencyStore {
 /// The answer to writing a record.
 pub(crate) enum Written {
     New {
-        /// The record that was there and did not count any more.
-        replaced: Option<Item>,
+        /// Whether the record that was there was a claim that expired before its work was completed.
+        taken_over: bool,
     },
     Refused(Record),
 }
 
 /// A time before the epoch is a clock that was never set; it counts as the epoch.
-fn since_epoch(time: SystemTime) -> Duration {
+pub(crate) fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 impl fmt::Debug for IdempotencyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdempotencyStore").field("settings", &self.settings).field("deadline", &self.deadline).finish()
+        f.debug_struct("IdempotencyStore").field("settings", &self.settings).finish()
     }
 }
 
@@ -277,8 +235,7 @@ impl fmt::Debug for Settings {
             .field("table", &self.table)
             .field("key_prefix", &self.key_prefix)
             .field("retention", &self.retention)
-            .field("in_progress_for", &self.in_progress_for)
-            .field("attributes", &self.attributes)
+            .field("schema", &self.schema)
             .finish_non_exhaustive()
     }
 }

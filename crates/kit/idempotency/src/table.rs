@@ -17,17 +17,24 @@ const CREATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Creates an on-demand table with the default [`Attributes`], keyed by `id`, with time to live on `expiration`.
 /// A table that exists already is kept.
 pub async fn create_table(client: &Client, table: &str) -> Result<(), Error> {
+    create(client, table, None).await
+}
+
+/// As [`create_table`], with a sort key of this name, for [`StoreBuilder::sort_key`](crate::StoreBuilder::sort_key).
+pub async fn create_table_with_sort_key(client: &Client, table: &str, sort_key: &str) -> Result<(), Error> {
+    create(client, table, Some(sort_key)).await
+}
+
+async fn create(client: &Client, table: &str, sort_key: Option<&str>) -> Result<(), Error> {
     let Attributes { id, expiration, .. } = Attributes::default();
-    let key = AttributeDefinition::builder().attribute_name(&id).attribute_type(ScalarAttributeType::S).build()?;
-    let schema = KeySchemaElement::builder().attribute_name(&id).key_type(KeyType::Hash).build()?;
-    let created = client
-        .create_table()
-        .table_name(table)
-        .billing_mode(BillingMode::PayPerRequest)
-        .attribute_definitions(key)
-        .key_schema(schema)
-        .send()
-        .await;
+    let mut request = client.create_table().table_name(table).billing_mode(BillingMode::PayPerRequest);
+    for (name, key_type) in [(Some(id.as_str()), KeyType::Hash), (sort_key, KeyType::Range)] {
+        let Some(name) = name else { continue };
+        let text = AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
+        let key = KeySchemaElement::builder().attribute_name(name).key_type(key_type);
+        request = request.attribute_definitions(text.build()?).key_schema(key.build()?);
+    }
+    let created = request.send().await;
     if let Err(error) = created {
         match error.as_service_error() {
             Some(CreateTableError::ResourceInUseException(_)) => {}

@@ -20,13 +20,13 @@ const REMOVE_IN_PROGRESS: &str = "REMOVE #in_progress_expiration";
 impl IdempotencyStore {
     /// The record, unless its result makes it larger than an item may be.
     pub(crate) fn fitting(&self, record: Record) -> Result<Record, Error> {
-        if record.fits_an_item(&self.settings.attributes) { Ok(record) } else { Err(Error::ResultTooLarge) }
+        if record.fits_an_item(&self.settings.schema) { Ok(record) } else { Err(Error::ResultTooLarge) }
     }
 
     /// Puts the record where none is in its way: there is none, or it has expired, or it is an abandoned claim for the
     /// same payload.
     pub(crate) fn put(&self, record: &Record) -> Result<Put, Error> {
-        let names = &self.settings.attributes;
+        let names = &self.settings.schema.attributes;
         let now = self.now();
         let mut put = Put::builder();
         // A record without a fingerprint replaces any claim, and an expression must use every name and value it is given.
@@ -40,7 +40,7 @@ impl IdempotencyStore {
         };
         let put = put
             .table_name(&self.settings.table)
-            .set_item(Some(record.to_item(names)))
+            .set_item(Some(record.to_item(&self.settings.schema)))
             .condition_expression(format!("{ABSENT} OR {EXPIRED} OR ({abandoned})"))
             .expression_attribute_names("#id", &names.id)
             .expression_attribute_names("#status", &names.status)
@@ -55,7 +55,7 @@ impl IdempotencyStore {
 
     /// Completes the record if it is still its owner's.
     pub(crate) fn update(&self, record: &Record) -> Result<Update, Error> {
-        let names = &self.settings.attributes;
+        let names = &self.settings.schema.attributes;
         let owner = record.owner.clone().unwrap_or_default();
         let mut sets = vec![SET_COMPLETED, SET_EXPIRATION];
         let mut update = Update::builder();
@@ -67,7 +67,7 @@ impl IdempotencyStore {
         }
         let update = update
             .table_name(&self.settings.table)
-            .key(&names.id, AttributeValue::S(record.id.clone()))
+            .set_key(Some(self.settings.schema.key(&record.id)))
             .update_expression(format!("SET {} {REMOVE_IN_PROGRESS}", sets.join(", ")))
             .condition_expression(OURS)
             .expression_attribute_names("#status", &names.status)

@@ -1,9 +1,12 @@
 //! Why a message, or a whole batch, was not projected.
 
+use idempotency::sqs::MessageError;
+use lambda_boot::with_causes;
 use lambda_runtime::Diagnostic;
 use order_events::{EventType, Malformed};
 
-/// Why one message was not projected. It goes back to its queue, and in the end to the dead-letter queue.
+/// Why one message was not projected, other than its idempotency record. It goes back to its queue, and in the end to the dead-letter
+/// queue.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// It can never be applied.
@@ -20,12 +23,6 @@ pub enum Failure {
     /// Its effect could not be stored.
     #[error(transparent)]
     Store(#[from] order_store::Error),
-    /// Its idempotency record could not be claimed, or says that another payload came under the same id.
-    #[error(transparent)]
-    Record(#[from] idempotency::Error),
-    /// The function's time was up before it was done.
-    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
-    OutOfTime,
 }
 
 impl Failure {
@@ -36,8 +33,6 @@ impl Failure {
             Self::Malformed(malformed) => malformed.code(),
             Self::WrongType { .. } => "wrong_event_type",
             Self::Store(error) => error.code(),
-            Self::Record(error) => error.code(),
-            Self::OutOfTime => "out_of_time",
         }
     }
 
@@ -47,8 +42,43 @@ impl Failure {
         match self {
             Self::Malformed(_) | Self::WrongType { .. } => false,
             Self::Store(error) => error.is_retryable(),
-            Self::Record(error) => error.is_retryable(),
-            Self::OutOfTime => true,
+        }
+    }
+}
+
+/// Why a message was not projected, as the log shows it.
+pub(crate) struct Reason<'a>(pub(crate) &'a MessageError<Failure>);
+
+impl Reason<'_> {
+    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    pub(crate) fn code(&self) -> &'static str {
+        match self.0 {
+            MessageError::Parse(failure) | MessageError::Work(failure) => failure.code(),
+            MessageError::Panicked => "panicked",
+            MessageError::PayloadMismatch => idempotency::Error::PayloadMismatch.code(),
+            MessageError::Record(error) => error.code(),
+            MessageError::OutOfTime => idempotency::Error::OutOfTime.code(),
+        }
+    }
+
+    /// Whether the same message may succeed later with nothing changed by hand.
+    pub(crate) fn is_retryable(&self) -> bool {
+        match self.0 {
+            MessageError::Parse(failure) | MessageError::Work(failure) => failure.is_retryable(),
+            MessageError::Panicked | MessageError::PayloadMismatch => false,
+            MessageError::Record(error) => error.is_retryable(),
+            MessageError::OutOfTime => true,
+        }
+    }
+
+    /// The error and its causes, in one line.
+    pub(crate) fn text(&self) -> String {
+        match self.0 {
+            MessageError::Parse(failure) | MessageError::Work(failure) => with_causes(failure),
+            MessageError::Record(error) => with_causes(error),
+            error @ (MessageError::Panicked | MessageError::PayloadMismatch | MessageError::OutOfTime) => {
+                with_causes(error)
+            }
         }
     }
 }

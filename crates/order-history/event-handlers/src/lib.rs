@@ -3,7 +3,6 @@
 mod config;
 mod failure;
 mod metrics;
-mod outcome;
 mod projector;
 mod report;
 

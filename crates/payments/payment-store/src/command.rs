@@ -171,13 +171,15 @@ impl PaymentStore {
 
     /// Records an answer that changes nothing.
     pub(crate) async fn record<N>(&self, request: &RequestKey, answer: String) -> Result<Answered<N>, Error> {
-        use idempotency::Recorded::{Completed, InProgress, Now, PayloadMismatch};
-        let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(answer.clone())).await?;
+        use idempotency::Error::PayloadMismatch;
+        use idempotency::Recorded::{Completed, InProgress, New};
+        let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(answer.clone())).await;
         Ok(match recorded {
-            Now => Answered::Now(answer),
-            Completed { data } => Answered::Before(data.ok_or(NO_ANSWER)?),
-            InProgress { until } => Answered::InProgress { until },
-            PayloadMismatch => Answered::KeyReused,
+            Ok(New) => Answered::Now(answer),
+            Ok(Completed { data }) => Answered::Before(data.ok_or(NO_ANSWER)?),
+            Ok(InProgress { until }) => Answered::InProgress { until },
+            Err(PayloadMismatch) => Answered::KeyReused,
+            Err(error) => return Err(error.into()),
         })
     }
 
@@ -220,11 +222,12 @@ impl PaymentStore {
         }
         match self.commit(all).await {
             Ok(()) => Ok(None),
-            Err(Uncommitted::Refused(Write::Record, reason)) => match self.idempotency.refusal(&reason, fingerprint)? {
-                Refusal::Completed { data } => Ok(Some(Answered::Before(data.ok_or(NO_ANSWER)?))),
-                Refusal::InProgress { until } => Ok(Some(Answered::InProgress { until })),
-                Refusal::PayloadMismatch => Ok(Some(Answered::KeyReused)),
-                Refusal::NotRefused | Refusal::ReadAgain => Err(Error::Contended),
+            Err(Uncommitted::Refused(Write::Record, reason)) => match self.idempotency.refusal(&reason, fingerprint) {
+                Ok(Refusal::Completed { data }) => Ok(Some(Answered::Before(data.ok_or(NO_ANSWER)?))),
+                Ok(Refusal::InProgress { until }) => Ok(Some(Answered::InProgress { until })),
+                Ok(Refusal::New) => Err(Error::Contended),
+                Err(idempotency::Error::PayloadMismatch) => Ok(Some(Answered::KeyReused)),
+                Err(error) => Err(error.into()),
             },
             Err(Uncommitted::Refused(Write::Lock, _)) => Err(dynamodb_locks::Error::Lost.into()),
             Err(Uncommitted::Refused(Write::Intent | Write::Event | Write::Guard, _) | Uncommitted::Conflict) => {
@@ -291,7 +294,7 @@ impl PaymentStore {
             if wanted.is_empty() {
                 let mut one = |table: &String| items.remove(table).and_then(|mut items: Vec<Item>| items.pop());
                 let (item, record) = (one(&self.tables.payments), one(&record.table));
-                return Ok((read(self.idempotency.read(record.as_ref(), &request.fingerprint)?)?, item));
+                return Ok((read(self.idempotency.read(record.as_ref(), &request.fingerprint))?, item));
             }
             tokio::time::sleep(CONFLICTS.pause_after(tries)).await;
         }
@@ -299,14 +302,15 @@ impl PaymentStore {
     }
 }
 
-fn read<N>(found: idempotency::Found) -> Result<Recorded<N>, Error> {
-    use idempotency::Found::{Abandoned, Absent, Completed, InProgress, PayloadMismatch};
+fn read<N>(found: Result<idempotency::Found, idempotency::Error>) -> Result<Recorded<N>, Error> {
+    use idempotency::Error::PayloadMismatch;
+    use idempotency::Found::{Completed, InProgress, New};
     Ok(match found {
-        Absent => Recorded::None { is_begun: false },
-        Abandoned => Recorded::None { is_begun: true },
-        Completed { data } => Recorded::Answer(Answered::Before(data.ok_or(NO_ANSWER)?)),
-        InProgress { until } => Recorded::Answer(Answered::InProgress { until }),
-        PayloadMismatch => Recorded::Answer(Answered::KeyReused),
+        Ok(New { taken_over }) => Recorded::None { is_begun: taken_over },
+        Ok(Completed { data }) => Recorded::Answer(Answered::Before(data.ok_or(NO_ANSWER)?)),
+        Ok(InProgress { until }) => Recorded::Answer(Answered::InProgress { until }),
+        Err(PayloadMismatch) => Recorded::Answer(Answered::KeyReused),
+        Err(error) => return Err(error.into()),
     })
 }
 

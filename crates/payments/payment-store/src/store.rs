@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use dynamodb_locks::{Locks, RetryPolicy, retry_on_conflict};
-use idempotency::IdempotencyStore;
+use idempotency::{IdempotencyStore, TimedStore};
 use lambda_boot::Clock;
 use order_events::{AggregateType, Event, EventId, OrderId, Payload, Timestamp};
 use outbox::{EventRow, Outbox, next_event_id};
@@ -24,7 +24,7 @@ pub struct PaymentStore {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
     pub(crate) outbox: Outbox,
-    pub(crate) idempotency: IdempotencyStore,
+    pub(crate) idempotency: TimedStore,
     pub(crate) locks: Locks,
     pub(crate) clock: Clock,
 }
@@ -108,6 +108,9 @@ const LOCK_RETENTION: Duration = Duration::from_hours(24);
 /// How long a request's answer is kept for its repetitions.
 const RETENTION: Duration = Duration::from_hours(24);
 
+/// How long a request may take where no deadline is given by [`PaymentStore::until`].
+const REQUEST_TIME: Duration = Duration::from_mins(1);
+
 impl PaymentStore {
     /// Creates a store on these tables. `clock` is used for timestamps, never to decide who may write.
     #[must_use]
@@ -115,7 +118,8 @@ impl PaymentStore {
         let idempotency = IdempotencyStore::builder(client.clone(), &tables.idempotency)
             .retention(RETENTION)
             .clock(clock.as_fn())
-            .build();
+            .build()
+            .for_at_most(REQUEST_TIME);
         let locks =
             Locks::builder(client.clone(), &tables.locks).retention(LOCK_RETENTION).clock(clock.as_fn()).build();
         Self { client, outbox: Outbox::new(&tables.outbox), idempotency, locks, tables, clock }

@@ -1,16 +1,17 @@
 //! Completing many claims at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use embedded_dynamodb::{Disturbance, Wire};
-use idempotency::{Claim, Error, IdempotencyStore};
+use idempotency::{Claim, Error, TimedStore};
 
-use crate::world::{Answer, IN_PROGRESS_FOR, TABLE, World, is_completed, is_new, payload};
+use crate::world::{Answer, IN_PROGRESS_FOR, TABLE, World, expect_completed, expect_new, payload, timed};
 
-async fn claims(store: &IdempotencyStore, count: usize) -> Vec<Claim> {
+async fn claims(store: &TimedStore, count: usize) -> Vec<Claim> {
     let mut claims = Vec::new();
     for number in 0..count {
-        claims.push(is_new(store.claim(&number.to_string(), &payload()).await));
+        claims.push(expect_new(store.claim(&number.to_string(), &payload()).await));
     }
     claims
 }
@@ -27,7 +28,7 @@ async fn up_to_seventy_five_claims_are_completed_in_three_requests() {
         assert_eq!(wire.count("UpdateItem"), 0);
         for number in 0..count {
             let claimed = store.claim(&number.to_string(), &payload()).await;
-            assert_eq!(is_completed(claimed), None);
+            assert_eq!(expect_completed(claimed), None);
         }
     }
 }
@@ -45,7 +46,7 @@ async fn no_claims_are_completed_without_a_request() {
 async fn a_batch_leaves_the_same_record_as_a_completion() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim.clone(), None).await.expect("completed");
     let completed = world.record("key").await;
     store.complete_all(vec![claim]).await.expect("completed");
@@ -56,29 +57,29 @@ async fn a_batch_leaves_the_same_record_as_a_completion() {
 async fn two_claims_of_one_key_are_one_record() {
     let world = World::start().await;
     let store = world.store();
-    let first = is_new(store.claim("key", &payload()).await);
+    let first = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let second = is_new(store.claim("key", &payload()).await);
+    let second = expect_new(store.claim("key", &payload()).await);
     let completed = store.complete_all(vec![first, second]).await;
     completed.expect("completed");
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
 async fn done_is_done_although_another_caller_took_over_and_that_caller_is_told() {
     let world = World::start().await;
     let store = world.store();
-    let first = is_new(store.claim("key", &payload()).await);
+    let first = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let second = is_new(store.claim("key", &payload()).await);
+    let second = expect_new(store.claim("key", &payload()).await);
     store.complete_all(vec![first]).await.expect("completed");
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
     let lost = store.complete(second, None).await;
     assert!(matches!(lost, Err(Error::ClaimLost)), "{lost:?}");
 }
 
 /// A store whose first `times` batches are answered with one record left unprocessed.
-fn leaving_one(world: &World, wire: &Wire, times: usize) -> IdempotencyStore {
+fn leaving_one(world: &World, wire: &Wire, times: usize) -> TimedStore {
     let asked = AtomicUsize::new(0);
     let client = world.client_with_answers(wire, move |request| {
         let batch = request.operation == "BatchWriteItem";
@@ -91,7 +92,7 @@ fn leaving_one(world: &World, wire: &Wire, times: usize) -> IdempotencyStore {
             ),
         })
     });
-    world.builder(client).build()
+    timed(world.builder(client))
 }
 
 #[tokio::test]
@@ -111,7 +112,9 @@ async fn what_dynamodb_keeps_leaving_is_counted_in_the_error() {
     let wire = Wire::watched();
     let store = leaving_one(&world, &wire, usize::MAX);
     let claims = claims(&store, 30).await;
+    let start = Instant::now();
     let error = store.complete_all(claims).await.expect_err("left");
+    assert!(start.elapsed() >= 2 * Duration::from_millis(25 + 50 + 100 + 200), "each batch pauses between its tries");
     // One of each of the two batches.
     assert!(matches!(error, Error::Unprocessed { remaining: 2 }), "{error:?}");
     assert!(error.is_retryable());
@@ -154,7 +157,7 @@ async fn of_several_batches_that_fail_the_first_one_is_told() {
             },
         })
     });
-    let store = world.builder(client).build();
+    let store = timed(world.builder(client));
     let claims = claims(&store, 30).await;
     let error = store.complete_all(claims).await.expect_err("both batches failed");
     assert!(matches!(error, Error::Throttled(_)), "{error:?}");

@@ -1,17 +1,17 @@
 //! Completed records in memory.
 
 use embedded_dynamodb::Wire;
-use idempotency::{Error, Fingerprint, IdempotencyStore};
+use idempotency::{Error, Fingerprint, TimedStore};
 
-use crate::world::{RETENTION, World, is_completed, is_in_progress, is_new, payload};
+use crate::world::{RETENTION, World, expect_completed, expect_in_progress, expect_new, payload, timed};
 
-fn cached(world: &World, wire: &Wire, max_entries: usize) -> IdempotencyStore {
+fn cached(world: &World, wire: &Wire, max_entries: usize) -> TimedStore {
     let builder = world.builder(world.engine.client_over(wire));
-    builder.cache(max_entries).build()
+    timed(builder.cache(max_entries))
 }
 
-async fn complete(store: &IdempotencyStore, key: &str) {
-    let claim = is_new(store.claim(key, &payload()).await);
+async fn complete(store: &TimedStore, key: &str) {
+    let claim = expect_new(store.claim(key, &payload()).await);
     let completed = store.complete(claim, Some(format!("{key:?}"))).await;
     completed.expect("completed");
 }
@@ -24,7 +24,7 @@ async fn what_this_process_completed_is_replayed_without_a_request() {
     complete(&store, "key").await;
     let before = wire.requests().len();
     let invocation = store.until(world.clock.now());
-    let data = is_completed(invocation.claim("key", &payload()).await);
+    let data = expect_completed(invocation.claim("key", &payload()).await);
     assert_eq!(data.as_deref(), Some("\"key\""));
     assert_eq!(wire.requests().len(), before);
 }
@@ -36,7 +36,7 @@ async fn what_another_process_completed_is_asked_for_once() {
     let wire = Wire::watched();
     let store = cached(&world, &wire, 10);
     for _ in 0..3 {
-        is_completed(store.claim("key", &payload()).await);
+        expect_completed(store.claim("key", &payload()).await);
     }
     assert_eq!(wire.requests().len(), 1);
 }
@@ -46,32 +46,32 @@ async fn a_completed_batch_is_remembered_too() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = cached(&world, &wire, 10);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete_all(vec![claim]).await.expect("completed");
     let before = wire.requests().len();
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
     assert_eq!(wire.requests().len(), before);
 }
 
 #[tokio::test]
 async fn work_in_progress_is_never_remembered() {
     let world = World::start().await;
-    let claim = is_new(world.store().claim("key", &payload()).await);
+    let claim = expect_new(world.store().claim("key", &payload()).await);
     let store = cached(&world, &Wire::watched(), 10);
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     world.store().release(claim).await.expect("released");
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
 async fn a_lost_completion_is_not_remembered() {
     let world = World::start().await;
     let store = cached(&world, &Wire::watched(), 10);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.release(claim.clone()).await.expect("released");
     let lost = store.complete(claim, None).await;
     assert!(matches!(lost, Err(Error::ClaimLost)), "{lost:?}");
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -81,14 +81,14 @@ async fn the_least_recently_used_record_makes_room() {
     let store = cached(&world, &wire, 2);
     complete(&store, "one").await;
     complete(&store, "two").await;
-    is_completed(store.claim("one", &payload()).await);
+    expect_completed(store.claim("one", &payload()).await);
     complete(&store, "three").await;
 
     let before = wire.requests().len();
-    is_completed(store.claim("one", &payload()).await);
-    is_completed(store.claim("three", &payload()).await);
+    expect_completed(store.claim("one", &payload()).await);
+    expect_completed(store.claim("three", &payload()).await);
     assert_eq!(wire.requests().len(), before, "one and three are kept");
-    is_completed(store.claim("two", &payload()).await);
+    expect_completed(store.claim("two", &payload()).await);
     assert_eq!(wire.requests().len(), before + 1, "two made room");
 }
 
@@ -99,7 +99,7 @@ async fn the_cache_forgets_a_record_when_it_expires() {
     let store = cached(&world, &wire, 10);
     complete(&store, "key").await;
     world.clock.advance(RETENTION * 2);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -121,6 +121,6 @@ async fn there_is_no_cache_unless_asked_for() {
     let store = world.store_over(&wire);
     complete(&store, "key").await;
     let before = wire.requests().len();
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
     assert_eq!(wire.requests().len(), before + 1);
 }

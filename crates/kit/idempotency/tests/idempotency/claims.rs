@@ -3,38 +3,39 @@
 use std::collections::BTreeSet;
 
 use embedded_dynamodb::{Disturbance, Wire};
-use idempotency::{Claimed, Error, Fingerprint, IdempotencyStore};
+use idempotency::{Claimed, Error, Fingerprint, TimedStore};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, IN_PROGRESS_FOR, RETENTION, START, World, is_completed, is_in_progress, is_new, n, payload, s,
+    Answer, IN_PROGRESS_FOR, RETENTION, START, World, expect_completed, expect_in_progress, expect_new, n, payload, s,
+    timed,
 };
 
 #[tokio::test]
 async fn completed_work_is_replayed_with_its_result() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     let result = r#"{"total":7}"#.to_owned();
     store.complete(claim, Some(result.clone())).await.expect("completed");
-    assert_eq!(is_completed(store.claim("key", &payload()).await), Some(result));
+    assert_eq!(expect_completed(store.claim("key", &payload()).await), Some(result));
 }
 
 #[tokio::test]
 async fn completed_work_without_a_result_is_replayed_without_one() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
-    assert_eq!(is_completed(store.claim("key", &payload()).await), None);
+    assert_eq!(expect_completed(store.claim("key", &payload()).await), None);
 }
 
 #[tokio::test]
 async fn work_in_progress_is_refused_and_says_until_when() {
     let world = World::start().await;
     let store = world.store();
-    let _claim = is_new(store.claim("key", &payload()).await);
-    let until = is_in_progress(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
+    let until = expect_in_progress(store.claim("key", &payload()).await);
     assert_eq!(until, Some(world.clock.now() + IN_PROGRESS_FOR));
 }
 
@@ -42,17 +43,17 @@ async fn work_in_progress_is_refused_and_says_until_when() {
 async fn released_work_can_be_claimed_at_once() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.release(claim).await.expect("released");
     assert_eq!(world.record("key").await, None);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
 async fn the_record_is_in_the_documented_shape_before_and_after_completion() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
 
     let mut record = world.record("key").await.expect("a record");
     let owner = record.remove("owner").expect("an owner");
@@ -79,7 +80,7 @@ async fn the_record_is_in_the_documented_shape_before_and_after_completion() {
 async fn the_expiration_counts_from_the_completion() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR);
     store.complete(claim, None).await.expect("completed");
     let record = world.record("key").await.expect("a record");
@@ -93,7 +94,7 @@ async fn every_claim_has_an_owner_of_its_own() {
     let store = world.store();
     let mut owners = BTreeSet::new();
     for time in ["first", "second", "third"] {
-        let claim = is_new(store.claim("key", &payload()).await);
+        let claim = expect_new(store.claim("key", &payload()).await);
         let record = world.record("key").await.expect("a record");
         owners.insert(record["owner"].as_s().expect(time).clone());
         store.release(claim).await.expect("released");
@@ -106,9 +107,9 @@ async fn new_work_costs_one_put_and_one_update_and_a_duplicate_one_put() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
     let operations: Vec<_> = wire.requests().into_iter().map(|r| r.operation).collect();
     assert_eq!(operations, ["PutItem", "UpdateItem", "PutItem"]);
 }
@@ -118,40 +119,40 @@ async fn a_server_that_hides_old_items_is_asked_for_them() {
     let world = World::start().await;
     let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
     let store = world.store_over(&wire);
-    let claim = is_new(store.claim("key", &payload()).await);
-    is_in_progress(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     store.complete(claim, Some("1".to_owned())).await.expect("completed");
-    let data = is_completed(store.claim("key", &payload()).await);
+    let data = expect_completed(store.claim("key", &payload()).await);
     assert_eq!(data.as_deref(), Some("1"));
     assert_eq!(wire.count("GetItem"), 2);
 }
 
 /// A store that finds the record when it claims, but not when it reads; `vanish` runs in between.
-fn blind_store(world: &World, wire: &Wire, vanish: impl Fn() + Send + Sync + 'static) -> IdempotencyStore {
+fn blind_store(world: &World, wire: &Wire, vanish: impl Fn() + Send + Sync + 'static) -> TimedStore {
     let client = world.client_with_answers(wire, move |request| {
         (request.operation == "GetItem").then(|| {
             vanish();
             Answer { status: 200, body: "{}".to_owned() }
         })
     });
-    world.builder(client).build()
+    timed(world.builder(client))
 }
 
 #[tokio::test]
 async fn a_record_that_vanishes_before_it_can_be_read_is_claimed_again() {
     let world = World::start().await;
-    let _earlier = is_new(world.store().claim("key", &payload()).await);
+    let _earlier = expect_new(world.store().claim("key", &payload()).await);
     let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
     let clock = world.clock.clone();
     let store = blind_store(&world, &wire, move || clock.advance(IN_PROGRESS_FOR * 2));
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
     assert_eq!(wire.count("PutItem"), 2);
 }
 
 #[tokio::test]
 async fn a_record_that_keeps_vanishing_is_not_claimed_forever() {
     let world = World::start().await;
-    let _earlier = is_new(world.store().claim("key", &payload()).await);
+    let _earlier = expect_new(world.store().claim("key", &payload()).await);
     let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
     let store = blind_store(&world, &wire, || {});
     let claimed = store.claim("key", &payload()).await;
@@ -164,7 +165,7 @@ async fn another_payload_under_the_same_key_is_a_mismatch_whatever_the_status() 
     let world = World::start().await;
     let store = world.store();
     let other = Fingerprint::of("another payload");
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     let in_progress = store.claim("key", &other).await;
     assert!(matches!(in_progress, Err(Error::PayloadMismatch)));
     store.complete(claim, None).await.expect("completed");
@@ -177,8 +178,8 @@ async fn payloads_are_not_compared_where_one_side_has_no_fingerprint() {
     let world = World::start().await;
     let store = world.store();
     for (first, second) in [(Fingerprint::none(), payload()), (payload(), Fingerprint::none())] {
-        let claim = is_new(store.claim("key", &first).await);
-        is_in_progress(store.claim("key", &second).await);
+        let claim = expect_new(store.claim("key", &first).await);
+        expect_in_progress(store.claim("key", &second).await);
         store.release(claim).await.expect("released");
     }
 }
@@ -189,11 +190,11 @@ async fn an_abandoned_claim_is_taken_over_only_with_the_payload_it_was_made_for(
     for disturbance in [Disturbance::None, Disturbance::HideOldItem] {
         let world = World::start().await;
         let store = world.store_over(&Wire::disturbed(move |_| disturbance));
-        let _abandoned = is_new(store.claim("key", &payload()).await);
+        let _abandoned = expect_new(store.claim("key", &payload()).await);
         world.clock.advance(IN_PROGRESS_FOR * 2);
         let other = store.claim("key", &Fingerprint::of("another payload")).await;
         assert!(matches!(other, Err(Error::PayloadMismatch)), "{other:?}");
-        let claim = is_new(store.claim("key", &payload()).await);
+        let claim = expect_new(store.claim("key", &payload()).await);
         store.complete(claim, None).await.expect("completed");
     }
 }
@@ -203,9 +204,9 @@ async fn an_abandoned_claim_is_taken_over_where_one_side_has_no_fingerprint() {
     for (first, second) in [(Fingerprint::none(), payload()), (payload(), Fingerprint::none())] {
         let world = World::start().await;
         let store = world.store();
-        let _abandoned = is_new(store.claim("key", &first).await);
+        let _abandoned = expect_new(store.claim("key", &first).await);
         world.clock.advance(IN_PROGRESS_FOR * 2);
-        let _claim = is_new(store.claim("key", &second).await);
+        let _claim = expect_new(store.claim("key", &second).await);
         let validation = world.record("key").await.expect("a record").remove("validation");
         assert_eq!(validation.is_some(), second == payload(), "the record is the second caller's");
     }
@@ -215,12 +216,12 @@ async fn an_abandoned_claim_is_taken_over_where_one_side_has_no_fingerprint() {
 async fn an_expired_record_is_no_mismatch() {
     let world = World::start().await;
     let store = world.store();
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(RETENTION * 2);
-    let claim = is_new(store.claim("key", &Fingerprint::of("another payload")).await);
+    let claim = expect_new(store.claim("key", &Fingerprint::of("another payload")).await);
     store.complete(claim, None).await.expect("completed");
     world.clock.advance(RETENTION * 2);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -248,7 +249,7 @@ async fn a_result_may_fill_the_item_to_its_last_byte_and_no_further() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim.clone(), Some(String::new())).await.expect("completed");
     // Names and values, of which the number takes 6 bytes: its ten digits by two, and one.
     let record = world.record("key").await.expect("a record");
@@ -261,5 +262,5 @@ async fn a_result_may_fill_the_item_to_its_last_byte_and_no_further() {
     assert!(!error.is_retryable());
     assert_eq!(wire.requests().len(), before);
     store.complete(claim, Some(largest.clone())).await.expect("completed");
-    assert_eq!(is_completed(store.claim("key", &payload()).await), Some(largest));
+    assert_eq!(expect_completed(store.claim("key", &payload()).await), Some(largest));
 }

@@ -3,7 +3,9 @@
 use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
 use idempotency::{Attributes, Error, IdempotencyStore};
 
-use crate::world::{IN_PROGRESS_FOR, START, World, is_completed, is_in_progress, is_new, n, payload, s};
+use crate::world::{
+    IN_PROGRESS_FOR, START, World, expect_completed, expect_in_progress, expect_new, n, payload, s, timed,
+};
 
 #[tokio::test]
 async fn a_completed_record_in_powertools_shape_is_replayed() {
@@ -17,7 +19,7 @@ async fn a_completed_record_in_powertools_shape_is_replayed() {
             ("data", s(r#"{"paid": true}"#)),
         ])
         .await;
-    let data = is_completed(world.store().claim("key", &payload()).await);
+    let data = expect_completed(world.store().claim("key", &payload()).await);
     assert_eq!(data.as_deref(), Some(r#"{"paid": true}"#));
 }
 
@@ -34,9 +36,9 @@ async fn an_in_progress_record_in_powertools_shape_is_refused_then_taken_over() 
         ])
         .await;
     let store = world.store();
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
 }
 
@@ -51,9 +53,9 @@ async fn an_in_progress_record_without_its_own_expiry_is_refused_until_its_expir
         ])
         .await;
     let store = world.store();
-    assert_eq!(is_in_progress(store.claim("key", &payload()).await), None);
+    assert_eq!(expect_in_progress(store.claim("key", &payload()).await), None);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -93,10 +95,10 @@ async fn the_key_prefix_keeps_stores_apart() {
     let world = World::start().await;
     let store = |prefix| {
         let builder = world.builder(world.engine.client());
-        builder.key_prefix(prefix).build()
+        timed(builder.key_prefix(prefix))
     };
-    let _claim = is_new(store("charge").claim("key", &payload()).await);
-    let _claim = is_new(store("refund").claim("key", &payload()).await);
+    let _claim = expect_new(store("charge").claim("key", &payload()).await);
+    let _claim = expect_new(store("refund").claim("key", &payload()).await);
     assert!(world.record("charge#key").await.is_some());
     assert!(world.record("refund#key").await.is_some());
     assert_eq!(world.record("key").await, None);
@@ -128,27 +130,24 @@ async fn the_whole_protocol_runs_on_other_attribute_names() {
         .await
         .expect("the table is created");
     let clock = world.clock.clone();
-    let store = IdempotencyStore::builder(client.clone(), "others")
-        .in_progress_for(IN_PROGRESS_FOR)
-        .attributes(attributes)
-        .clock(move || clock.now())
-        .build();
+    let store = IdempotencyStore::builder(client.clone(), "others").attributes(attributes).clock(move || clock.now());
+    let store = timed(store);
 
-    let first = is_new(store.claim("one", &payload()).await);
-    is_in_progress(store.claim("one", &payload()).await);
+    let first = expect_new(store.claim("one", &payload()).await);
+    expect_in_progress(store.claim("one", &payload()).await);
     store.release(first).await.expect("released");
-    let abandoned = is_new(store.claim("one", &payload()).await);
+    let abandoned = expect_new(store.claim("one", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let second = is_new(store.claim("one", &payload()).await);
+    let second = expect_new(store.claim("one", &payload()).await);
     let lost = store.complete(abandoned, None).await;
     assert!(matches!(lost, Err(Error::ClaimLost)), "{lost:?}");
     let result = Some("2".to_owned());
     store.complete(second, result).await.expect("completed");
-    let data = is_completed(store.claim("one", &payload()).await);
+    let data = expect_completed(store.claim("one", &payload()).await);
     assert_eq!(data.as_deref(), Some("2"));
-    let batch = is_new(store.claim("two", &payload()).await);
+    let batch = expect_new(store.claim("two", &payload()).await);
     store.complete_all(vec![batch]).await.expect("completed");
-    is_completed(store.claim("two", &payload()).await);
+    expect_completed(store.claim("two", &payload()).await);
 
     let request = client.get_item().table_name("others").key("key", s("one"));
     let record = request.send().await.expect("read").item.expect("a record");

@@ -6,12 +6,12 @@ use std::error::Error as _;
 use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Error, Fingerprint, IdempotencyStore, IdempotentError, idempotent};
 
-use crate::world::{Answer, World, is_new, n, payload, s};
+use crate::world::{Answer, World, expect_new, n, payload, s, timed};
 
 #[tokio::test]
 async fn a_missing_table_is_named_as_such() {
     let world = World::start().await;
-    let store = IdempotencyStore::builder(world.engine.client(), "elsewhere").build();
+    let store = timed(IdempotencyStore::builder(world.engine.client(), "elsewhere"));
     let error = store.claim("key", &payload()).await.expect_err("no table");
     assert!(matches!(error, Error::TableMissing(_)), "{error:?}");
     assert!(!error.is_retryable());
@@ -50,7 +50,7 @@ async fn check(status: u16, code: &str, expected: fn(&Error) -> bool, retryable:
         let body = body.clone();
         Some(Answer { status, body })
     });
-    let claimed = world.builder(client).build().claim("key", &payload()).await;
+    let claimed = timed(world.builder(client)).claim("key", &payload()).await;
     let error = claimed.expect_err(code);
     assert!(expected(&error), "{status} {code}: {error:?}");
     assert_eq!(error.is_retryable(), retryable, "{status} {code}");
@@ -59,12 +59,26 @@ async fn check(status: u16, code: &str, expected: fn(&Error) -> bool, retryable:
 #[tokio::test]
 async fn a_key_has_room_for_2048_bytes_with_its_prefix() {
     let world = World::start().await;
-    let store = world.builder(world.engine.client()).key_prefix("charge").build();
+    let store = timed(world.builder(world.engine.client()).key_prefix("charge"));
     let longest = "é".repeat((2048 - "charge#".len()) / 2) + "!";
-    let _claim = is_new(store.claim(&longest, &payload()).await);
+    let _claim = expect_new(store.claim(&longest, &payload()).await);
     let error = store.claim(&format!("{longest}!"), &payload()).await.expect_err("too long");
     assert!(matches!(error, Error::Rejected(_)), "{error:?}");
     assert!(!error.is_retryable());
+}
+
+#[tokio::test]
+async fn an_empty_key_is_rejected_with_and_without_a_prefix() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    for store in [world.store_over(&wire), timed(world.builder(world.engine.client_over(&wire)).key_prefix("charge"))] {
+        let error = store.claim("", &payload()).await.expect_err("empty");
+        assert!(matches!(error, Error::Rejected(_)), "{error:?}");
+        assert!(store.claim_with("", &payload()).is_err());
+        assert!(store.completed_with("", &payload(), None).is_err());
+        assert!(store.record("", &payload(), None).await.is_err());
+    }
+    assert_eq!(wire.requests().len(), 0);
 }
 
 #[test]
@@ -75,7 +89,8 @@ fn whether_to_call_again_is_the_records_to_say_or_the_works() {
     assert!(retryable(&IdempotentError::InProgress { until: None }));
     assert!(retryable(&IdempotentError::TakenOver));
     assert!(retryable(&IdempotentError::NotStarted(Error::Contended)));
-    assert!(!retryable(&IdempotentError::NotStarted(Error::PayloadMismatch)));
+    assert!(!retryable(&IdempotentError::PayloadMismatch));
+    assert!(!retryable(&IdempotentError::NotStarted(Error::ResultUnreadable { column: 1 })));
     assert!(retryable(&IdempotentError::NotRecorded(Error::Unavailable("no answer".into()))));
     assert!(!retryable(&IdempotentError::NotRecorded(Error::ResultTooLarge)));
 }
@@ -86,7 +101,7 @@ const SECRET: &str = "4111-1111-1111-1111";
 async fn no_error_tells_key_payload_or_result() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim(SECRET, &Fingerprint::of(SECRET)).await);
+    let claim = expect_new(store.claim(SECRET, &Fingerprint::of(SECRET)).await);
     let other = Fingerprint::of("another payload");
     tells_nothing(&store.claim(SECRET, &other).await.expect_err("a mismatch"));
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use idempotency::IdempotencyStore;
 
-use crate::world::{IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, is_new, n, payload};
+use crate::world::{
+    IN_PROGRESS_FOR, RETENTION, START, TABLE, World, expect_completed, expect_in_progress, expect_new, n, payload,
+    timed,
+};
 
 const A_MILLISECOND: Duration = Duration::from_millis(1);
 const A_HUNDRED_YEARS: Duration = Duration::from_hours(100 * 365 * 24);
@@ -13,11 +16,11 @@ const A_HUNDRED_YEARS: Duration = Duration::from_hours(100 * 365 * 24);
 async fn a_claim_refuses_others_to_the_very_millisecond_of_its_expiry() {
     let world = World::start().await;
     let store = world.store();
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
     world.clock.set(START + IN_PROGRESS_FOR);
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     world.clock.advance(A_MILLISECOND);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -25,29 +28,29 @@ async fn a_claim_for_an_invocation_refuses_others_to_the_invocations_deadline() 
     let world = World::start().await;
     let deadline = world.clock.now() + Duration::from_secs(3);
     let store = world.store().until(deadline);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(Duration::from_secs(3));
-    assert_eq!(is_in_progress(store.claim("key", &payload()).await), Some(deadline));
+    assert_eq!(expect_in_progress(store.claim("key", &payload()).await), Some(deadline));
     world.clock.advance(A_MILLISECOND);
-    let _claim = is_new(world.store().claim("key", &payload()).await);
+    let _claim = expect_new(world.store().claim("key", &payload()).await);
 }
 
 #[tokio::test]
 async fn a_completed_record_counts_to_the_very_second_of_its_expiration() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
 
     let expiration = Duration::from_secs((START + RETENTION).as_secs());
     let last_moment = expiration + Duration::from_millis(999);
     for still_there in [START + RETENTION, last_moment] {
         world.clock.set(still_there);
-        is_completed(store.claim("key", &payload()).await);
+        expect_completed(store.claim("key", &payload()).await);
     }
     world.clock.set(last_moment + A_MILLISECOND);
     assert_eq!(world.status("key").await.as_deref(), Some("COMPLETED"));
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
     assert_eq!(world.status("key").await.as_deref(), Some("INPROGRESS"));
 }
 
@@ -55,47 +58,43 @@ async fn a_completed_record_counts_to_the_very_second_of_its_expiration() {
 async fn a_taken_over_record_keeps_nothing_of_the_earlier_one() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     let result = Some("1".to_owned());
     store.complete(claim, result).await.expect("completed");
     world.clock.advance(RETENTION * 2);
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
-    assert_eq!(is_completed(store.claim("key", &payload()).await), None);
+    assert_eq!(expect_completed(store.claim("key", &payload()).await), None);
 }
 
 #[tokio::test]
 async fn a_retention_shorter_than_the_work_does_not_end_the_claim() {
     let world = World::start().await;
-    let store = world.builder(world.engine.client()).retention(Duration::ZERO).build();
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let store = timed(world.builder(world.engine.client()).retention(Duration::ZERO));
+    let _claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR);
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
 async fn durations_without_end_are_stored_and_read_as_such() {
     let world = World::start().await;
-    let store = world.builder(world.engine.client()).retention(Duration::MAX).in_progress_for(Duration::MAX).build();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let store = world.builder(world.engine.client()).retention(Duration::MAX).build().for_at_most(Duration::MAX);
+    let claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(A_HUNDRED_YEARS);
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     store.complete(claim, None).await.expect("completed");
     world.clock.advance(A_HUNDRED_YEARS);
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
-async fn by_default_a_claim_holds_for_a_minute_and_a_record_for_28_days() {
+async fn by_default_a_record_is_kept_for_28_days() {
     let world = World::start().await;
     let clock = world.clock.clone();
-    let store = IdempotencyStore::builder(world.engine.client(), TABLE).clock(move || clock.now()).build();
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let store = timed(IdempotencyStore::builder(world.engine.client(), TABLE).clock(move || clock.now()));
+    let _claim = expect_new(store.claim("key", &payload()).await);
     let record = world.record("key").await.expect("a record");
-    let a_minute = Duration::from_mins(1);
-    let until = n((START + a_minute).as_millis());
-    assert_eq!(record["in_progress_expiration"], until);
     let four_weeks = Duration::from_hours(28 * 24);
-    let expiration = n((START + four_weeks).as_secs().into());
-    assert_eq!(record["expiration"], expiration);
+    assert_eq!(record["expiration"], n((START + four_weeks).as_secs().into()));
 }

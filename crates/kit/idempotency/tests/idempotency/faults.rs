@@ -5,9 +5,9 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use embedded_dynamodb::{Disturbance, Wire};
-use idempotency::{IdempotencyStore, IdempotentError, Outcome, idempotent};
+use idempotency::{IdempotentError, Outcome, TimedStore, idempotent};
 
-use crate::world::{IN_PROGRESS_FOR, World, is_completed, is_in_progress, is_new, payload};
+use crate::world::{IN_PROGRESS_FOR, World, expect_completed, expect_in_progress, expect_new, payload, timed};
 
 #[tokio::test]
 async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
@@ -20,7 +20,7 @@ async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
                 _ if hidden => Disturbance::HideOldItem,
                 _ => Disturbance::None,
             });
-            let store = world.builder(world.retrying_client_over(&wire)).build();
+            let store = timed(world.builder(world.retrying_client_over(&wire)));
             let done = AtomicUsize::new(0);
             let outcome = effect(&store, &done).await.expect("an outcome");
             assert_eq!(outcome, Outcome::New(1), "answer {lost} lost");
@@ -39,8 +39,8 @@ async fn a_release_whose_answer_is_lost_is_still_a_release() {
         2 => Disturbance::LoseAnswer,
         _ => Disturbance::None,
     });
-    let store = world.builder(world.retrying_client_over(&wire)).build();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let store = timed(world.builder(world.retrying_client_over(&wire)));
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.release(claim).await.expect("released");
     assert_eq!(wire.count("DeleteItem"), 2);
     assert_eq!(world.record("key").await, None);
@@ -53,11 +53,11 @@ async fn a_batch_whose_answer_is_lost_is_still_completed() {
         2 => Disturbance::LoseAnswer,
         _ => Disturbance::None,
     });
-    let store = world.builder(world.retrying_client_over(&wire)).build();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let store = timed(world.builder(world.retrying_client_over(&wire)));
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete_all(vec![claim]).await.expect("completed");
     assert_eq!(wire.count("BatchWriteItem"), 2);
-    is_completed(store.claim("key", &payload()).await);
+    expect_completed(store.claim("key", &payload()).await);
 }
 
 #[tokio::test]
@@ -110,11 +110,11 @@ async fn a_failed_release_does_not_hide_the_works_error_and_the_claim_expires() 
     let failed = failed.await;
     assert!(matches!(&failed, Err(IdempotentError::Work(error)) if error.to_string() == "no card"), "{failed:?}");
     assert_eq!(wire.count("DeleteItem"), 1);
-    is_in_progress(store.claim("key", &payload()).await);
+    expect_in_progress(store.claim("key", &payload()).await);
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    let _claim = is_new(store.claim("key", &payload()).await);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 }
 
-async fn effect(store: &IdempotencyStore, done: &AtomicUsize) -> Result<Outcome<usize>, IdempotentError<Infallible>> {
+async fn effect(store: &TimedStore, done: &AtomicUsize) -> Result<Outcome<usize>, IdempotentError<Infallible>> {
     idempotent(store, "key", "payload", || async { Ok(done.fetch_add(1, Ordering::SeqCst) + 1) }).await
 }

@@ -11,7 +11,7 @@ use idempotency::{Error, Fingerprint, IdempotentError, Outcome, idempotent};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::world::{IN_PROGRESS_FOR, World, is_completed, is_new, payload};
+use crate::world::{IN_PROGRESS_FOR, World, expect_completed, expect_new, payload};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Receipt {
@@ -30,7 +30,7 @@ async fn the_second_call_gets_the_first_ones_result_without_doing_the_work() {
         panic!("the work must not be done twice")
     });
     let second = second.await.expect("replayed");
-    assert_eq!(second, Outcome::Replayed(receipt.clone()));
+    assert_eq!(second, Outcome::Completed(receipt.clone()));
     assert_eq!(second.into_inner(), receipt);
 }
 
@@ -78,7 +78,7 @@ async fn of_sixteen_callers_at_once_one_does_the_work() {
     for outcome in callers.join_all().await {
         match outcome {
             Ok(Outcome::New(1)) => new += 1,
-            Ok(Outcome::Replayed(1)) | Err(IdempotentError::InProgress { until: Some(_) }) => {}
+            Ok(Outcome::Completed(1)) | Err(IdempotentError::InProgress { until: Some(_) }) => {}
             other => panic!("unexpected: {other:?}"),
         }
     }
@@ -91,13 +91,13 @@ async fn work_that_was_taken_over_says_so_and_leaves_the_others_result() {
     let store = world.store();
     let overtaken = idempotent(&store, "key", "payload", || async {
         world.clock.advance(IN_PROGRESS_FOR * 2);
-        let other = is_new(store.claim("key", &payload()).await);
+        let other = expect_new(store.claim("key", &payload()).await);
         store.complete(other, Some("\"other\"".to_owned())).await?;
         Ok::<_, Error>("ours".to_owned())
     });
     let error = overtaken.await.expect_err("taken over");
     assert!(matches!(error, IdempotentError::TakenOver), "{error:?}");
-    let data = is_completed(store.claim("key", &payload()).await);
+    let data = expect_completed(store.claim("key", &payload()).await);
     assert_eq!(data.as_deref(), Some("\"other\""));
 }
 
@@ -125,10 +125,10 @@ async fn a_result_that_is_too_large_is_an_error_but_the_work_is_not_done_again()
 async fn work_completed_without_a_result_is_replayed_as_unit() {
     let world = World::start().await;
     let store = world.store();
-    let claim = is_new(store.claim("key", &payload()).await);
+    let claim = expect_new(store.claim("key", &payload()).await);
     store.complete_all(vec![claim]).await.expect("completed");
     let replayed = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(()) });
-    assert_eq!(replayed.await.expect("replayed"), Outcome::Replayed(()));
+    assert_eq!(replayed.await.expect("replayed"), Outcome::Completed(()));
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_payload_is_text_or_bytes_in_any_hands() {
     }
     let other = idempotent(&store, "key", "another", || async { Ok::<_, Infallible>(()) });
     let error = other.await.expect_err("another payload");
-    assert!(matches!(error, IdempotentError::NotStarted(Error::PayloadMismatch)), "{error:?}");
+    assert!(matches!(error, IdempotentError::PayloadMismatch), "{error:?}");
 }
 
 #[tokio::test]
@@ -161,5 +161,5 @@ async fn without_a_fingerprint_payloads_are_not_compared() {
     let first = idempotent(&store, "key", "payload", || async { Ok::<_, Infallible>(1) });
     assert_eq!(first.await.expect("done"), Outcome::New(1));
     let second = idempotent(&store, "key", Fingerprint::none(), || async { Ok::<_, Infallible>(2) });
-    assert_eq!(second.await.expect("replayed"), Outcome::Replayed(1));
+    assert_eq!(second.await.expect("replayed"), Outcome::Completed(1));
 }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::{BillingMode, KeySchemaElement, TimeToLiveStatus};
 use embedded_dynamodb::Wire;
 use idempotency::create_table;
 
-use crate::world::{TABLE, World, is_in_progress, is_new, payload};
+use crate::world::{TABLE, World, expect_in_progress, expect_new, payload};
 
 #[tokio::test]
 async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
@@ -28,11 +28,11 @@ async fn the_table_is_on_demand_keyed_by_id_and_expires_by_expiration() {
 #[tokio::test]
 async fn a_table_that_exists_is_kept() {
     let world = World::start().await;
-    let _claim = is_new(world.store().claim("key", &payload()).await);
+    let _claim = expect_new(world.store().claim("key", &payload()).await);
     let wire = Wire::watched();
     let created = create_table(&world.engine.client_over(&wire), TABLE).await;
     created.expect("nothing to create");
     // DynamoDB refuses to enable the time to live a second time; the embedded engine does not.
     assert_eq!(wire.count("UpdateTimeToLive"), 0);
-    is_in_progress(world.store().claim("key", &payload()).await);
+    expect_in_progress(world.store().claim("key", &payload()).await);
 }

@@ -9,7 +9,9 @@ use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Error, Fingerprint, Found, IdempotencyStore, Recorded, Refusal};
 use tokio::task::JoinSet;
 
-use crate::world::{IN_PROGRESS_FOR, RETENTION, START, TABLE, World, is_completed, is_in_progress, n, payload, s};
+use crate::world::{
+    IN_PROGRESS_FOR, RETENTION, START, TABLE, World, expect_completed, expect_in_progress, n, payload, s, timed,
+};
 
 /// Sends the work's own item together with that of the record, in this order.
 async fn commit(client: &Client, record: &TransactWriteItem) -> Result<(), Vec<CancellationReason>> {
@@ -41,20 +43,28 @@ impl World {
     }
 
     /// What a caller that reads the record itself is told.
-    async fn found(&self, store: &IdempotencyStore, fingerprint: &Fingerprint) -> Found {
+    async fn found(&self, store: &IdempotencyStore, fingerprint: &Fingerprint) -> Result<Found, &'static str> {
         let place = store.record_key("key");
         let read = self.engine.client().get_item().table_name(place.table).set_key(Some(place.key));
         let item = read.consistent_read(true).send().await.expect("a read").item;
-        store.read(item.as_ref(), fingerprint).expect("a record")
+        store.read(item.as_ref(), fingerprint).map_err(|error| error.code())
     }
 }
 
-/// Commits work with its record, and says what the record's reason says where it is refused.
-async fn commit_with_record(world: &World, store: &IdempotencyStore, fingerprint: &Fingerprint) -> Result<(), Refusal> {
+const NEW: Found = Found::New { taken_over: false };
+const TAKEN_OVER: Found = Found::New { taken_over: true };
+const MISMATCH: &str = "payload_mismatch";
+
+/// Commits work with its record. If it is refused: what the record's reason says.
+async fn commit_with_record(
+    world: &World,
+    store: &IdempotencyStore,
+    fingerprint: &Fingerprint,
+) -> Result<(), Result<Refusal, &'static str>> {
     let record = store.completed_with("key", fingerprint, Some("1".to_owned())).expect("an item");
     match commit(&world.engine.client(), &record).await {
         Ok(()) => Ok(()),
-        Err(reasons) => Err(store.refusal(&reasons[1], fingerprint).expect("a refusal")),
+        Err(reasons) => Err(store.refusal(&reasons[1], fingerprint).map_err(|error| error.code())),
     }
 }
 
@@ -72,18 +82,18 @@ fn data() -> Option<String> {
 async fn work_and_record_happen_together_and_once() {
     let world = World::start().await;
     let store = world.store();
-    assert_eq!(world.found(&store, &payload()).await, Found::Absent);
+    assert_eq!(world.found(&store, &payload()).await, Ok(NEW));
     assert_eq!(commit_with_record(&world, &store, &payload()).await, Ok(()));
-    assert_eq!(commit_with_record(&world, &store, &payload()).await, Err(Refusal::Completed { data: data() }));
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
-    assert_eq!(is_completed(store.claim("key", &payload()).await), data());
+    assert_eq!(commit_with_record(&world, &store, &payload()).await, Err(Ok(Refusal::Completed { data: data() })));
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
+    assert_eq!(expect_completed(store.claim("key", &payload()).await), data());
     assert_eq!(world.effects().await, 1);
 }
 
 #[tokio::test]
 async fn the_record_of_a_transaction_is_in_the_documented_shape() {
     let world = World::start().await;
-    let store = world.builder(world.engine.client()).key_prefix("pay").build();
+    let store = timed(world.builder(world.engine.client()).key_prefix("pay"));
     assert_eq!(commit_with_record(&world, &store, &payload()).await, Ok(()));
     let mut record = world.record("pay#key").await.expect("a record");
     assert!(record.remove("owner").is_some());
@@ -125,7 +135,7 @@ async fn a_refusal_of_another_item_is_told_apart() {
     let store = world.store();
     world.put([("id", s("effect")), ("times", s("not a number"))]).await;
     let refused = world.put_guarded(&store).await;
-    assert_eq!(store.refusal(&refused[1], &payload()).expect("a refusal"), Refusal::NotRefused);
+    assert_eq!(store.refusal(&refused[1], &payload()).expect("a refusal"), Refusal::New);
     assert_eq!(world.record("key").await, None, "and there is no record of work that was not done");
 }
 
@@ -157,17 +167,17 @@ async fn another_payload_is_refused_whatever_the_status() {
     let store = world.store();
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
-    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Refusal::PayloadMismatch));
-    assert_eq!(world.found(&store, &other()).await, Found::PayloadMismatch);
+    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Err(MISMATCH)));
+    assert_eq!(world.found(&store, &other()).await, Err(MISMATCH));
     store.complete(claim, None).await.expect("completed");
-    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Refusal::PayloadMismatch));
-    assert_eq!(world.found(&store, &other()).await, Found::PayloadMismatch);
+    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Err(MISMATCH)));
+    assert_eq!(world.found(&store, &other()).await, Err(MISMATCH));
     assert_eq!(world.effects().await, 1);
 }
 
 /// `read` decides on the record by hand, the transaction by its condition: they must not differ in any case.
 #[tokio::test]
-async fn a_look_says_that_the_work_may_be_done_if_and_only_if_the_transaction_is_accepted() {
+async fn read_says_that_the_work_may_be_done_if_and_only_if_the_transaction_is_accepted() {
     let second = Duration::from_secs(1);
     let milli = Duration::from_millis(1);
     let mut accepted = 0;
@@ -192,10 +202,10 @@ async fn a_look_says_that_the_work_may_be_done_if_and_only_if_the_transaction_is
                         let refused = commit_with_record(&world, &store, &fingerprint).await;
                         let context = format!("{status} {expiration:?} {until:?} {validation:?} {fingerprint:?}");
                         let expected = match found {
-                            Found::Absent | Found::Abandoned => Ok(()),
-                            Found::Completed { data } => Err(Refusal::Completed { data }),
-                            Found::InProgress { until } => Err(Refusal::InProgress { until }),
-                            Found::PayloadMismatch => Err(Refusal::PayloadMismatch),
+                            Ok(Found::New { .. }) => Ok(()),
+                            Ok(Found::Completed { data }) => Err(Ok(Refusal::Completed { data })),
+                            Ok(Found::InProgress { until }) => Err(Ok(Refusal::InProgress { until })),
+                            Err(code) => Err(Err(code)),
                         };
                         assert_eq!(refused, expected, "{context}");
                         accepted += u32::from(refused.is_ok());
@@ -224,7 +234,7 @@ async fn an_expired_record_counts_no_more() {
     let store = world.store();
     assert_eq!(commit_with_record(&world, &store, &payload()).await, Ok(()));
     world.clock.advance(RETENTION * 2);
-    assert_eq!(world.found(&store, &other()).await, Found::Absent);
+    assert_eq!(world.found(&store, &other()).await, Ok(NEW));
     assert_eq!(commit_with_record(&world, &store, &other()).await, Ok(()));
     assert_eq!(world.effects().await, 2);
 }
@@ -236,9 +246,9 @@ async fn an_abandoned_claim_is_told_apart_and_taken_over_with_its_own_payload_on
     let (_abandoned, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    assert_eq!(world.found(&store, &payload()).await, Found::Abandoned, "its first part may have been done");
-    assert_eq!(world.found(&store, &other()).await, Found::PayloadMismatch);
-    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Refusal::PayloadMismatch));
+    assert_eq!(world.found(&store, &payload()).await, Ok(TAKEN_OVER), "its first part may have been done");
+    assert_eq!(world.found(&store, &other()).await, Err(MISMATCH));
+    assert_eq!(commit_with_record(&world, &store, &other()).await, Err(Err(MISMATCH)));
     assert_eq!(commit_with_record(&world, &store, &payload()).await, Ok(()));
 }
 
@@ -249,13 +259,13 @@ async fn a_claim_in_a_transaction_refuses_others_until_it_is_completed_in_anothe
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&client, &claiming).await.expect("claimed");
     let until = Some(world.clock.now() + IN_PROGRESS_FOR);
-    assert_eq!(world.found(&store, &payload()).await, Found::InProgress { until });
-    assert_eq!(commit_with_record(&world, &store, &payload()).await, Err(Refusal::InProgress { until }));
-    assert_eq!(is_in_progress(store.claim("key", &payload()).await), until);
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::InProgress { until }));
+    assert_eq!(commit_with_record(&world, &store, &payload()).await, Err(Ok(Refusal::InProgress { until })));
+    assert_eq!(expect_in_progress(store.claim("key", &payload()).await), until);
 
     let completion = store.complete_with(&claim, data()).expect("an item");
     commit(&client, &completion).await.expect("completed");
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
     commit(&client, &store.complete_with(&claim, data()).expect("an item")).await.expect("twice is once");
     assert_eq!(world.effects().await, 3);
 }
@@ -267,9 +277,9 @@ async fn a_claim_in_a_transaction_ends_with_the_invocation() {
     let store = world.store().until(deadline);
     let (_claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
-    assert_eq!(world.found(&store, &payload()).await, Found::InProgress { until: Some(deadline) });
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::InProgress { until: Some(deadline) }));
     world.clock.advance(Duration::from_millis(3_001));
-    assert_eq!(world.found(&store, &payload()).await, Found::Abandoned);
+    assert_eq!(world.found(&store, &payload()).await, Ok(TAKEN_OVER));
 }
 
 #[tokio::test]
@@ -279,7 +289,7 @@ async fn a_claim_in_a_transaction_can_be_released() {
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
     store.release(claim).await.expect("released");
-    assert_eq!(world.found(&store, &payload()).await, Found::Absent);
+    assert_eq!(world.found(&store, &payload()).await, Ok(NEW));
 }
 
 #[tokio::test]
@@ -335,7 +345,7 @@ async fn a_claim_whose_answer_is_lost_can_be_completed() {
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     assert_eq!(commit(&lossy, &claiming).await, Err(Vec::new()), "no answer");
     commit(&client, &store.complete_with(&claim, data()).expect("an item")).await.expect("the claim is ours");
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
 
 /// As from a server that does not know `ReturnValuesOnConditionCheckFailure`.
@@ -348,8 +358,8 @@ async fn a_reason_without_the_record_says_to_read_it() {
     let record = store.completed_with("key", &payload(), None).expect("an item");
     let reasons = commit(&blind, &record).await.expect_err("refused");
     assert_eq!(reasons[1].item(), None);
-    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::ReadAgain);
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::New);
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
 
 #[tokio::test]
@@ -360,7 +370,7 @@ async fn a_record_that_has_expired_since_it_refused_is_to_be_read_again() {
     let record = store.completed_with("key", &payload(), None).expect("an item");
     let reasons = commit(&world.engine.client(), &record).await.expect_err("refused");
     world.clock.advance(RETENTION * 2);
-    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::ReadAgain);
+    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::New);
 }
 
 /// The engine has no conflicts: another transaction holds the record at this moment.
@@ -373,8 +383,8 @@ async fn a_conflict_of_transactions_says_to_read_again() {
     let client = world.engine.client_over(&Wire::disturbed(|_| Disturbance::Answer(400, CONFLICT)));
     let record = store.completed_with("key", &payload(), None).expect("an item");
     let reasons = commit(&client, &record).await.expect_err("refused");
-    assert_eq!(store.refusal(&reasons[0], &payload()).expect("a refusal"), Refusal::NotRefused);
-    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::ReadAgain);
+    assert_eq!(store.refusal(&reasons[0], &payload()).expect("a refusal"), Refusal::New);
+    assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::New);
 }
 
 #[tokio::test]
@@ -394,7 +404,7 @@ async fn a_reason_that_is_no_refusal_of_the_record_is_an_error() {
         CancellationReason::builder().code("ConditionalCheckFailed").item("id", s("key")).item("status", n(1));
     let error = store.refusal(&malformed.build(), &payload()).expect_err("no record of ours");
     assert!(matches!(error, Error::Malformed { attribute } if attribute == "status"));
-    assert_eq!(store.refusal(&CancellationReason::builder().build(), &payload()).expect("none"), Refusal::NotRefused);
+    assert_eq!(store.refusal(&CancellationReason::builder().build(), &payload()).expect("none"), Refusal::New);
 }
 
 #[tokio::test]
@@ -413,14 +423,14 @@ async fn a_record_alone_is_one_request_and_refuses_like_the_others() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
     let again = store.record("key", &payload(), Some("2".to_owned())).await.expect("an answer");
     assert_eq!(again, Recorded::Completed { data: data() });
-    let mismatch = store.record("key", &other(), None).await.expect("an answer");
-    assert_eq!(mismatch, Recorded::PayloadMismatch);
+    let mismatch = store.record("key", &other(), None).await;
+    assert!(matches!(mismatch, Err(Error::PayloadMismatch)), "{mismatch:?}");
     assert_eq!(wire.requests().len(), wire.count("PutItem"));
     assert_eq!(wire.count("PutItem"), 3);
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
 
 #[tokio::test]
@@ -432,10 +442,10 @@ async fn a_record_alone_replaces_what_counts_no_more() {
     let in_progress = store.record("key", &payload(), data()).await.expect("an answer");
     assert!(matches!(in_progress, Recorded::InProgress { .. }));
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
     world.clock.advance(RETENTION * 2);
-    assert_eq!(store.record("key", &other(), None).await.expect("an answer"), Recorded::Now);
-    assert_eq!(world.found(&store, &other()).await, Found::Completed { data: None });
+    assert_eq!(store.record("key", &other(), None).await.expect("an answer"), Recorded::New);
+    assert_eq!(world.found(&store, &other()).await, Ok(Found::Completed { data: None }));
 }
 
 /// The claim is alive when the request is sent and has expired when the answer arrives.
@@ -451,9 +461,9 @@ async fn a_record_alone_that_is_refused_by_a_claim_that_expires_meanwhile_is_sen
         Disturbance::None
     });
     let store = world.store_over(&wire);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
     assert_eq!(wire.count("PutItem"), 2);
-    assert_eq!(world.found(&store, &payload()).await, Found::Completed { data: data() });
+    assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
 
 /// As if another caller claimed the key before every request, and each claim expired on the way back.
@@ -476,8 +486,8 @@ async fn a_record_alone_whose_answer_is_lost_finds_its_own() {
             1 => Disturbance::LoseAnswer,
             _ => disturbance,
         });
-        let store = world.builder(world.retrying_client_over(&wire)).build();
-        assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::Now);
+        let store = timed(world.builder(world.retrying_client_over(&wire)));
+        assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
         assert_eq!(wire.count("PutItem"), 2);
     }
 }
@@ -492,7 +502,7 @@ async fn a_command_with_its_record_costs_one_read_and_one_transaction() {
     let read = client.batch_get_item().request_items(&place.table, keys.build().expect("keys")).send().await;
     let responses = read.expect("a read").responses.expect("responses");
     let found = responses.get(&place.table).and_then(|items| items.first());
-    assert_eq!(store.read(found, &payload()).expect("a record"), Found::Absent);
+    assert_eq!(store.read(found, &payload()).expect("a record"), NEW);
     let record = store.completed_with("key", &payload(), data()).expect("an item");
     commit(&client, &record).await.expect("committed");
     let operations: Vec<_> = wire.requests().into_iter().map(|request| request.operation).collect();

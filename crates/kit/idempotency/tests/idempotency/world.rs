@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Engine, Request, Wire};
-use idempotency::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, StoreBuilder, create_table};
+use idempotency::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, StoreBuilder, TimedStore, create_table};
 
 pub(crate) const TABLE: &str = "records";
 pub(crate) const IN_PROGRESS_FOR: Duration = Duration::from_secs(10);
@@ -34,18 +34,15 @@ impl World {
 
     pub(crate) fn builder(&self, client: Client) -> StoreBuilder {
         let clock = self.clock.clone();
-        IdempotencyStore::builder(client, TABLE)
-            .in_progress_for(IN_PROGRESS_FOR)
-            .retention(RETENTION)
-            .clock(move || clock.now())
+        IdempotencyStore::builder(client, TABLE).retention(RETENTION).clock(move || clock.now())
     }
 
-    pub(crate) fn store(&self) -> IdempotencyStore {
-        self.builder(self.engine.client()).build()
+    pub(crate) fn store(&self) -> TimedStore {
+        timed(self.builder(self.engine.client()))
     }
 
-    pub(crate) fn store_over(&self, wire: &Wire) -> IdempotencyStore {
-        self.builder(self.engine.client_over(wire)).build()
+    pub(crate) fn store_over(&self, wire: &Wire) -> TimedStore {
+        timed(self.builder(self.engine.client_over(wire)))
     }
 
     /// A client that retries, as the default one does, but without its pauses of up to a second.
@@ -88,6 +85,11 @@ impl World {
         let put = request.set_item(Some(item.into())).send().await;
         put.expect("the record is written");
     }
+}
+
+/// A store whose claims expire after [`IN_PROGRESS_FOR`].
+pub(crate) fn timed(builder: StoreBuilder) -> TimedStore {
+    builder.build().for_at_most(IN_PROGRESS_FOR)
 }
 
 /// Milliseconds since the epoch, at first in the middle of a second.
@@ -159,7 +161,7 @@ impl fmt::Debug for Forger {
 }
 
 #[track_caller]
-pub(crate) fn is_new(claimed: Result<Claimed, Error>) -> Claim {
+pub(crate) fn expect_new(claimed: Result<Claimed, Error>) -> Claim {
     match claimed {
         Ok(Claimed::New(claim)) => claim,
         other => panic!("expected a new claim, got {other:?}"),
@@ -167,7 +169,7 @@ pub(crate) fn is_new(claimed: Result<Claimed, Error>) -> Claim {
 }
 
 #[track_caller]
-pub(crate) fn is_completed(claimed: Result<Claimed, Error>) -> Option<String> {
+pub(crate) fn expect_completed(claimed: Result<Claimed, Error>) -> Option<String> {
     match claimed {
         Ok(Claimed::Completed { data }) => data,
         other => panic!("expected completed work, got {other:?}"),
@@ -175,7 +177,7 @@ pub(crate) fn is_completed(claimed: Result<Claimed, Error>) -> Option<String> {
 }
 
 #[track_caller]
-pub(crate) fn is_in_progress(claimed: Result<Claimed, Error>) -> Option<SystemTime> {
+pub(crate) fn expect_in_progress(claimed: Result<Claimed, Error>) -> Option<SystemTime> {
     match claimed {
         Ok(Claimed::InProgress { until }) => until,
         other => panic!("expected work in progress, got {other:?}"),

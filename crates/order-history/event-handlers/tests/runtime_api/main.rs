@@ -263,7 +263,8 @@ async fn the_line_of_a_batch_names_events_that_another_invocation_is_processing(
     let events = fresh_orders(2);
     let records = IdempotencyStore::builder(account.engine.client(), IDEMPOTENCY_TABLE).key_prefix(ORDER_HISTORY_TABLE);
     let message = Message::parse(&events[0].to_message().unwrap()).unwrap();
-    let claimed = records.build().claim(&events[0].id.to_string(), &Fingerprint::of(message.content())).await.unwrap();
+    let records = records.build().for_at_most(Duration::from_secs(30));
+    let claimed = records.claim(&events[0].id.to_string(), &Fingerprint::of(message.content())).await.unwrap();
     assert!(matches!(claimed, Claimed::New(_)), "{claimed:?}");
     let function = account.function("OrderCreated").await;
     let response = function.invoke(batch(&events)).await.unwrap();
