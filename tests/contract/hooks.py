@@ -1,11 +1,11 @@
-"""What the OpenAPI document cannot say, told to schemathesis.
+"""Tells schemathesis what the OpenAPI document cannot express.
 
-A startKey belongs to one consumer and filter, a Consistency-Token to one order, and a keyword must have a word in it. Made up
-to their schemas they are rightly refused, so valid requests go without the first two and with a plain word for the third;
-invalid requests are sent as they are. crates/order-history/query-api tests the real ones.
+A startKey belongs to one consumer and filter, a Consistency-Token to one order, and a keyword must contain a word. Generated
+values that only match their schemas are correctly rejected, so valid requests have no startKey and no Consistency-Token, and a
+plain word as keyword. Invalid requests are sent unchanged. crates/order-history/query-api tests the real values.
 
-An Idempotency-Key is new for each command, and If-Match names the version that was read: a key that is made up twice, or a
-version that never was, is rightly refused. crates/payments/payment-api tests the real ones.
+An Idempotency-Key is new for each command, and If-Match is the version that was read: a repeated key or a version that does not
+exist is correctly rejected. crates/payments/payment-api tests the real values.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""MiniStack, an emulator of AWS, of a test's own."""
+"""Starts MiniStack, an emulator of AWS, for one test."""
 
 import contextlib
 import os

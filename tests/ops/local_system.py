@@ -1,4 +1,4 @@
-"""A running `make run` of a test's own, and what `make` says about it."""
+"""Starts `make run` for one test, and runs `make` targets on it."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from stage import ORDER_HISTORY, Local
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What the local system says where it is.
+# The line in which the local system prints its endpoints.
 PLACES = {
     "DYNAMODB_PORT": "DynamoDB",
     "SQS_PORT": "SQS",
@@ -24,7 +24,7 @@ PLACES = {
 
 
 def make(*arguments, stdin="", **environment):
-    """Runs `make` with these, and returns what it printed, as bytes, and its exit code."""
+    """Runs `make` with these arguments, and returns its output as bytes and its exit code."""
     environment = os.environ | environment
     ran = subprocess.run(
         ["make", "--no-print-directory", *arguments],
@@ -44,7 +44,7 @@ class LocalSystem:
             self.sqs = Local(ORDER_HISTORY).sqs()
 
     def url(self, queue):
-        """The URL of a queue of the order history, or of the one with this whole name."""
+        """The URL of a queue of the order history, or of the queue with this full name."""
         name = queue if queue.startswith("ftgo-") else f"ftgo-order-history-{queue}"
         return self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
 

@@ -1,4 +1,4 @@
-"""The way out of a first deployment to production that failed, on an emulator of AWS."""
+"""How to recover from a failed first deployment to production, on an emulator of AWS."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from stage import SERVICES, Stage
 STACK = "ftgo-order-history-production"
 PAYMENTS = "ftgo-payments-production"
 TABLES = ["ftgo-order-history", "ftgo-order-history-idempotency"]
-# Where nobody listens: the check of the issuer is the last that fails.
+# Nothing listens there: the check of the issuer is the last one, and fails.
 GATEWAY = "GatewayUrl=https://gateway.example GatewaySecretArn=arn:aws:secretsmanager:eu-west-1:000000000000:secret:gateway-x"
 PARAMETERS = f"JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo {GATEWAY}"
 KEY = {
@@ -63,19 +63,19 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
     def tables(self):
         return sorted(self.dynamodb.list_tables()["TableNames"])
 
-    def test_deploy_says_what_to_do_and_it_helps(self):
+    def test_deploy_says_how_to_recover_and_it_works(self):
         self.fail_to_deploy()
         for command in ["deploy", "plan", "status"]:
             said = self.make(command, code=0 if command == "status" else 2)
             self.assertIn("ROLLBACK_COMPLETE", said)
             self.assertIn("make delete STAGE=production", said)
             self.assertRegex(said, r"[Ff]irst failure: Bad: ")
-        # Only the stack goes unless one says more.
+        # Only the stack is deleted unless the answer includes the tables.
         said = self.make("delete", stdin=f"{STACK}\n\n", code=0)
         self.assertIn(f"tables: {TABLES[0]} and {TABLES[1]} are kept", said)
         self.assertIn(f"the stack {STACK} is deleted", said)
         self.assertEqual(self.tables(), TABLES)
-        # Their names are taken.
+        # The tables still exist.
         said = self.make("deploy", code=2)
         for name in TABLES:
             self.assertIn(
@@ -84,17 +84,17 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             )
         self.assertIn(f"the table {TABLES[0]} is deleted", self.make("delete", stdin="empty\n", code=0))
         self.assertEqual(self.tables(), [])
-        # The next problem is the issuer: nothing of ours is in the way any more.
+        # The next problem is the issuer: the tables are no longer a problem.
         self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", code=2))
 
-    def test_what_is_missing_or_unknown_is_told_before_the_build(self):
+    def test_missing_and_unknown_parameters_are_reported_before_the_build(self):
         for parameters, problem in [
             ("", 'needs JwtIssuer and JwtAudience: make deploy STAGE=production PARAMETERS="JwtIssuer=… JwtAudience=…"'),
             ("JwtAudience=ftgo JwtIssuer=", "needs JwtIssuer: make deploy"),
             ("JwtIsuer=x", "no template has a parameter JwtIsuer"),
             ("JwtIssuer", "a parameter must have the form Name=value"),
             ("JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1", f"{PAYMENTS} needs GatewayUrl and GatewaySecretArn: make deploy"),
-            # The one who only wants the order history is told how.
+            # The message says how to deploy only the order history.
             (
                 "JwtAudience=ftgo JwtIssuer=http://127.0.0.1:1",
                 "To leave out Payments: make deploy STAGE=production STACK=order-history",
@@ -107,13 +107,13 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         # Without a gateway.
         history = self.make("deploy", "STACK=order-history", parameters="JwtIssuer=http://127.0.0.1:1 JwtAudience=ftgo", code=2)
         self.assertIn("SKIP_ISSUER_CHECK=1", history)
-        # Somebody must have the topic.
+        # A stack must provide the topic.
         said = self.make("deploy", "STACK=payments", code=2)
         self.assertIn(f"{PAYMENTS} needs DomainEventsTopicArn: make deploy", said)
         self.assertIn("deploy both: make deploy STAGE=production STACK=all", said)
         topic = "DomainEventsTopicArn=arn:aws:sns:eu-west-1:000000000000:domain-events"
         self.assertIn("SKIP_ISSUER_CHECK=1", self.make("deploy", "STACK=payments", parameters=f"{PARAMETERS} {topic}", code=2))
-        # The order history's stack has it.
+        # The order history's stack provides it.
         self.create(
             STACK, json.dumps(self.with_outputs(TopicArn="arn:aws:sns:eu-west-1:000000000000:theirs")), "CREATE_COMPLETE"
         )
@@ -126,12 +126,12 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         body = json.loads(template())
         return body | {"Outputs": {name: {"Value": value} for name, value in outputs.items()}}
 
-    def test_payments_takes_over_the_topic_the_page_s_api_and_the_issuer_of_the_user_pool(self):
+    def test_payments_gets_the_topic_the_pages_api_and_the_issuer_of_the_user_pool(self):
         both = [Stage("production", service) for service in SERVICES]
         history, payments = both
         with mock.patch.dict(os.environ, self.aws.environment):
             self.assertEqual({}, deploy.taken_over(history, "deploy", both))
-            # Nobody knows it yet; a plan can tell the topic in advance.
+            # It does not exist yet; a plan can predict only the topic.
             self.assertEqual({}, deploy.taken_over(payments, "deploy", both))
             topic = "arn:aws:sns:eu-west-1:000000000000:domain-events"
             front = {"FrontApiId": "notmadeyet"}
@@ -151,14 +151,14 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
             # Also if Payments is deployed alone.
             self.assertEqual(expected, deploy.taken_over(payments, "deploy", [payments]))
 
-    def test_an_order_history_of_before_the_page_has_no_api_for_payments(self):
+    def test_an_order_history_without_the_page_has_no_api_for_payments(self):
         payments = Stage("production", PAYMENTS_SERVICE)
         topic = "arn:aws:sns:eu-west-1:000000000000:domain-events"
         with mock.patch.dict(os.environ, self.aws.environment):
             self.create(STACK, json.dumps(self.with_outputs(TopicArn=topic)), "CREATE_COMPLETE")
             self.assertEqual({"DomainEventsTopicArn": topic}, deploy.taken_over(payments, "deploy", [payments]))
 
-    def test_delete_deletes_payments_first_and_nothing_if_one_is_not_named(self):
+    def test_delete_deletes_payments_first_and_nothing_without_both_names(self):
         some = {"Resources": {"X": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "x"}}}}
         self.create(PAYMENTS, json.dumps(some), "CREATE_COMPLETE")
         self.create(STACK, template(), "CREATE_COMPLETE")
@@ -168,7 +168,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         gone = [said.index(f"the stack {name} is deleted") for name in [PAYMENTS, STACK]]
         self.assertEqual(sorted(gone), gone)
 
-    def test_status_shows_the_stack_that_is_there(self):
+    def test_status_shows_the_deployed_stack(self):
         self.assertIn("is not deployed", self.make("status", code=2))
         self.create(STACK, json.dumps(self.with_outputs(PageUrl="https://orders.example/")), "CREATE_COMPLETE")
         said = self.make("status", code=0)
@@ -179,7 +179,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
 
     def test_a_table_with_items_is_never_deleted(self):
         self.fail_to_deploy()
-        # The table's own count is hours old.
+        # The item count of DescribeTable can be hours old.
         self.dynamodb.put_item(TableName=TABLES[0], Item={"id": {"S": "1"}})
         said = self.make("delete", f"YES={STACK}", "TABLES=empty", code=0)
         self.assertIn(f"the table {TABLES[0]} still exists and has items: it is kept", said)
@@ -196,14 +196,14 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
         self.assertIn(f"there is no stack {STACK}", said)
         self.assertEqual(self.tables(), TABLES)
 
-    def test_an_empty_table_that_another_stage_left_is_not_offered(self):
+    def test_an_empty_table_of_another_stage_is_not_offered(self):
         # Development and production have the same Prefix.
         self.create("ftgo-order-history", template(), "CREATE_COMPLETE")
         self.cloudformation.delete_stack(StackName="ftgo-order-history")
         self.cloudformation.get_waiter("stack_delete_complete").wait(StackName="ftgo-order-history", WaiterConfig={"Delay": 1})
         self.assert_not_offered("the stack ftgo-order-history created it")
 
-    def test_an_empty_table_that_no_stack_made_is_not_offered(self):
+    def test_an_empty_table_without_a_stack_is_not_offered(self):
         for name in TABLES:
             self.dynamodb.create_table(TableName=name, **TABLE)
         self.assert_not_offered("no stack created it")
@@ -240,7 +240,7 @@ class AfterAFailedFirstDeployment(unittest.TestCase):
                 pools = self.aws.client("cognito-idp").list_user_pools(MaxResults=10)["UserPools"]
                 self.assertRegex(question, rf"the user pool ({'|'.join(pool['Id'] for pool in pools)}) {fate}")
 
-    def test_a_stack_without_topic_and_user_pool_does_not_speak_of_them(self):
+    def test_the_question_for_a_stack_without_topic_and_user_pool_does_not_mention_them(self):
         self.create(STACK, template(), "CREATE_COMPLETE")
         self.assertNotRegex(self.make("delete", stdin=f"{STACK}\n\n", code=0), "topic|user pool")
 

@@ -1,4 +1,4 @@
-"""What `make deploy` knows before it deploys."""
+"""The checks of `make deploy` before it deploys."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from samcli.cli.types import CfnParameterOverridesType
 
 
 class Overrides(unittest.TestCase):
-    def test_sam_reads_every_value_as_it_was_given(self):
+    def test_sam_gets_every_value_unchanged(self):
         values = ["", "x", "a b", "a,b", 'say "x"', "it's", "a=b", "https://x.example/?a=b&c", "file", "  "]
         for value in values:
             with self.subTest(value):
@@ -26,7 +26,7 @@ class Overrides(unittest.TestCase):
                 )
                 self.assertEqual(read, {"Name": value, "Other": "y"})
 
-    def test_what_sam_would_read_as_other_parameters_is_refused(self):
+    def test_values_that_sam_would_read_as_other_parameters_are_rejected(self):
         for value in ["x\\", 'x\\" Stage=production Y="1', "ParameterKey=Stage,ParameterValue=production"]:
             with self.subTest(value), self.assertRaisesRegex(SystemExit, "^CorsOrigins: "):
                 deploy.override("CorsOrigins", value)
@@ -36,7 +36,7 @@ class Overrides(unittest.TestCase):
 
 
 class Parameters(unittest.TestCase):
-    """How $PARAMETERS are divided between the stacks."""
+    """How $PARAMETERS are distributed to the stacks."""
 
     def given(self, text, services=tuple(stage.SERVICES)):
         with mock.patch.dict(os.environ, {"PARAMETERS": text}):
@@ -48,34 +48,34 @@ class Parameters(unittest.TestCase):
         for reason in reasons:
             self.assertIn(reason, str(ended.exception))
 
-    def test_each_stack_gets_those_that_it_knows(self):
+    def test_each_stack_gets_the_parameters_that_it_has(self):
         given = self.given("JwtIssuer=x ReadBudget=7 GatewayUrl=y")
         self.assertEqual({"JwtIssuer": "x", "ReadBudget": "7"}, given["order-history"])
         self.assertEqual({"JwtIssuer": "x", "GatewayUrl": "y"}, given["payments"])
 
-    def test_one_for_a_single_stack_is_stronger_whatever_the_order(self):
+    def test_a_parameter_for_one_stack_overrides_the_general_one_in_any_order(self):
         for text in ["LogLevel=WARN payments.LogLevel=DEBUG", "payments.LogLevel=DEBUG LogLevel=WARN"]:
             given = self.given(text)
             self.assertEqual(("WARN", "DEBUG"), (given["order-history"]["LogLevel"], given["payments"]["LogLevel"]))
 
-    def test_an_unknown_one_is_told_with_both_lists(self):
+    def test_an_unknown_parameter_is_reported_with_both_lists(self):
         for text in ["JwtIsuer=x", "payments.ReadBudget=7", "order-history.GatewayUrl=x"]:
             self.assert_refused(
                 text, text.split("=")[0], "template.yaml (order-history) has Stage", "payments.yaml (payments) has Stage"
             )
         self.assert_refused("billing.LogLevel=DEBUG", "order-history or payments")
 
-    def test_a_quotation_mark_without_another_is_told(self):
+    def test_an_unclosed_quotation_mark_is_reported(self):
         self.assert_refused("JwtIssuer=it's", "PARAMETERS")
 
-    def test_what_would_clash_must_be_given_for_each(self):
+    def test_parameters_that_would_clash_must_be_given_for_each_stack(self):
         for name in ["Prefix", "DomainName"]:
             self.assert_refused(f"{name}=x", f"order-history.{name}=… payments.{name}=…")
             self.assertEqual({name: "x"}, self.given(f"{name}=x", [stage.PAYMENTS])["payments"])
             given = self.given(f"order-history.{name}=x payments.{name}=y")
             self.assertEqual([{name: "x"}, {name: "y"}], [given["order-history"], given["payments"]])
 
-    def test_those_of_a_stack_that_is_not_chosen_are_left_out(self):
+    def test_parameters_of_a_stack_that_is_not_chosen_are_ignored(self):
         self.assertEqual(
             {"order-history": {"LogLevel": "DEBUG"}}, self.given("LogLevel=DEBUG GatewayUrl=x", [stage.ORDER_HISTORY])
         )
@@ -86,14 +86,14 @@ class Stacks(unittest.TestCase):
         with mock.patch.dict(os.environ, environment):
             return [each.stack_name for each in stage.chosen_stages(or_local=False)]
 
-    def test_both_unless_one_is_chosen(self):
+    def test_both_stacks_are_used_unless_one_is_chosen(self):
         both = ["ftgo-order-history-staging", "ftgo-payments-staging"]
         for stack, expected in [("", both), ("all", both), ("order-history", both[:1]), ("payments", both[1:])]:
             self.assertEqual(expected, self.chosen(STAGE="staging", STACK=stack))
         with self.assertRaisesRegex(SystemExit, "STACK=billing: must be one of order-history, payments, all"):
             self.chosen(STACK="billing")
 
-    def test_every_stack_has_names_and_a_folder_of_its_own(self):
+    def test_every_stack_has_its_own_names_and_folder(self):
         stages = [stage.Stage(name, service) for name in stage.STAGES for service in stage.SERVICES]
         for names in [
             [each.stack_name for each in stages],
@@ -107,7 +107,7 @@ class Stacks(unittest.TestCase):
             with self.subTest(yes), mock.patch.dict(os.environ, {"YES": yes}):
                 self.assertEqual(expected, stage.confirmed("a"))
 
-    def test_a_function_says_which_stack_it_is_of(self):
+    def test_a_function_belongs_to_one_stack(self):
         with mock.patch.dict(os.environ, {"FN": "relay", "STAGE": "local"}):
             service, name = stage.chosen_function(lambda service: service.functions)
             self.assertEqual(("payments", "relay"), (service.name, name))
@@ -122,7 +122,7 @@ class Stacks(unittest.TestCase):
 
 
 class Plan(unittest.TestCase):
-    def test_what_may_lose_something_comes_first(self):
+    def test_changes_that_may_lose_data_come_first(self):
         changes = [
             ("Add", "A", {}),
             ("Modify", "M", {"Replacement": "False", "Details": [{"Target": {"Attribute": "Properties", "Name": "Code"}}]}),
@@ -153,7 +153,7 @@ class Plan(unittest.TestCase):
 
 
 class StackStatus(unittest.TestCase):
-    def test_every_status_either_can_be_deployed_to_or_has_a_way_out(self):
+    def test_every_stack_status_allows_a_deployment_or_has_instructions(self):
         model = boto3.client("cloudformation", region_name="eu-west-1").meta.service_model
         production = stage.Stage("production", stage.ORDER_HISTORY)
         problems = {status: checks.stack_problem(production, status) for status in model.shape_for("StackStatus").enum}
@@ -167,11 +167,11 @@ class StackStatus(unittest.TestCase):
             if status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
                 self.assertIn("Wait", problem, status)
 
-    def test_the_tables_names_are_those_of_the_template(self):
+    def test_the_tables_have_the_names_of_the_template(self):
         self.assertEqual(stage.ORDER_HISTORY.table_names("x"), ["x", "x-idempotency"])
         self.assertEqual(stage.PAYMENTS.table_names("x"), ["x", "x-outbox", "x-locks", "x-idempotency"])
 
-    def test_the_functions_and_queues_are_those_of_the_template(self):
+    def test_the_functions_and_queues_have_the_names_of_the_template(self):
         self.assertEqual(stage.PAYMENTS.functions, ["payment-api", "charge", "reconcile", "relay", "sweep"])
         names = [name for pair in stage.PAYMENTS.queues.values() for name in pair if name]
         resources = stage.PAYMENTS.template["Resources"].values()
@@ -181,7 +181,7 @@ class StackStatus(unittest.TestCase):
 
 @contextlib.contextmanager
 def issuer(document, code=200, path="/.well-known/openid-configuration"):
-    """The URL of an issuer with this discovery document; `{url}` in it is its own."""
+    """The URL of an issuer with this discovery document; `{url}` in it is replaced by that URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -205,31 +205,31 @@ def discovery(**changes):
 
 
 class Issuer(unittest.TestCase):
-    def test_one_that_says_who_it_is_and_where_its_keys_are_is_good(self):
+    def test_an_issuer_with_its_name_and_keys_is_accepted(self):
         with issuer(discovery()) as url:
             self.assertIsNone(checks.issuer_problem(url))
 
-    def test_a_path_is_a_part_of_its_name(self):
+    def test_a_path_is_a_part_of_the_issuers_name(self):
         with issuer(discovery(issuer="{url}/pool"), path="/pool/.well-known/openid-configuration") as url:
             self.assertIsNone(checks.issuer_problem(f"{url}/pool"))
 
-    def test_one_whose_name_ends_with_a_slash_is_good_with_it_only(self):
+    def test_a_trailing_slash_in_the_issuers_name_is_required(self):
         with issuer(discovery(issuer="{url}/")) as url:
             self.assertIsNone(checks.issuer_problem(f"{url}/"))
             problem = checks.issuer_problem(url)
         self.assertIn("slash at the end", problem)
         self.assertTrue(problem.endswith(f"set JwtIssuer={url}/"), problem)
 
-    def test_a_slash_too_many_is_told(self):
+    def test_an_extra_slash_is_reported(self):
         with issuer(discovery()) as url:
             problem = checks.issuer_problem(f"{url}/")
         self.assertTrue(problem.endswith(f"set JwtIssuer={url}"), problem)
 
-    def test_another_name_is_told(self):
+    def test_another_name_is_reported(self):
         with issuer(discovery(issuer="https://other.example")) as url:
             self.assertIn("set JwtIssuer=https://other.example", checks.issuer_problem(url))
 
-    def test_what_is_no_discovery_document_is_told(self):
+    def test_an_invalid_discovery_document_is_reported(self):
         documents = [
             "",
             "<html>",
@@ -244,10 +244,10 @@ class Issuer(unittest.TestCase):
             with self.subTest(document[:40]), issuer(document) as url:
                 self.assertIn("/.well-known/openid-configuration", checks.issuer_problem(url))
 
-    def test_one_that_cannot_be_asked_is_told_with_the_way_around(self):
+    def test_an_unreachable_issuer_is_reported_with_a_workaround(self):
         with issuer(discovery(), code=500) as url:
             self.assertIn("returns 500", checks.issuer_problem(url))
-        # Nobody listens there any more.
+        # Nothing listens there any more.
         self.assertIn("SKIP_ISSUER_CHECK=1", checks.issuer_problem(url))
 
 

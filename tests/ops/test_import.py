@@ -1,4 +1,4 @@
-"""Files of `rebuild run --sink files`, imported by DynamoDB's ImportTable on an emulator of AWS."""
+"""Imports files of `rebuild run --sink files` with DynamoDB's ImportTable, on an emulator of AWS."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ BUCKET, RUNS = "archive", "ftgo/runs/"
 
 
 def messages():
-    """The lives of a few orders, as the archive has them: one message a line."""
+    """The events of a few orders in the archive's format: one message per line."""
     story = json.loads((ROOT / "events/story.json").read_text())
     for order in range(1, 6):
         for place, message in enumerate(story):
@@ -60,7 +60,7 @@ class ImportFiles(unittest.TestCase):
             time.sleep(0.1)
         raise AssertionError("the import does not end")
 
-    def test_the_request_beside_the_files_makes_the_table_that_a_rebuild_makes(self):
+    def test_the_request_with_the_files_creates_the_same_table_as_a_rebuild(self):
         source = f"s3://{BUCKET}/ftgo"
         said = self.rebuild("run", "--from", source, "--sink", "files", "--into", "imported")
         self.assertIn("aws dynamodb import-table", said)

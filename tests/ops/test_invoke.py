@@ -1,4 +1,4 @@
-"""What `make invoke` and `make sam-local` do without a Docker engine, or with one that cannot reach the registry."""
+"""`make invoke` and `make sam-local` without a Docker engine, or with one that cannot reach the registry."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ from stage import ORDER_HISTORY, PAYMENTS, ROOT
 
 @contextlib.contextmanager
 def engine():
-    """A Docker engine without images that waits for the registry, and waits."""
+    """A Docker engine without images that waits forever for the registry."""
     ended = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -46,7 +46,7 @@ def engine():
 
 
 class PullOptions(unittest.TestCase):
-    def test_an_engine_that_does_not_answer_in_time_has_no_image(self):
+    def test_an_engine_that_does_not_answer_in_time_counts_as_without_image(self):
         said = io.StringIO()
         with engine() as client, contextlib.closing(client), contextlib.redirect_stderr(said):
             self.assertIsNone(invoke.pull_options(client))
@@ -55,30 +55,30 @@ class PullOptions(unittest.TestCase):
 
 
 class OfPayments(unittest.TestCase):
-    def test_sam_runs_it_with_its_own_section_of_samconfig_and_all_endpoints(self):
+    def test_sam_runs_the_function_with_its_section_of_samconfig_and_all_endpoints(self):
         endpoints = {name: f"http://host:{n}" for n, name in enumerate([*invoke.PORTS, "SECRETS_MANAGER_PORT"])}
         arguments = [str(a) for a in invoke.sam_local(PAYMENTS, "invoke", "f", endpoints=endpoints, options=[])]
         self.assertEqual(arguments[arguments.index("--config-env") + 1], "payments")
         given = dict(a.split("=", 1) for a in arguments[arguments.index("--parameter-overrides") + 1 :])
-        # Payments has nothing in S3.
+        # Payments does not use S3.
         self.assertLessEqual(set(endpoints.values()) - {endpoints["S3_PORT"]}, set(given.values()))
         self.assertEqual(set(), set(given) - set(PAYMENTS.parameters))
         self.assertRegex(given["GatewayUrl"], r"^http://host")
 
-    def test_the_archiver_finds_the_archive_of_the_running_system(self):
+    def test_the_archiver_uses_the_archive_of_the_running_system(self):
         endpoints = {name: f"http://host:{n}" for n, name in enumerate(invoke.PORTS)}
         arguments = [str(a) for a in invoke.sam_local(ORDER_HISTORY, "invoke", "f", endpoints=endpoints, options=[])]
         given = dict(a.split("=", 1) for a in arguments[arguments.index("--parameter-overrides") + 1 :])
         self.assertEqual(endpoints["S3_PORT"], given["S3Endpoint"])
         self.assertEqual(set(), set(given) - set(ORDER_HISTORY.parameters))
 
-    def test_the_stand_in_of_secrets_manager_has_the_gateways_secret(self):
+    def test_the_stand_in_for_secrets_manager_has_the_gateways_secret(self):
         with invoke.secrets_manager() as port:
             keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
             client = boto3.client("secretsmanager", endpoint_url=f"http://127.0.0.1:{port}", **keys)
             self.assertEqual(client.get_secret_value(SecretId=invoke.SECRET_ARN)["SecretString"], "local")
 
-    def test_a_sample_is_about_another_intent_if_told(self):
+    def test_a_sample_can_be_changed_to_another_intent(self):
         samples = sorted((ROOT / "events/payments").glob("*.json"))
         about = [path for path in samples if invoke.SAMPLE_INTENT in path.read_text()]
         self.assertGreaterEqual(len(about), 6)
@@ -90,8 +90,8 @@ class OfPayments(unittest.TestCase):
 
 
 class SamLocal(unittest.TestCase):
-    def test_without_an_engine_it_skips_unless_it_is_required(self):
-        # Nor is there a program that could start or install one.
+    def test_without_an_engine_sam_local_is_skipped_unless_it_is_required(self):
+        # There is also no program that could start or install one.
         nothing = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "PATH": "/nowhere"}
         for given, code, said in [({}, 0, "skipped: "), ({"SAM_LOCAL": "required"}, 1, "failed, because SAM_LOCAL=required: ")]:
             environment = {name: value for name, value in os.environ.items() if name != "SAM_LOCAL"} | nothing | given

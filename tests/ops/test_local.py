@@ -1,4 +1,4 @@
-"""The commands on a running `make run`."""
+"""The operator's commands on a running `make run`."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ import queues
 from local_system import ROOT, local_system
 from stage import EVENT_TYPES
 
-# What SQS itself lets through; the rest comes as an escape of JSON, and is itself again in a header that was read.
+# The characters that SQS accepts. The others arrive as JSON escapes, and appear in a parsed header.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 RAW = "\u009b2J\u202egnp\u2066\u200b\t\r\n"
 ESCAPED = "\x1b[2J\x1b]0;pwned\x07\x1b[8m\x00\x08\x7f"
@@ -47,7 +47,7 @@ class OnTheLocalSystem(unittest.TestCase):
             "event-aggregate-type": hostile,
         }
         body = json.dumps({"headers": headers, "payload": hostile}) + RAW
-        # One that the function reads, and complains about in its log; others that it never gets.
+        # One message that the function reads and reports in its log; others that it never gets.
         failed = self.system.send(
             "TicketAccepted", json.dumps({"headers": headers | {"event-type": "TicketAccepted"}, "payload": "{}"})
         )
@@ -71,7 +71,7 @@ class OnTheLocalSystem(unittest.TestCase):
         with log.open("a") as file:
             file.write(f"{ESCAPED}\u202eend\n")
         command = ["make", "--no-print-directory", "logs", "FN=query-api"]
-        # It follows the log until it is stopped, with the programs that it started.
+        # It follows the log until it and its child processes are stopped.
         environment = os.environ | self.system.environment
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
         following = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes)
@@ -84,7 +84,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assert_harmless(line)
         self.assertEqual(line, "\\x1b[2J\\x1b]0;pwned\\x07\\x1b[8m\\x00\\x08\\x7f\\u202eend\n")
 
-    def test_status_counts_what_waits_and_what_is_dead(self):
+    def test_status_counts_waiting_messages_and_dead_letters(self):
         for n in range(3):
             self.system.send("OrderRevised-dlq", str(n))
         url = self.system.url("OrderRevised-dlq")
@@ -92,14 +92,14 @@ class OnTheLocalSystem(unittest.TestCase):
         shown = self.run_make("status")
         [row] = [line for line in shown.splitlines() if line.startswith("OrderRevised ")]
         self.assertEqual(row.split(), ["OrderRevised", "0", "0", "-", "3", "?"])
-        # As many as there are, not as many as can be received.
+        # The count includes messages that cannot be received now.
         self.assertIn(
             "OrderRevised-dlq: 3 messages, 1 in flight; 2 of them are shown\n", self.run_make("dlq", "FN=OrderRevised")
         )
         self.system.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=received[0]["ReceiptHandle"], VisibilityTimeout=0)
         self.assertIn("OrderRevised-dlq: 3 messages, 0 in flight\n", self.run_make("dlq", "FN=OrderRevised"))
 
-    def test_drop_deletes_the_one_and_prints_all_of_it(self):
+    def test_drop_deletes_one_message_and_prints_it(self):
         body = '{"é": "\u202e"}\n'
         dropped, kept = self.system.send("OrderCancelled-dlq", body, kind="x"), self.system.send("OrderCancelled-dlq", "kept")
         shown = self.run_make("drop", "FN=OrderCancelled", f"MESSAGE={dropped}")
@@ -113,7 +113,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertIn(f"OrderCancelled-dlq has no message {dropped}".encode(), output)
         self.assertEqual(self.system.size("OrderCancelled-dlq"), 1)
 
-    def test_redrive_moves_all_that_is_dead(self):
+    def test_redrive_moves_all_dead_letters(self):
         for event_type in ["DeliveryPickedUp", "DeliveryDelivered"]:
             self.system.send(f"{event_type}-dlq", "{")
         shown = self.run_make("redrive", "FN=all", "RATE=10")
@@ -123,11 +123,11 @@ class OnTheLocalSystem(unittest.TestCase):
             # The function fails on it again.
             self.system.until(lambda event_type=event_type: self.system.size(f"{event_type}-dlq") == 1)
 
-    def test_redrive_goes_on_after_a_queue_that_fails(self):
-        # The first in order is being moved already, one message a second.
+    def test_redrive_continues_after_a_queue_that_fails(self):
+        # A move of the first queue is already running, one message a second.
         first, second = "OrderCreated", "DeliveryScheduled"
         self.assertLess(EVENT_TYPES.index(first), EVENT_TYPES.index(second))
-        # A system of its own, because its moves go on for a minute.
+        # A separate system, because its moves take a minute.
         system = self.enterContext(local_system())
         for _ in range(60):
             system.send(f"{first}-dlq", "{")
@@ -141,7 +141,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertIn(f"moved from ftgo-order-history-{second}-dlq to ftgo-order-history-{second}\n", shown)
         self.assertIn(f"some messages were not moved: ftgo-order-history-{first}\n", shown)
 
-    def test_redrive_says_if_sqs_does_not_list_the_move(self):
+    def test_redrive_reports_a_move_that_sqs_does_not_list(self):
         sqs = self.system.sqs
         shown = io.StringIO()
         unlisted = mock.patch.object(sqs, "list_message_move_tasks", return_value={"Results": []})
@@ -149,7 +149,7 @@ class OnTheLocalSystem(unittest.TestCase):
             self.assertFalse(operate.moved(sqs, "ftgo-order-history-TicketCreated-dlq", "ftgo-order-history-TicketCreated", {}))
         self.assertIn("ftgo-order-history-TicketCreated-dlq: SQS does not list the move", shown.getvalue())
 
-    def test_status_shows_both_services_or_the_one_that_is_chosen(self):
+    def test_status_shows_both_services_or_the_chosen_one(self):
         both = self.run_make("status")
         payments = self.run_make("status", "STACK=payments")
         for function in ["charge", "relay"]:
@@ -159,7 +159,7 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertNotIn("OrderCreated", payments)
         self.assertNotIn("relay", self.run_make("status", "STACK=order-history"))
 
-    def test_a_charge_that_failed_is_shown_with_its_reason_and_redriven(self):
+    def test_a_failed_charge_is_shown_with_its_reason_and_redriven(self):
         queue = "ftgo-payments-charge-dlq"
         message = self.system.send("ftgo-payments-charge", "{")
         self.system.until(lambda: self.system.size(queue) == 1)
@@ -169,12 +169,12 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertRegex(shown, r"\nwhy      malformed\w*: ")
         self.assertIn(f"1 message moved from {queue} to ftgo-payments-charge\n", self.run_make("redrive", "FN=charge"))
         self.system.until(lambda: self.system.size(queue) == 1)
-        # A moved message has an id of its own.
+        # A moved message has a new id.
         [moved] = re.findall(r"(?m)^message  (\S+)$", self.run_make("dlq", "FN=charge"))
         self.run_make("drop", "FN=charge", f"MESSAGE={moved}")
         self.assertEqual(self.system.size(queue), 0)
 
-    def test_what_the_relay_could_not_publish_is_shown_and_not_redriven(self):
+    def test_rows_that_the_relay_could_not_publish_are_shown_and_not_redriven(self):
         info = {"batchSize": 2, "approximateArrivalOfFirstRecord": "2026-03-01T12:00:00Z"}
         context = {"condition": "RetryAttemptsExhausted", "approximateInvokeCount": 6}
         message = self.system.send(
@@ -190,24 +190,24 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertEqual(self.system.size("ftgo-payments-relay-failed"), 0)
 
     def invoke(self, function, sample, intent=invoke.SAMPLE_INTENT):
-        """What `make invoke` does where there is no Docker engine."""
+        """Runs `make invoke` as without a Docker engine."""
         event = invoke.about_intent(
             ROOT / f"events/payments/{sample}.json", intent, Path(self.system.environment["DATA_DIR"], "event.json")
         )
         command = [ROOT / "target/debug/local", "invoke", function, event]
-        # As it is deployed: the sample's claims count.
+        # As in a deployment, the sample's claims are used.
         environment = os.environ | self.system.environment | {"AUTHORIZATION": "jwt"}
         ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         return json.loads(ran.stdout) if ran.returncode == 0 else ran.stderr
 
-    def test_the_samples_of_payments_are_the_story_of_one_payment(self):
+    def test_the_samples_of_payments_belong_to_one_payment(self):
         created = self.invoke("payment-api", "create")
         self.assertEqual(created["statusCode"], 201, created)
         intent = json.loads(created["body"])["paymentIntentId"]
         for sample, status in [("get", 200), ("change-amount", 200), ("request-charge", 202)]:
             answer = self.invoke("payment-api", sample, intent)
             self.assertEqual((sample, answer["statusCode"]), (sample, status), answer)
-        # The running system may have done the same by now, which makes no difference.
+        # The running system may have done the same meanwhile; the result is the same.
         for function, sample in [("charge", "charge"), ("relay", "relay"), ("relay", "relay-poison-row")]:
             self.assertEqual(self.invoke(function, sample, intent), {"batchItemFailures": []})
         for function in ["sweep", "reconcile"]:
@@ -222,7 +222,7 @@ class OnTheLocalSystem(unittest.TestCase):
             self.assertEqual(self.invoke("payment-api", sample)["statusCode"], 400)
         self.assertIn("malformed_body", self.invoke("charge", "failure-charge-malformed-body"))
 
-    def test_a_rate_that_is_none_is_refused(self):
+    def test_an_invalid_rate_is_rejected(self):
         for rate in ["0", "501", "x", "-1", "²"]:
             output, code = self.system.make("redrive", "FN=all", f"RATE={rate}")
             self.assertNotEqual(code, 0)

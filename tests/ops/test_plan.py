@@ -1,4 +1,4 @@
-"""What `make plan` leaves on AWS, with the real sam on an emulator of AWS."""
+"""`make plan` cleans up on AWS: tested with the real sam on an emulator of AWS."""
 
 import contextlib
 import io
@@ -29,7 +29,7 @@ Resources:
 """
 ARGUMENTS = ["--config-env", "default", "--parameter-overrides"]
 
-# Ends the one who started it when the change set is there, before it can know its name.
+# Kills its parent process when the change set exists, before the parent knows the name.
 INTERRUPTED = f"""#!/usr/bin/env bash
 [[ $1 == package ]] && exec {SAM} "$@"
 {SAM} "$@" >/dev/null 2>&1
@@ -74,7 +74,7 @@ class Plan(unittest.TestCase):
         self.assertEqual(self.folders(), {"ftgo-order-history-plan"})
         self.assertIsNone(self.stage.stack())
 
-    def test_code_that_is_deployed_already_is_no_change(self):
+    def test_code_that_is_already_deployed_is_not_a_change(self):
         self.deploy()
         before = self.change_sets()
         self.assertIn("no changes", self.plan())
@@ -89,7 +89,7 @@ class Plan(unittest.TestCase):
         sam = self.folder / "sam"
         sam.write_text(INTERRUPTED)
         sam.chmod(0o755)
-        # In a process of its own, as the signal ends it.
+        # In a separate process, because the signal ends it.
         program = (
             "import sys, pathlib, deploy, stage; deploy.SAM = sys.argv[1];"
             "deploy.plan(stage.Stage('development', stage.ORDER_HISTORY), sys.argv[3:], pathlib.Path(sys.argv[2]))"

@@ -1,4 +1,4 @@
-"""`make rebuild` and its companions, on an emulator of AWS with a state machine that has the template's steps without their functions."""
+"""`make rebuild` and related commands, on an emulator of AWS with a state machine that has the template's steps without their functions."""
 
 import json
 import os
@@ -27,7 +27,7 @@ REPORT = {"batches": 2, "files": 3, "events": 1234, "views": 9, "quarantined": 0
 
 
 def definition(worker, report=REPORT):
-    """A state machine of which the steps answer this at once; a worker is any state."""
+    """A state machine whose steps return these answers at once; a worker can be any state."""
     steps = {
         "Plan": {"Type": "Pass", "Next": "Fold"},
         "Fold": {
@@ -123,7 +123,7 @@ class OnAws(unittest.TestCase):
         run = request.pop("run")
         self.assertEqual(execution["name"], run)
         expected = {"into": "ftgo-order-history-v2", "types": ["OrderCreated", "OrderRevised"], "since": "2026-03-01T00:00:00Z"}
-        # The rate is divided among the workers.
+        # Each worker gets a share of the rate.
         self.assertEqual(expected | {"rate": 100}, request)
         self.assertIn(f"run {run} is done; its folder is s3://{BUCKET}/runs/{run}/", out)
         self.assertRegex(out, r"events +1,234\n")
@@ -131,12 +131,12 @@ class OnAws(unittest.TestCase):
         self.assertEqual("progress", lines[-1]["message"])
         self.assertEqual((2, 2, 0), tuple(lines[-1][name] for name in ["batches", "of_batches", "failed"]))
 
-    def test_what_could_not_be_read_is_an_exit_code(self):
+    def test_unreadable_lines_give_their_own_exit_code(self):
         for more, code in [({"quarantined": 1, "clean": False}, 3), ({"damaged": 1, "quarantined": 1, "clean": False}, 4)]:
             self.set_up(WORKS, REPORT | more)
             self.run_command(INTO="ftgo-order-history", code=code)
 
-    def test_why_a_worker_failed_is_told_with_how_to_go_on(self):
+    def test_a_failed_worker_is_reported_with_its_reason_and_how_to_continue(self):
         self.set_up(FAILS)
         out, err = self.run_command(INTO="ftgo-order-history-v2", code=1)
         run = json.loads(self.newest()["input"])["run"]
@@ -144,7 +144,7 @@ class OnAws(unittest.TestCase):
         self.assertIn("batch 00000: Failed: the table is gone\\x1b[2J", out)
         self.assertIn(f"make rebuild STAGE=development STACK=order-history RUN={run}", out)
         self.assertEqual(2, json.loads(err.splitlines()[-1])["failed"])
-        # And so it does.
+        # The run continues.
         self.set_up(WORKS)
         out, _ = self.run_command(RUN=run)
         self.assertIn(f"run {run} is done", out)
@@ -152,10 +152,10 @@ class OnAws(unittest.TestCase):
         self.assertRegex(again["name"], rf"^{run}-again-\d+T\d+Z$")
         self.assertEqual({"run": run}, json.loads(again["input"]))
 
-    def test_who_interrupts_leaves_it_running_and_can_watch_it_again(self):
+    def test_an_interrupted_command_leaves_the_run_and_can_follow_it_again(self):
         self.set_up(LASTS)
         watching = self.started(INTO="ftgo-order-history-v2")
-        # It has looked once.
+        # The command has polled once.
         for line in watching.stderr:
             if "progress" in line:
                 break
@@ -172,7 +172,7 @@ class OnAws(unittest.TestCase):
         out, _ = again.communicate(timeout=60)
         self.assertIn("the rebuild ended with status ABORTED. The data that it has written is correct and stays", out)
 
-    def test_only_tables_that_the_workers_may_write_are_taken(self):
+    def test_only_tables_that_the_workers_may_write_are_accepted(self):
         for variables, told in [
             ({"INTO": "orders"}, "INTO=orders: the workers of this stack can write only to ftgo-order-history and to tables"),
             ({"INTO": "ftgo-order-history-idempotency"}, "begin with ftgo-order-history-v"),
@@ -197,7 +197,7 @@ class OnAws(unittest.TestCase):
             progress.look()
             text, members = progress.shown()
             self.assertTrue(text.startswith(" 33 % of 1.5 MB  0 events/s  700 orders  2 quarantined  ETA ?"), text)
-            # What was done before it began counts for the percentage, and not for the speed.
+            # Earlier work counts for the percentage, but not for the speed.
             self.put_run("run-1", {"00001": {"bytes": 1_000_000, "summary": {"events": 9000}}})
             progress.begun = time.monotonic() - 10
             progress.look()
@@ -205,7 +205,7 @@ class OnAws(unittest.TestCase):
             self.assertEqual((100, 14000, 1_500_000), (members["percent"], members["events"], members["bytes"]))
             self.assertAlmostEqual(900, members["events_per_second"], delta=20)
 
-    def test_what_only_looks_is_the_command_lines(self):
+    def test_reading_commands_are_passed_to_the_command_line(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "rebuild")
             program.write_text('#!/bin/sh\necho "$@"\nexit 3\n')
@@ -226,7 +226,7 @@ class OnAws(unittest.TestCase):
                     out, _ = self.run_command(command, code=3, REBUILD=str(program), **variables)
                     self.assertEqual(arguments, out.strip())
 
-    def test_a_stack_beside_the_first_takes_over_its_parameters_its_topic_and_its_archive(self):
+    def test_a_second_stack_gets_the_first_ones_parameters_topic_and_archive(self):
         with mock.patch.dict(os.environ, self.aws.environment):
             second = Stage("development", ORDER_HISTORY, {"LogLevel": "DEBUG"}, "v2")
             self.assertEqual(f"{STACK}-v2", second.stack_name)
@@ -236,15 +236,15 @@ class OnAws(unittest.TestCase):
             self.assertEqual("arn:aws:sns:eu-west-1:000000000000:domain-events", taken["DomainEventsTopicArn"])
             self.assertEqual(("false", BUCKET), (taken["Archive"], taken["ArchiveBucket"]))
             self.assertEqual("10", taken["RebuildConcurrency"])
-            # It has an API of its own, to which Payments adds nothing.
+            # It has its own API, without the routes of Payments.
             self.assertNotIn("FrontApiId", taken)
             self.assertEqual("ftgo-order-history-v2", second.prefix(None))
             self.assertNotIn("archiver", second.queues({"Parameters": []}))
-            # Nothing is beside what is not there.
+            # A second stack needs a first one.
             with self.assertRaisesRegex(SystemExit, "Deploy it before a stack beside it: make deploy STAGE=staging"):
                 deploy.taken_over(Stage("staging", ORDER_HISTORY, {}, "v2"), "deploy", [])
 
-    def test_a_bucket_that_an_earlier_deployment_left_is_told(self):
+    def test_a_bucket_of_an_earlier_deployment_is_reported(self):
         values = {"Prefix": "left", "Archive": "true", "ArchiveBucket": ""}
         with mock.patch.dict(os.environ, self.aws.environment):
             self.assertIsNone(checks.bucket_problem(values))
@@ -286,14 +286,14 @@ class OnThisMachine(unittest.TestCase):
         self.assertIn("is the latest now", said("snapshot"))
         self.assertRegex(said("rebuild", "INTO=ftgo-order-history-v3"), r"\nfrom snapshot +1 views?\n")
         for name in ["v2", "v3"]:
-            # An order that only one of them has is named.
+            # An order that exists in only one table is reported.
             dynamodb.put_item(TableName=f"ftgo-order-history-{name}", Item={"orderId": {"S": f"only-in-{name}"}})
         self.assertIn("only-in-v2", said("rebuild-verify", left, right, code=2))
         self.assertIn("archiver ", said("status"))
 
 
 class Chosen(unittest.TestCase):
-    def test_the_name_of_a_second_stack_is_one_that_the_first_may_read(self):
+    def test_the_first_stack_may_read_the_tables_of_the_second(self):
         for name, is_good in [("v2", True), ("v2-blue", True), ("2", False), ("V2", False), ("", True)]:
             with self.subTest(name), mock.patch.dict(os.environ, {"BESIDE": name, "STAGE": "staging", "STACK": "all"}):
                 if is_good:

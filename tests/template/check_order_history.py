@@ -1,4 +1,4 @@
-"""What template.yaml promises beside what both templates do."""
+"""Checks of template.yaml, in addition to those for both templates."""
 
 import re
 import unittest
@@ -83,7 +83,7 @@ class OrderHistory(Promises, unittest.TestCase):
             for other in [f"Bulk{event_type}", f"{event_type}Late", f"com.example.{event_type}.v2", event_type.lower()]:
                 self.assertEqual(["ArchiveQueue"], delivered(self.development, other))
 
-    def test_a_message_is_not_handed_out_again_while_it_is_worked_on(self):
+    def test_a_message_stays_invisible_while_it_is_processed(self):
         for window in self.template.source["Parameters"]["BatchingWindow"]["AllowedValues"]:
             stack = self.template.with_parameters(BatchingWindow=window, AlarmTopicArn=ALARM_TOPIC)
             queues = stack.of_type("AWS::SQS::Queue")
@@ -92,7 +92,7 @@ class OrderHistory(Promises, unittest.TestCase):
                 if name == "ArchiverQueue":
                     continue
                 with self.subTest(f"{name} with a window of {window}"):
-                    # SAM's name of it, for else a stack that is deployed already could not be updated.
+                    # SAM's logical id; with another one, a deployed stack could not be updated.
                     event_type = name.removeprefix("Handler").removesuffix("Queue")
                     self.assertEqual(f"Handler{event_type}Queue", name)
                     self.assertEqual(f"<Queue{event_type}.Arn>", mapping["EventSourceArn"])
@@ -104,7 +104,7 @@ class OrderHistory(Promises, unittest.TestCase):
                     behind = stack.of_type("AWS::CloudWatch::Alarm")[f"Behind{event_type}"]["Threshold"]
                     self.assertGreater(behind, 3 * visibility_timeout)
 
-    def test_what_the_functions_are_told_is_what_the_parameters_say(self):
+    def test_the_functions_get_the_values_of_the_parameters(self):
         for stack, memory, concurrency, wait, reserved in [
             (self.development, 256, 10, "10", None),
             (self.everything, 512, 50, "3", 50),
@@ -125,7 +125,7 @@ class OrderHistory(Promises, unittest.TestCase):
             self.assertEqual(reserved, reserved and int(functions["QueryApi"]["ReservedConcurrentExecutions"]))
             self.assertEqual(reserved is not None, "ReservedConcurrentExecutions" in functions["QueryApi"])
 
-    def test_a_first_try_needs_no_issuer(self):
+    def test_with_a_user_pool_no_issuer_is_needed(self):
         stack = self.template.with_parameters(UserPool="true", JwtIssuer="", JwtAudience="")
         for made, issuer, audience in [
             (stack, "https://cognito-idp.eu-west-1.amazonaws.com/<Users>", ["<UsersClient>"]),
@@ -143,12 +143,12 @@ class OrderHistory(Promises, unittest.TestCase):
             self.assertNotIn(name, self.development.outputs)
 
     def told(self, **parameters):
-        """What the query function is told of the page."""
+        """The query function's variables about the page."""
         stack = self.template.with_parameters(**parameters)
         variables = stack.of_type("AWS::Lambda::Function")["QueryApi"]["Environment"]["Variables"]
         return {name: value for name, value in variables.items() if name.startswith("SIGN_IN_") or name == "CURRENCY"}
 
-    def test_the_page_is_told_who_signs_people_in(self):
+    def test_the_page_gets_the_issuer_for_sign_in(self):
         self.assertEqual({"CURRENCY": "USD"}, self.told())
         self.assertEqual({"CURRENCY": "EUR"}, self.told(Currency="EUR"))
         issuer, client = {"SIGN_IN_ISSUER": "https://issuer.example"}, {"SIGN_IN_CLIENT_ID": "page"}
@@ -175,7 +175,7 @@ class OrderHistory(Promises, unittest.TestCase):
         }
         self.assertEqual(of_pool, self.told(UserPool="true", JwtIssuer="", JwtAudience=""))
 
-    def test_the_user_pool_takes_the_page_and_only_the_page(self):
+    def test_the_user_pool_has_only_the_page_as_client(self):
         for parameters, url in [
             ({}, "<HttpApi.ApiEndpoint>/"),
             ({"DomainName": "a.example", "CertificateArn": CERTIFICATE}, "https://a.example/"),
@@ -185,7 +185,7 @@ class OrderHistory(Promises, unittest.TestCase):
             client = stack.of_type("AWS::Cognito::UserPoolClient")["UsersClient"]
             self.assertEqual(([url], [url]), (client["CallbackURLs"], client["LogoutURLs"]))
             self.assertEqual((["code"], ["openid"]), (client["AllowedOAuthFlows"], client["AllowedOAuthScopes"]))
-            # A page can keep no secret.
+            # A page cannot keep a secret.
             self.assertFalse(client["GenerateSecret"])
             self.assertTrue(client["AllowedOAuthFlowsUserPoolClient"])
             domain = stack.of_type("AWS::Cognito::UserPoolDomain")["UsersDomain"]
@@ -193,7 +193,7 @@ class OrderHistory(Promises, unittest.TestCase):
         self.assertEqual("<HttpApi>", self.development.outputs["HttpApiId"])
         self.assertEqual("<HttpApi.ApiEndpoint>/", self.development.outputs["PageUrl"])
 
-    def test_origins_and_scopes_are_refused_that_the_function_would_refuse(self):
+    def test_origins_and_scopes_that_the_function_would_reject_are_rejected(self):
         for name, good, bad in [
             (
                 "SignInOrigins",

@@ -1,4 +1,4 @@
-"""What payments.yaml promises beside what both templates do."""
+"""Checks of payments.yaml, in addition to those for both templates."""
 
 import json
 import re
@@ -12,7 +12,7 @@ ALL = ["PaymentApi", *BACKGROUND]
 TOPIC = PAYMENTS.required["DomainEventsTopicArn"]
 SECRET = PAYMENTS.required["GatewaySecretArn"]
 
-# What each function may do beside logging. An action with `in transactions` is refused outside of them.
+# The permissions of each function, without logging. An action with `in transactions` is denied outside of a transaction.
 IN_TRANSACTIONS = "in transactions"
 READ_AND_SETTLE = {
     "dynamodb:GetItem": {"<Payments.Arn>", "<Locks.Arn>"},
@@ -90,25 +90,25 @@ class Payments(Promises, unittest.TestCase):
     config_envs = (("development", "payments"), ("staging", "payments-staging"), ("production", "payments-production"))
     tables = ("PAYMENTS_TABLE", "OUTBOX_TABLE", "LOCKS_TABLE", "IDEMPOTENCY_TABLE")
 
-    def test_it_shares_nothing_with_order_history_but_the_topic(self):
+    def test_it_shares_only_the_topic_with_order_history(self):
         text = json.dumps(self.development.template["Resources"])
         self.assertNotIn("order-history", text)
         self.assertNotIn("Fn::ImportValue", text)
         self.assertEqual({}, self.development.of_type("AWS::SNS::Topic"))
 
-    def test_another_api_gets_its_routes_only_if_asked_and_each_with_a_token(self):
+    def test_another_api_gets_the_routes_only_on_request_and_each_with_a_token(self):
         front = "a1b2c3d4e5"
         self.assertNotIn("Front", json.dumps(self.development.resources))
         with_front = self.template.with_parameters(FrontApiId=front)
         added = {name: with_front.resources[name] for name in with_front.resources.keys() - self.development.resources.keys()}
         self.assertTrue(added and all(name.startswith("Front") for name in added))
-        # What is there without it stays as it is.
+        # The other resources stay unchanged.
         kept = {name: with_front.resources[name] for name in self.development.resources}
         self.assertEqual(self.development.resources, kept)
 
         authorizer = dict(with_front.of_type("AWS::ApiGatewayV2::Authorizer")["FrontAuthorizer"])
         own = with_front.of_type("AWS::ApiGatewayV2::Authorizer")["JwtAuthorizer"]
-        # It trusts whom this service trusts, not whom that API does.
+        # It trusts the issuer of this service, not the other API's issuer.
         self.assertEqual(own | {"ApiId": front, "Name": "ftgo-payments-jwt"}, authorizer)
         routes = {name: route for name, route in properties(with_front, "AWS::ApiGatewayV2::Route") if route["ApiId"] == front}
         for name, route in routes.items():
@@ -128,7 +128,7 @@ class Payments(Promises, unittest.TestCase):
                 with self.subTest(name):
                     self.assertEqual(front, resource["Properties"]["ApiId"])
 
-    def test_every_function_may_do_what_it_does_and_nothing_else(self):
+    def test_every_function_has_exactly_the_permissions_that_it_needs(self):
         locked = self.template.with_parameters(ChargeMode="locked")
         for stack, name, may in [*((self.development, *each) for each in MAY.items()), (locked, "PaymentApi", ANSWER_LOCKED)]:
             with self.subTest(name):
@@ -145,12 +145,12 @@ class Payments(Promises, unittest.TestCase):
                 self.assertEqual({f"<LogGroup{name}.Arn>"}, found.pop("logs:PutLogEvents"))
                 self.assertEqual(may, found)
 
-    def test_a_requested_charge_reaches_the_charge_queue_and_nothing_else_does(self):
+    def test_only_requested_charges_reach_the_charge_queue(self):
         self.assertEqual(["ChargeQueue"], delivered(self.development, "PaymentIntentChargeRequested"))
         for other in ["PaymentIntentCharged", "PaymentIntentChargeFailed", "OrderCreated", "BulkPaymentIntentChargeRequested"]:
             self.assertEqual([], delivered(self.development, other))
 
-    def test_the_charge_queue_is_not_handed_out_again_while_it_is_worked_on(self):
+    def test_a_message_of_the_charge_queue_stays_invisible_while_it_is_processed(self):
         queue = self.development.of_type("AWS::SQS::Queue")["ChargeQueue"]
         mapping = self.development.of_type("AWS::Lambda::EventSourceMapping")["ChargeQueueMapping"]
         self.assertEqual("<ChargeQueue.Arn>", mapping["EventSourceArn"])
@@ -161,26 +161,26 @@ class Payments(Promises, unittest.TestCase):
         behind = self.production.of_type("AWS::CloudWatch::Alarm")["ChargeBehind"]["Threshold"]
         self.assertGreater(behind, 3 * queue["VisibilityTimeout"])
 
-    def test_the_relay_reads_inserts_of_the_outbox_and_a_bad_row_holds_up_nobody_for_long(self):
+    def test_the_relay_reads_inserts_of_the_outbox_and_a_bad_row_blocks_the_others_only_for_a_short_time(self):
         mapping = self.development.of_type("AWS::Lambda::EventSourceMapping")["RelayStreamMapping"]
         self.assertEqual("<Outbox.StreamArn>", mapping["EventSourceArn"])
         self.assertEqual("<RelayAliaslive>", mapping["FunctionName"])
         patterns = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
         self.assertEqual([{"eventName": ["INSERT"]}], patterns)
-        # What one PublishBatch takes.
+        # The largest PublishBatch.
         self.assertEqual(10, mapping["BatchSize"])
         self.assertEqual(["ReportBatchItemFailures"], mapping["FunctionResponseTypes"])
         self.assertTrue(mapping["BisectBatchOnFunctionError"])
         self.assertLessEqual(mapping["MaximumRetryAttempts"], 10)
-        # A stream keeps records for a day, so this must end well before.
+        # A stream keeps records for a day, so the retries must end well before.
         self.assertLessEqual(mapping["MaximumRecordAgeInSeconds"], 6 * 3600)
         self.assertEqual("<RelayFailed.Arn>", mapping["DestinationConfig"]["OnFailure"]["Destination"])
         outbox = self.development.of_type("AWS::DynamoDB::Table")["Outbox"]
         self.assertEqual({"StreamViewType": "NEW_IMAGE"}, outbox["StreamSpecification"])
-        # It would delete what is not published.
+        # A time to live would delete unpublished rows.
         self.assertNotIn("TimeToLiveSpecification", outbox)
 
-    def test_schedules_start_the_reconciler_and_the_sweeper_and_nobody_else_may(self):
+    def test_only_schedules_may_start_the_reconciler_and_the_sweeper(self):
         for stack, rates in [
             (self.development, {"Reconcile": "rate(5 minutes)", "Sweep": "rate(1 minute)"}),
             (self.everything, {"Reconcile": "rate(1 minute)", "Sweep": "rate(5 minutes)"}),
@@ -199,12 +199,12 @@ class Payments(Promises, unittest.TestCase):
                         if config["FunctionName"] == f"<{name}>"
                     ]
                     self.assertEqual(0, config["MaximumRetryAttempts"])
-        # The alarm on failures of what a schedule starts counts periods of five minutes, so none may be without a run.
+        # The alarm on failures of scheduled functions counts periods of five minutes, so every period must have a run.
         for parameter in ["ReconcileSchedule", "SweepSchedule"]:
             for rate in self.template.source["Parameters"][parameter]["AllowedValues"]:
                 self.assertLessEqual(int(re.fullmatch(r"rate\((\d) minutes?\)", rate)[1]), 5)
 
-    def test_the_gateway_is_reached_over_https_except_for_a_stand_in(self):
+    def test_the_gateways_url_must_be_https_except_for_a_stand_in(self):
         pattern = self.template.source["Parameters"]["GatewayUrl"]["AllowedPattern"]
         for url in [
             "https://gateway.example",
@@ -230,7 +230,7 @@ class Payments(Promises, unittest.TestCase):
         ]:
             self.assertNotRegex(url, pattern)
 
-    def test_what_the_functions_are_told_is_what_the_parameters_say(self):
+    def test_the_functions_get_the_values_of_the_parameters(self):
         gateway = {"GATEWAY_URL": "https://gateway.example", "GATEWAY_SECRET_ARN": SECRET}
         tables = {"PAYMENTS_TABLE": "<Payments>", "OUTBOX_TABLE": "<Outbox>", "LOCKS_TABLE": "<Locks>"}
         told = {
@@ -247,7 +247,7 @@ class Payments(Promises, unittest.TestCase):
                 function = self.development.of_type("AWS::Lambda::Function")[name]
                 found = function["Environment"]["Variables"]
                 self.assertEqual(variables, {variable: found.get(variable) for variable in variables})
-        # Only who publishes knows the topic, only who charges knows the gateway, and only who answers knows the records of answers.
+        # Only publishing functions get the topic, only charging ones the gateway, and only the API the table of idempotency records.
         particular = {"TOPIC_ARN", "IDEMPOTENCY_TABLE", *gateway}
         for name, function in properties(self.development, "AWS::Lambda::Function"):
             with self.subTest(name):
@@ -259,7 +259,7 @@ class Payments(Promises, unittest.TestCase):
             self.assertEqual(concurrency, int(mapping["ScalingConfig"]["MaximumConcurrency"]))
             self.assertEqual(reserved, functions["PaymentApi"].get("ReservedConcurrentExecutions"))
 
-    def test_sns_and_secrets_manager_are_at_awss_own_endpoints_unless_told(self):
+    def test_sns_and_secrets_manager_use_awss_endpoints_by_default(self):
         there = self.template.with_parameters(SnsEndpoint="https://sns.example", SecretsManagerEndpoint="https://sm.example")
         for variable, endpoint, functions in [
             ("AWS_ENDPOINT_URL_SNS", "https://sns.example", ["Relay", "Sweep"]),
@@ -287,18 +287,18 @@ class Payments(Promises, unittest.TestCase):
             watched = [a for a in alarms.values() if {"Name": "QueueName", "Value": f"<{queue}.QueueName>"} in a["Dimensions"]]
             self.assertEqual(["ApproximateNumberOfMessagesVisible"], [alarm["MetricName"] for alarm in watched])
 
-    def test_the_alarm_on_the_backlog_leaves_the_sweeper_its_time(self):
+    def test_the_alarm_on_the_backlog_gives_the_sweeper_enough_time(self):
         alarm = self.production.of_type("AWS::CloudWatch::Alarm")["OutboxBacklog"]
         oldest = self.template.source["Parameters"]["SweepAfterSeconds"]["MaxValue"]
-        # It starts every five minutes at least.
+        # The sweeper starts at least every five minutes.
         self.assertGreaterEqual(alarm["Threshold"], oldest + 300)
 
-    def test_answers_may_be_slower_where_they_wait_for_the_gateway(self):
+    def test_the_latency_limit_is_higher_where_answers_wait_for_the_gateway(self):
         for mode, threshold in [("saga", 3000), ("locked", 10000)]:
             stack = self.template.with_parameters(ChargeMode=mode, AlarmTopicArn=ALARM_TOPIC)
             self.assertEqual(threshold, stack.of_type("AWS::CloudWatch::Alarm")["SlowAnswers"]["Threshold"])
 
-    def test_a_role_has_its_policies_before_its_function_is_made(self):
+    def test_a_role_has_its_policies_before_its_function_is_created(self):
         for name, function in properties(self.development, "AWS::Lambda::Function"):
             role = named(function["Role"])
             attached = [p for p, policy in properties(self.development, "AWS::IAM::Policy") if f"<{role}>" in policy["Roles"]]
@@ -306,7 +306,7 @@ class Payments(Promises, unittest.TestCase):
                 self.assertTrue(attached)
                 self.assertEqual(sorted(attached), sorted(listed(self.development.resources[name]["DependsOn"])))
 
-    def test_the_binaries_are_those_that_the_build_makes(self):
+    def test_the_build_makes_the_binaries_of_the_template(self):
         build = (ROOT / "ops/build").read_text()
         for name, function in properties(self.development, "AWS::Lambda::Function"):
             with self.subTest(name):

@@ -1,4 +1,4 @@
-"""What template.yaml promises of the archive, of the rebuild, and of the table that is served."""
+"""Checks of template.yaml: the archive, the rebuild, and the served table."""
 
 import json
 import re
@@ -20,7 +20,7 @@ LONGEST_WINDOW = 300
 
 
 def machine(stack):
-    """The state machine's definition, as Step Functions gets it."""
+    """The state machine's definition with its substitutions."""
     (found,) = stack.of_type("AWS::StepFunctions::StateMachine").values()
     text = found["DefinitionString"]
     for name, value in found["DefinitionSubstitutions"].items():
@@ -48,21 +48,21 @@ class Archive(unittest.TestCase):
             Rollout=GRADUAL,
         )
 
-    def test_every_message_of_the_topic_is_archived_types_that_nobody_knows_included(self):
+    def test_every_message_of_the_topic_is_archived_also_unknown_types(self):
         for event_type in ["OrderCreated", "SomethingNew", ""]:
             self.assertIn("ArchiveQueue", delivered(self.development, event_type))
         subscription = self.development.of_type("AWS::SNS::Subscription")["ArchiveSubscription"]
         self.assertEqual([], [name for name in subscription if name.startswith("FilterPolicy")])
         self.assertEqual("<ArchiveDlq.Arn>", subscription["RedrivePolicy"]["deadLetterTargetArn"])
 
-    def test_the_archiver_gets_as_many_messages_at_once_as_lambda_allows(self):
+    def test_the_archiver_has_the_largest_batch_that_lambda_allows(self):
         for window in ORDER_HISTORY.source["Parameters"]["ArchiveWindow"]["AllowedValues"]:
             stack = ORDER_HISTORY.with_parameters(ArchiveWindow=window, AlarmTopicArn=ALARM_TOPIC)
             mapping = stack.of_type("AWS::Lambda::EventSourceMapping")["ArchiverQueue"]
             queue = stack.of_type("AWS::SQS::Queue")["ArchiveQueue"]
             with self.subTest(window):
                 self.assertEqual(MOST_MESSAGES, mapping["BatchSize"])
-                # With more than ten messages Lambda wants a window.
+                # For more than ten messages Lambda requires a window.
                 self.assertTrue(1 <= int(window) <= LONGEST_WINDOW)
                 self.assertEqual(window, mapping["MaximumBatchingWindowInSeconds"])
                 self.assertEqual(["ReportBatchItemFailures"], mapping["FunctionResponseTypes"])
@@ -71,7 +71,7 @@ class Archive(unittest.TestCase):
                 self.assertGreaterEqual(queue["VisibilityTimeout"], 6 * timeout + int(window))
                 behind = stack.of_type("AWS::CloudWatch::Alarm")["BehindArchive"]["Threshold"]
                 self.assertGreater(behind, 3 * queue["VisibilityTimeout"])
-                # Long before the queue forgets.
+                # Long before the queue's retention ends.
                 self.assertLess(behind, queue["MessageRetentionPeriod"] / 100)
 
     def test_the_bucket_is_private_encrypted_versioned_and_kept_in_production(self):
@@ -94,7 +94,7 @@ class Archive(unittest.TestCase):
         self.assertEqual({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}, encryption(bucket))
 
     # https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
-    def test_the_longest_prefix_leaves_room_for_the_rest_of_the_buckets_name(self):
+    def test_with_the_longest_prefix_the_buckets_name_is_short_enough(self):
         bucket = ORDER_HISTORY.with_parameters(**{"Prefix": "x" * 35, "AWS::Region": "ap-southeast-1"})
         (bucket,) = bucket.of_type("AWS::S3::Bucket").values()
         self.assertEqual(63, len(bucket["BucketName"]))
@@ -104,7 +104,7 @@ class Archive(unittest.TestCase):
         self.assertFalse([rule for rule in bucket["LifecycleConfiguration"]["Rules"] if "Transitions" in rule])
         (bucket,) = self.everything.of_type("AWS::S3::Bucket").values()
         (transition,) = rule(bucket, "events-get-cold")["Transitions"]
-        # One that is read without a restore.
+        # A storage class that needs no restore.
         self.assertEqual(("GLACIER_IR", 90), (transition["StorageClass"], int(transition["TransitionInDays"])))
         for each in bucket["LifecycleConfiguration"]["Rules"]:
             self.assertEqual("Enabled", each["Status"])
@@ -116,7 +116,7 @@ class Archive(unittest.TestCase):
         self.assertGreaterEqual(old["NoncurrentVersionExpiration"]["NoncurrentDays"], 30)
         self.assertIn("AbortIncompleteMultipartUpload", old)
 
-    def test_the_archiver_may_add_files_of_events_and_nothing_else(self):
+    def test_the_archiver_may_only_add_files_of_events(self):
         may = allowed(self.development, "ArchiverRole")
         for action in ["s3:PutObject", "s3:GetObject"]:
             self.assertEqual({"<EventsBucket.Arn>/events/*"}, may.pop(action))
@@ -124,7 +124,7 @@ class Archive(unittest.TestCase):
         for action in [action for action in may if action.startswith("sqs:")]:
             self.assertEqual({"<ArchiveQueue.Arn>"}, may[action])
 
-    def test_an_alarm_rings_if_events_are_published_and_none_is_archived(self):
+    def test_an_alarm_fires_if_events_are_published_and_none_is_archived(self):
         alarm = self.production.of_type("AWS::CloudWatch::Alarm")["NothingArchived"]
         published, archived = metrics(alarm)
         dimensions = [{"Name": "TopicName", "Value": "<DomainEvents.TopicName>"}]
@@ -133,14 +133,14 @@ class Archive(unittest.TestCase):
         self.assertEqual(
             (PREFIX, "Archived", dimensions), tuple(archived[n] for n in ["Namespace", "MetricName", "Dimensions"])
         )
-        # As the archiver calls it.
+        # The archiver's name of the metric.
         archiver = (ROOT / "crates/order-history/archive/src/archiver.rs").read_text()
         self.assertIn('.count("Archived", ', archiver)
         self.assertIn('&[("Function", "archiver")]', archiver)
         (shown,) = [each for each in alarm["Metrics"] if each.get("ReturnData", True)]
         self.assertIn("published", shown["Expression"])
         self.assertIn("archived", shown["Expression"])
-        # Where they cannot be compared, the alarm would be silent for ever.
+        # If the two cannot be compared, the alarm would never fire.
         elsewhere = ORDER_HISTORY.with_parameters(TopicMetrics="false", AlarmTopicArn=ALARM_TOPIC)
         self.assertNotIn("NothingArchived", elsewhere.of_type("AWS::CloudWatch::Alarm"))
         topic = "arn:aws:sns:eu-west-1:123456789012:theirs"
@@ -160,14 +160,14 @@ class Archive(unittest.TestCase):
                 found = allowed(self.second, f"Rebuild{step}Role")["s3:GetObject"]
                 self.assertEqual({"arn:aws:s3:::first-123456789012-eu-west-1/*"}, found)
 
-    def test_no_name_of_a_second_stack_is_one_of_the_first(self):
+    def test_the_names_of_two_stacks_differ(self):
         named_by = ["BucketName", "QueueName", "TableName", "FunctionName", "AlarmName", "StateMachineName", "LogGroupName"]
         first, second = (
             {
                 (resource["Type"], resource["Properties"][name])
                 for resource in stack.resources.values()
                 for name in named_by
-                # Else it is a reference to a resource of the stack.
+                # Otherwise it is a reference to a resource of the stack.
                 if not resource.get("Properties", {}).get(name, "<").startswith("<")
             }
             for stack in [self.production, self.second]
@@ -180,7 +180,7 @@ class Archive(unittest.TestCase):
         self.assertFalse([name for name in stack.resources if any(word in name for word in ["Archive", "Rebuild", "Bucket"])])
         self.assertNotIn("ArchiveBucket", stack.outputs)
 
-    def test_an_archive_that_is_there_already_is_written_to(self):
+    def test_an_existing_archive_is_used(self):
         stack = ORDER_HISTORY.with_parameters(ArchiveBucket="theirs")
         self.assertEqual({}, stack.of_type("AWS::S3::Bucket"))
         self.assertEqual({"arn:aws:s3:::theirs/events/*"}, allowed(stack, "ArchiverRole")["s3:PutObject"])
@@ -188,7 +188,7 @@ class Archive(unittest.TestCase):
             "theirs", stack.of_type("AWS::Lambda::Function")["Archiver"]["Environment"]["Variables"]["ARCHIVE_BUCKET"]
         )
 
-    def test_s3_is_at_awss_own_endpoint_unless_told(self):
+    def test_s3_uses_awss_endpoint_by_default(self):
         there = ORDER_HISTORY.with_parameters(S3Endpoint="https://s3.example")
         for stack, endpoint in [(self.development, None), (there, "https://s3.example")]:
             for name in ["Archiver", *(f"Rebuild{step}" for step in STEPS)]:
@@ -203,7 +203,7 @@ class Rebuild(unittest.TestCase):
         cls.development = ORDER_HISTORY.with_parameters()
         cls.everything = ORDER_HISTORY.with_parameters(**ORDER_HISTORY.every_option)
 
-    def test_each_batch_of_the_plan_is_a_task_of_its_own(self):
+    def test_each_batch_of_the_plan_is_its_own_task(self):
         for stack, concurrency in [(self.development, 10), (self.everything, 1000)]:
             definition = machine(stack)
             states = definition["States"]
@@ -214,54 +214,54 @@ class Rebuild(unittest.TestCase):
             self.assertEqual("DISTRIBUTED", fold["ItemProcessor"]["ProcessorConfig"]["Mode"])
             self.assertEqual("arn:aws:states:::s3:getObject", fold["ItemReader"]["Resource"])
             self.assertEqual({"InputType": "JSONL"}, fold["ItemReader"]["ReaderConfig"])
-            # What crates/order-history/rebuild/src/worker.rs takes, and what it answers.
+            # The input and output of crates/order-history/rebuild/src/worker.rs.
             self.assertEqual({"run.$": "$.run", "batch.$": "$$.Map.Item.Value"}, fold["ItemSelector"])
             self.assertEqual({"Bucket.$": "$.bucket", "Key.$": "$.key"}, fold["ItemReader"]["Parameters"])
             # Step Functions does not map over an empty file.
             (nothing,) = states["IsThereAnything"]["Choices"]
             self.assertEqual({"Variable": "$.batches", "NumericEquals": 0, "Next": "Report"}, nothing)
-            # Emulators ignore them, and the plan does it all.
+            # Emulators ignore these settings, and the plan does all the work.
             for absent in ["ItemBatcher", "ResultWriter", "QueryLanguage"]:
                 self.assertNotIn(absent, json.dumps(definition))
-            # The outputs of all workers together may have 256 KiB.
+            # The outputs of all workers together are limited to 256 KiB.
             self.assertIsNone(fold["ResultPath"])
             self.assertEqual({}, fold["ItemProcessor"]["States"]["FoldBatch"]["ResultSelector"])
             self.assertEqual("Report", fold["Next"])
             self.assertTrue(states["Report"]["End"])
 
-    def test_a_step_that_fails_is_tried_again_with_a_pause_that_grows(self):
+    def test_a_failed_step_is_retried_with_growing_pauses(self):
         states = machine(self.development)["States"]
         tasks = [states["Plan"], states["Fold"]["ItemProcessor"]["States"]["FoldBatch"], states["Report"]]
         for task in tasks:
             for retry in task["Retry"]:
                 if retry["MaxAttempts"] == 0:
-                    # A request that cannot be read does not get better.
+                    # An unreadable request would fail again.
                     self.assertEqual(["Invalid"], retry["ErrorEquals"])
                     continue
                 self.assertGreaterEqual(retry["MaxAttempts"], 3)
                 self.assertGreater(retry["BackoffRate"], 1)
                 self.assertEqual("FULL", retry["JitterStrategy"])
-            # It must come last, alone. https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
+            # It must be the last one, alone. https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
             *first, last = task["Retry"]
             self.assertEqual(["States.ALL"], last["ErrorEquals"])
             self.assertFalse([retry for retry in first if "States.ALL" in retry["ErrorEquals"]])
         known = {error for retry in tasks[1]["Retry"] for error in retry["ErrorEquals"]}
         ours = {"OutOfTime", "Throttled", "Unavailable"}
         self.assertLessEqual({"Lambda.TooManyRequestsException", "Lambda.ServiceException"} | ours, known)
-        # As the worker calls them.
+        # The worker's names.
         worker = ROOT / "crates/order-history/rebuild/src/worker.rs"
         self.assertLessEqual(ours, set(re.findall(r'=> "(\w+)"', worker.read_text())))
 
-    def test_a_run_ends_with_the_code_with_which_it_began(self):
+    def test_a_run_uses_the_same_version_of_the_code_until_its_end(self):
         (found,) = self.development.of_type("AWS::StepFunctions::StateMachine").values()
         for step in STEPS:
             self.assertRegex(found["DefinitionSubstitutions"][step], rf"^<Rebuild{step}Version\w+>$")
             version = self.development.resources[found["DefinitionSubstitutions"][step].strip("<>")]
             self.assertEqual("Retain", version["DeletionPolicy"])
 
-    # Nothing that runs here checks this role.
+    # No test can run with this role.
     # https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
-    def test_the_state_machine_may_do_what_a_distributed_map_needs_and_nothing_else(self):
+    def test_the_state_machine_has_exactly_the_permissions_of_a_distributed_map(self):
         states = "arn:aws:states:eu-west-1:123456789012"
         executions = {f"{states}:execution:{PREFIX}-rebuild:*", f"{states}:execution:{PREFIX}-rebuild/*"}
         wanted = {
@@ -281,7 +281,7 @@ class Rebuild(unittest.TestCase):
         more = set(allowed(self.everything, "RebuildRole")) - set(wanted)
         self.assertEqual({"kms", "xray"}, {action.split(":")[0] for action in more})
 
-    def test_a_step_may_do_its_own_work_only(self):
+    def test_a_step_has_only_the_permissions_for_its_own_work(self):
         common = {
             "s3:ListBucket": {"<EventsBucket.Arn>"},
             "s3:GetObject": {"<EventsBucket.Arn>/*"},
@@ -297,32 +297,32 @@ class Rebuild(unittest.TestCase):
                 self.assertEqual((step, 900), (function["Handler"], function["Timeout"]))
                 self.assertEqual("target/lambda/rebuild-worker/", function["Code"]["S3Key"])
 
-    def test_who_starts_a_step_waits_longer_than_it_takes(self):
+    def test_the_timeout_of_a_task_is_longer_than_its_functions(self):
         states = machine(self.development)["States"]
         for task in [states["Plan"], states["Fold"]["ItemProcessor"]["States"]["FoldBatch"], states["Report"]]:
             self.assertGreater(task["TimeoutSeconds"], 900)
 
-    def test_a_failed_rebuild_rings(self):
+    def test_an_alarm_fires_if_a_rebuild_fails(self):
         alarm = self.everything.of_type("AWS::CloudWatch::Alarm")["RebuildFailed"]
         self.assertEqual(("AWS/States", "ExecutionsFailed"), (alarm["Namespace"], alarm["MetricName"]))
         self.assertEqual([{"Name": "StateMachineArn", "Value": "<Rebuild>"}], alarm["Dimensions"])
 
 
 class ServedTable(unittest.TestCase):
-    def test_the_query_function_reads_this_stacks_table_or_the_one_that_is_named(self):
+    def test_the_query_function_reads_this_stacks_table_or_the_configured_one(self):
         for served, found in [("", "<OrderHistory>"), (f"{PREFIX}-v2", f"{PREFIX}-v2")]:
             stack = ORDER_HISTORY.with_parameters(ServedTable=served)
             variables = stack.of_type("AWS::Lambda::Function")["QueryApi"]["Environment"]["Variables"]
             self.assertEqual(found, variables["ORDER_HISTORY_TABLE"])
             self.assertEqual(found, stack.outputs["ServedTable"])
 
-    def test_the_handlers_go_on_with_this_stacks_table_so_that_there_is_a_way_back(self):
+    def test_the_handlers_always_write_this_stacks_table_so_that_a_switch_can_be_undone(self):
         stack = ORDER_HISTORY.with_parameters(ServedTable=f"{PREFIX}-v2")
         for name, function in properties(stack, "AWS::Lambda::Function"):
             if name.startswith("Handler"):
                 self.assertEqual("<OrderHistory>", function["Environment"]["Variables"]["ORDER_HISTORY_TABLE"])
 
-    def test_a_switch_changes_no_permission_so_that_both_versions_work_while_one_takes_over(self):
+    def test_a_switch_changes_no_permission_so_that_both_versions_work_during_the_rollout(self):
         roles = [
             ORDER_HISTORY.with_parameters(ServedTable=served, Rollout=GRADUAL).of_type("AWS::IAM::Role")["QueryRole"]
             for served in ["", f"{PREFIX}-v2", f"{PREFIX}-v3"]

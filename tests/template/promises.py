@@ -1,4 +1,4 @@
-"""What both templates promise, checked on what CloudFormation would get."""
+"""Checks of both templates, after their expansion as in CloudFormation."""
 
 import graphlib
 import json
@@ -10,7 +10,7 @@ from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 from template import EVERY_OPTION, ROOT
 
-# CloudFormation takes 500. Below that there must be room for more.
+# CloudFormation's limit is 500. There must be room for more resources.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 MOST_RESOURCES = 400
 
@@ -28,7 +28,7 @@ def properties(stack, resource_type):
 
 
 def maps(value, path=""):
-    """Every map in a value, and where it is."""
+    """Every map in a value, with its path."""
     if isinstance(value, dict):
         yield path, value
     for name, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []:
@@ -40,18 +40,18 @@ def listed(value):
 
 
 def named(reference):
-    """The logical id of the resource that a Ref or an ARN is of."""
+    """The logical id of the resource in a Ref or an ARN."""
     return reference.strip("<>").partition(".")[0]
 
 
 def encryption(bucket):
-    """What a bucket encrypts with by default."""
+    """The default encryption of a bucket."""
     (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     return rule["ServerSideEncryptionByDefault"]
 
 
 def statements(stack, role):
-    """What a role may do: its own policies and those that are attached to it."""
+    """The statements of a role: of its own policies and of attached ones."""
     own = stack.of_type("AWS::IAM::Role")[role].get("Policies", [])
     attached = [policy for policy in stack.of_type("AWS::IAM::Policy").values() if f"<{role}>" in policy["Roles"]]
     return [statement for policy in [*own, *attached] for statement in policy["PolicyDocument"]["Statement"]]
@@ -67,7 +67,7 @@ def allowed(stack, role):
 
 
 def metrics(alarm):
-    """The metrics of an alarm, each with its Namespace, MetricName and Dimensions: its own, or those that it computes with."""
+    """The metrics of an alarm, each with its Namespace, MetricName and Dimensions: its own, or those in its expression."""
     return (
         [each["MetricStat"]["Metric"] for each in alarm["Metrics"] if "MetricStat" in each] if "Metrics" in alarm else [alarm]
     )
@@ -80,7 +80,7 @@ def started(stack):
 
 
 def graph(stack):
-    """What each resource waits for."""
+    """The dependencies of each resource."""
     return {
         name: {found for found in re.findall(r"<(\w+)", json.dumps(resource)) if found in stack.resources}
         | set(listed(resource.get("DependsOn", [])))
@@ -89,7 +89,7 @@ def graph(stack):
 
 
 def delivered(stack, event_type):
-    """The queues to which the topic delivers a message with this event-type."""
+    """The queues that get a message with this event-type from the topic."""
     return [
         named(subscription["Endpoint"])
         for subscription in stack.of_type("AWS::SNS::Subscription").values()
@@ -102,26 +102,26 @@ def delivered(stack, event_type):
 
 
 class Promises:
-    """Of the class that has the template and what is particular to it."""
+    """The attributes that each template's test class sets."""
 
     # The template.
     template = None
-    # What names begin with unless told.
+    # The default prefix of names.
     prefix = ""
-    # The logical id and the name of the function that answers requests.
+    # The logical id and the name of the HTTP function.
     api = ""
     api_name = ""
-    # The paths that are for everybody. All others need a token.
+    # The paths without a token. All others need one.
     for_everybody = ()
-    # The sections of the runbook to which alarms lead.
+    # The sections of the runbook that alarms link to.
     sections = ()
-    # The functions of which a new version is made if the parameter has this value.
+    # The functions that get a new version with this value of the parameter.
     new_versions = ()
-    # Parameters, and whether CloudFormation refuses them.
+    # Parameters, and whether CloudFormation rejects them.
     contradictions = ()
     # The sections of samconfig.toml, by stage.
     config_envs = ()
-    # The table's variable of each function that has one, in the order of the tables.
+    # The table variable of each function that has one, in the order of the tables.
     tables = ()
 
     @classmethod
@@ -142,7 +142,7 @@ class Promises:
         self.assertTrue(found)
         return [(variable, body) for variable, _, body in found]
 
-    def test_there_is_room_for_more(self):
+    def test_the_number_of_resources_is_below_the_limit(self):
         for stage, stack in [
             ("development", self.development),
             ("production", self.production),
@@ -151,15 +151,15 @@ class Promises:
             print(f"{self.template.file.name}: {len(stack.resources)} resources in {stage}")
             self.assertLessEqual(len(stack.resources), MOST_RESOURCES)
 
-    def test_no_resource_waits_for_itself(self):
-        # The linters see the template without a gradual rollout, in which an alias waits for alarms, and they for a version.
+    def test_there_are_no_circular_dependencies(self):
+        # The linters do not see a gradual rollout, in which an alias depends on alarms, and alarms depend on a version.
         for stack in [self.development, self.production, self.everything]:
             waits = graph(stack)
             self.assertEqual(len(stack.resources), len(list(graphlib.TopologicalSorter(waits).static_order())))
         for name in self.everything.of_type("AWS::CodeDeploy::DeploymentGroup"):
             self.assertTrue([found for found in waits[name] if found.startswith("NewVersionFailing")])
 
-    # The next three: open bugs of the LanguageExtensions transform, which nothing on this machine has.
+    # The next three: open bugs of the LanguageExtensions transform, which cannot be run on this machine.
     # https://github.com/aws-cloudformation/cfn-language-discussion/issues/147 and 156
 
     def test_no_map_in_a_loop_begins_with_condition(self):
@@ -178,8 +178,8 @@ class Promises:
                     with self.subTest(name + path):
                         self.assertNotIn("DependsOn", found)
 
-    # What sam makes of these is the text of a map, `{'Ref': 'Name'}`, in place of what the map refers to.
-    def test_no_text_has_references_of_its_own_to_resources(self):
+    # sam renders such a reference as the text of the map, `{'Ref': 'Name'}`.
+    def test_no_text_contains_references_to_resources(self):
         for path, found in maps(self.template.source["Resources"]):
             if isinstance(found.get("Fn::Sub"), list):
                 with self.subTest(path):
@@ -189,7 +189,7 @@ class Promises:
                         self.assertNotIn(value.get("Ref"), self.template.source["Resources"])
 
     # https://github.com/aws-cloudformation/cfn-language-discussion/issues/151
-    def test_texts_in_a_loop_use_only_what_language_extensions_resolves(self):
+    def test_texts_in_a_loop_use_only_functions_that_language_extensions_resolves(self):
         known = {*self.template.source["Parameters"], "AWS::Region", "AWS::AccountId", "AWS::Partition"}
         for variable, body in self.loops():
             for path, found in maps(body):
@@ -207,7 +207,7 @@ class Promises:
                 changed = versions(**dict([assignment.split("=")])) - versions()
                 self.assertEqual(sorted(functions), sorted(re.sub(r"Version\w+$", "", version) for version in changed))
 
-    def test_a_stage_has_names_of_its_own(self):
+    def test_each_stage_has_its_own_names(self):
         stack = self.template.with_parameters(Prefix="ftgo-another-staging", AlarmTopicArn=ALARM_TOPIC, Rollout=GRADUAL)
         for resource_type, called in [
             ("AWS::SQS::Queue", "QueueName"),
@@ -229,9 +229,9 @@ class Promises:
             with self.subTest(name):
                 self.assertLessEqual(len(queue["QueueName"]), 80)
 
-    def test_a_message_that_fails_is_kept_for_fourteen_days(self):
+    def test_a_failed_message_is_kept_for_fourteen_days(self):
         queues = self.development.of_type("AWS::SQS::Queue")
-        # Those of queues, and those of what Lambda could not process.
+        # Dead-letter queues and on-failure queues.
         last = {
             named(mapping["DestinationConfig"]["OnFailure"]["Destination"])
             for mapping in self.development.of_type("AWS::Lambda::EventSourceMapping").values()
@@ -249,7 +249,7 @@ class Promises:
             with self.subTest(name):
                 self.assertEqual(14 * 86400, queues[name]["MessageRetentionPeriod"])
 
-    def test_queues_are_encrypted_and_take_messages_from_the_topic_only_over_tls(self):
+    def test_queues_are_encrypted_and_accept_only_the_topics_messages_over_tls(self):
         subscriptions = self.development.of_type("AWS::SNS::Subscription").values()
         from_topic = {named(each["Endpoint"]): each["TopicArn"] for each in subscriptions}
         from_topic |= {named(each["RedrivePolicy"]["deadLetterTargetArn"]): each["TopicArn"] for each in subscriptions}
@@ -273,7 +273,7 @@ class Promises:
                     self.assertEqual({"Service": "sns.amazonaws.com"}, allow["Principal"])
                     self.assertEqual(("Allow", "sqs:SendMessage"), (allow["Effect"], allow["Action"]))
 
-    def test_a_queue_lets_the_topic_in_before_it_is_subscribed(self):
+    def test_a_queues_policy_exists_before_its_subscription(self):
         waits = graph(self.development)
         policies = {named(policy["Queues"][0]): name for name, policy in properties(self.development, "AWS::SQS::QueuePolicy")}
         for name, subscription in properties(self.development, "AWS::SNS::Subscription"):
@@ -281,7 +281,7 @@ class Promises:
                 with self.subTest(name + arn):
                     self.assertIn(policies[named(arn)], waits[name])
 
-    def test_a_topic_that_is_there_already_is_used(self):
+    def test_an_existing_topic_is_used(self):
         topic = "arn:aws:sns:eu-west-1:123456789012:theirs"
         stack = self.template.with_parameters(DomainEventsTopicArn=topic)
         self.assertEqual({}, stack.of_type("AWS::SNS::Topic"))
@@ -295,12 +295,12 @@ class Promises:
                         self.assertEqual(topic, statement["Condition"]["ArnEquals"]["aws:SourceArn"])
 
     def test_a_message_with_more_than_ten_attributes_is_delivered(self):
-        # Raw delivery would drop it.
+        # With raw delivery the message would be dropped.
         for name, subscription in properties(self.development, "AWS::SNS::Subscription"):
             with self.subTest(name):
                 self.assertFalse(subscription["RawMessageDelivery"])
 
-    def test_every_function_has_a_role_of_its_own_with_named_actions_on_named_resources(self):
+    def test_every_function_has_its_own_role_with_named_actions_on_named_resources(self):
         for stack in [self.development, self.everything]:
             roles = [name for name in stack.of_type("AWS::IAM::Role") if name != "CodeDeployRole"]
             used = [named(function["Role"]) for function in stack.of_type("AWS::Lambda::Function").values()]
@@ -316,7 +316,7 @@ class Promises:
                             actions -= {"xray:GetSamplingRules", "xray:GetSamplingTargets"}
                             self.assertEqual({"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, actions)
 
-    def test_a_permissions_boundary_is_on_every_role_and_on_none_unless_told(self):
+    def test_a_permissions_boundary_is_on_every_role_if_it_is_set(self):
         for name, role in properties(self.everything, "AWS::IAM::Role"):
             with self.subTest(name):
                 self.assertEqual(BOUNDARY, role["PermissionsBoundary"])
@@ -324,7 +324,7 @@ class Promises:
             with self.subTest(name):
                 self.assertNotIn("PermissionsBoundary", role)
 
-    def test_a_key_of_ones_own_is_used_by_all_that_keeps_data_and_by_all_that_reads_it(self):
+    def test_a_custom_kms_key_is_used_by_all_stores_and_readers(self):
         kept = {
             "AWS::DynamoDB::Table": lambda table: table["SSESpecification"].get("KMSMasterKeyId"),
             "AWS::SQS::Queue": lambda queue: queue.get("KmsMasterKeyId"),
@@ -354,7 +354,7 @@ class Promises:
             keys = [s["Resource"] for s in policy["PolicyDocument"]["Statement"] if "kms:Decrypt" in s["Action"]]
             self.assertEqual([key] if key else [], keys)
 
-    def test_a_key_of_ones_own_is_used_only_through_the_services_that_hold_the_data(self):
+    def test_a_custom_kms_key_can_be_used_only_through_the_services_that_store_the_data(self):
         roles = {name: statements(self.everything, name) for name in self.everything.of_type("AWS::IAM::Role")}
         (policy,) = self.everything.of_type("AWS::IAM::ManagedPolicy").values()
         for name, some in [*roles.items(), ("OperatorPolicy", policy["PolicyDocument"]["Statement"])]:
@@ -371,14 +371,14 @@ class Promises:
                         self.assertLessEqual(services & keep_data, through)
                         self.assertLessEqual(through, keep_data)
 
-    def test_traces_are_made_only_if_asked_for(self):
+    def test_tracing_is_off_by_default(self):
         for stack, mode in [(self.development, "PassThrough"), (self.everything, "Active")]:
             for name, function in properties(stack, "AWS::Lambda::Function"):
                 with self.subTest(f"{name} {mode}"):
                     self.assertEqual({"Mode": mode}, function["TracingConfig"])
                     self.assertEqual(mode == "Active", "xray:PutTraceSegments" in allowed(stack, named(function["Role"])))
 
-    def test_an_operator_may_look_and_redrive_and_nothing_else(self):
+    def test_an_operator_may_only_read_and_redrive(self):
         (policy,) = self.development.of_type("AWS::IAM::ManagedPolicy").values()
         self.assertEqual("<OperatorPolicy>", self.development.outputs["OperatorPolicyArn"])
         last = {
@@ -388,7 +388,7 @@ class Promises:
         }
         changes = {"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage", "sqs:SendMessage"}
         changes |= {"sqs:StartMessageMoveTask", "sqs:CancelMessageMoveTask"}
-        # The rest of what `make status`, `logs`, `dlq`, `drop` and `redrive` call.
+        # The other actions of `make status`, `logs`, `dlq`, `drop` and `redrive`.
         needed = {"cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents", "cloudformation:ListStackResources"}
         needed |= {"cloudwatch:GetMetricData", "cloudwatch:DescribeAlarms", "logs:FilterLogEvents"}
         needed |= {"sqs:GetQueueUrl", "sqs:GetQueueAttributes", "sqs:ListMessageMoveTasks"} | changes
@@ -409,7 +409,7 @@ class Promises:
             seen |= set(listed(statement["Action"]))
         self.assertEqual(set(), needed - seen)
 
-    def test_the_metrics_of_two_stages_do_not_mix(self):
+    def test_the_metrics_of_two_stages_are_separate(self):
         stack = self.template.with_parameters(Prefix="ftgo-staging", AlarmTopicArn=ALARM_TOPIC, Rollout=GRADUAL)
         for _, function in properties(stack, "AWS::Lambda::Function"):
             self.assertEqual("ftgo-staging", function["Environment"]["Variables"]["METRICS_NAMESPACE"])
@@ -443,7 +443,7 @@ class Promises:
                 self.assertEqual("provided.al2023", function["Runtime"])
 
     # https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
-    def test_the_functions_filter_their_lines_and_lambda_drops_none(self):
+    def test_the_functions_filter_their_log_lines_and_lambda_drops_none(self):
         for level in ["DEBUG", "INFO", "WARN", "ERROR"]:
             self.assertIn(level, self.template.source["Parameters"]["LogLevel"]["AllowedValues"])
             for name, function in properties(self.template.with_parameters(LogLevel=level), "AWS::Lambda::Function"):
@@ -465,7 +465,7 @@ class Promises:
             with self.subTest(count):
                 self.assertRegex(count, r"^(SUM\()?FILL\(SEARCH\([^)]*\), 0\)\)?$")
 
-    def test_tables_are_kept_in_production_and_go_with_the_stack_elsewhere(self):
+    def test_tables_are_kept_in_production_and_deleted_with_the_stack_elsewhere(self):
         for stack, policy, is_protected in [(self.development, "Delete", False), (self.production, "Retain", True)]:
             for name, table in properties(stack, "AWS::DynamoDB::Table"):
                 with self.subTest(name):
@@ -481,13 +481,13 @@ class Promises:
             with self.subTest(name):
                 self.assertTrue(table["DeletionProtectionEnabled"])
 
-    def test_a_gradual_rollout_is_taken_back_by_what_the_new_version_does(self):
+    def test_a_gradual_rollout_is_rolled_back_by_alarms_on_the_new_version(self):
         for resource_type in ["AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm"]:
             self.assertEqual({}, self.development.of_type(resource_type))
         alarms = self.production.of_type("AWS::CloudWatch::Alarm")
         groups = self.production.of_type("AWS::CodeDeploy::DeploymentGroup")
         aliases = self.production.of_type("AWS::Lambda::Alias")
-        # What a state machine starts, it starts by its version.
+        # A state machine invokes its functions by version.
         own = started(self.production)
         for name, function in properties(self.production, "AWS::Lambda::Function"):
             if name in own:
@@ -495,7 +495,7 @@ class Promises:
             with self.subTest(name):
                 alias = self.production.resources[f"{name}Aliaslive"]
                 self.assertIn("CodeDeployLambdaAliasUpdate", alias["UpdatePolicy"])
-                # As the alias has it, so the one that is rolled out.
+                # The version of the alias: the one that is rolled out.
                 version = alias["Properties"]["FunctionVersion"]
                 self.assertRegex(version, rf"^<{name}Version\w+\.Version>$")
                 group = groups[f"{name}DeploymentGroup"]
@@ -512,7 +512,7 @@ class Promises:
                     self.assertEqual("notBreaching", alarm["TreatMissingData"])
         self.assertEqual(len(aliases) - len(own), len(groups))
 
-    def test_alarms_are_heard_or_not_there(self):
+    def test_every_alarm_has_an_action(self):
         rollback = {
             a["Name"]
             for g in self.production.of_type("AWS::CodeDeploy::DeploymentGroup").values()
@@ -520,11 +520,11 @@ class Promises:
         }
         for name, alarm in properties(self.production, "AWS::CloudWatch::Alarm"):
             with self.subTest(name):
-                # That nothing is published is bad news only of what must run.
+                # Missing data is a failure only for scheduled functions.
                 missing = "breaching" if metrics(alarm)[0]["MetricName"] == "Invocations" else "notBreaching"
                 self.assertEqual(missing, alarm["TreatMissingData"])
                 if f"<{name}>" in rollback:
-                    # CodeDeploy hears it.
+                    # CodeDeploy uses it.
                     self.assertNotIn("AlarmActions", alarm)
                 else:
                     self.assertEqual([ALARM_TOPIC], alarm["AlarmActions"])
@@ -532,8 +532,8 @@ class Promises:
         unheard = self.template.with_parameters(Rollout=GRADUAL).of_type("AWS::CloudWatch::Alarm")
         self.assertEqual(rollback, {f"<{name}>" for name in unheard})
 
-    def test_an_alarm_rings_if_a_schedule_no_longer_starts_its_function(self):
-        # What the function itself publishes is missing then, and its other alarms are silent.
+    def test_an_alarm_fires_if_a_schedule_no_longer_starts_its_function(self):
+        # The function's own metrics are then missing, and its other alarms do not fire.
         alarms = {
             alarm["Dimensions"][0]["Value"]: alarm
             for alarm in self.production.of_type("AWS::CloudWatch::Alarm").values()
@@ -548,10 +548,10 @@ class Promises:
                 self.assertEqual(
                     ("Sum", "LessThanThreshold", 1), tuple(alarm[n] for n in ["Statistic", "ComparisonOperator", "Threshold"])
                 )
-                # At least two runs are due in it, whatever the schedule, so that one that is late rings nobody up.
+                # At least two runs are due in this period, so that one late run does not cause an alarm.
                 self.assertGreaterEqual(alarm["Period"] * alarm["EvaluationPeriods"], 2 * 300)
 
-    def test_alarms_say_what_is_wrong_and_where_the_runbook_has_it(self):
+    def test_alarm_descriptions_have_the_problem_and_a_link_to_the_runbook(self):
         linked = set()
         for stack, runbook in [(self.production, "docs/runbook.md"), (self.everything, "https://wiki.example/runbook")]:
             for name, alarm in properties(stack, "AWS::CloudWatch::Alarm"):
@@ -565,7 +565,7 @@ class Promises:
         headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.+)$", runbook, re.MULTILINE)}
         self.assertLessEqual(linked | set(re.findall(r"\(#([^)]+)\)", runbook)), headings)
 
-    def test_parameters_that_contradict_each_other_are_refused(self):
+    def test_contradicting_parameters_are_rejected(self):
         for parameters, refused in [
             ({}, False),
             ({"Stage": "production"}, True),
@@ -580,7 +580,7 @@ class Promises:
                 self.assertEqual(refused, len(self.template.with_parameters(**parameters).refusals) == 1)
         self.assertEqual([], self.everything.refusals)
 
-    def test_the_api_has_a_domain_name_of_ones_own_if_asked_for(self):
+    def test_the_api_can_have_a_custom_domain_name(self):
         self.assertEqual("<HttpApi.ApiEndpoint>", self.development.outputs["ApiUrl"])
         self.assertEqual("https://api.ftgo.example", self.everything.outputs["ApiUrl"])
         without_zone = self.template.with_parameters(DomainName="a.example", CertificateArn=CERTIFICATE)
@@ -589,7 +589,7 @@ class Promises:
             self.assertEqual(domains, len(stack.of_type("AWS::ApiGatewayV2::ApiMapping")))
             self.assertEqual(records, len(stack.of_type("AWS::Route53::RecordSet")))
 
-    def test_what_needs_no_token_has_a_rate_of_its_own(self):
+    def test_routes_without_a_token_have_their_own_rate(self):
         (stage,) = self.development.of_type("AWS::ApiGatewayV2::Stage").values()
         routes = self.development.of_type("AWS::ApiGatewayV2::Route")
         open_routes = {name: route["RouteKey"] for name, route in routes.items() if route["AuthorizationType"] == "NONE"}
@@ -598,10 +598,10 @@ class Promises:
             with self.subTest(key):
                 self.assertLess(settings["ThrottlingRateLimit"], int(stage["DefaultRouteSettings"]["ThrottlingRateLimit"]))
                 self.assertLess(settings["ThrottlingBurstLimit"], int(stage["DefaultRouteSettings"]["ThrottlingBurstLimit"]))
-        # API Gateway refuses settings of a route that is not there yet.
+        # API Gateway rejects settings of a route that does not exist yet.
         self.assertEqual(sorted(open_routes), sorted(self.development.resources["HttpStage"]["DependsOn"]))
 
-    def test_only_what_is_named_needs_no_token_and_every_preflight_needs_none(self):
+    def test_only_listed_routes_and_preflights_need_no_token(self):
         for stack in [self.development, self.everything]:
             routes = [route for _, route in properties(stack, "AWS::ApiGatewayV2::Route") if route["ApiId"] == "<HttpApi>"]
             keys = [route["RouteKey"] for route in routes]
@@ -616,16 +616,16 @@ class Promises:
                         self.assertEqual(("JWT", "<JwtAuthorizer>"), (route["AuthorizationType"], route["AuthorizerId"]))
                         self.assertIn(f"OPTIONS {path}", keys)
 
-    def test_the_function_answers_before_api_gateway_does(self):
+    def test_the_functions_timeout_is_shorter_than_api_gateways(self):
         for name, integration in properties(self.everything, "AWS::ApiGatewayV2::Integration"):
             with self.subTest(name):
                 self.assertEqual(f"<{self.api}Aliaslive>", integration["IntegrationUri"])
                 timeout = self.everything.of_type("AWS::Lambda::Function")[self.api]["Timeout"]
                 self.assertGreater(integration["TimeoutInMillis"], 1000 * timeout)
-                # API Gateway's own limit.
+                # API Gateway's limit.
                 self.assertLessEqual(integration["TimeoutInMillis"], 30000)
 
-    def test_a_permission_of_api_gateway_is_for_one_api_and_one_function(self):
+    def test_each_permission_of_api_gateway_is_for_one_api_and_one_function(self):
         arn = "arn:aws:execute-api:eu-west-1:123456789012"
         for stack in [self.development, self.everything]:
             permissions = [
@@ -641,18 +641,18 @@ class Promises:
                 self.assertEqual(f"<{self.api}Aliaslive>", permission["FunctionName"])
                 self.assertEqual("lambda:InvokeFunction", permission["Action"])
 
-    def test_cors_is_there_only_if_asked_for(self):
+    def test_cors_is_off_by_default(self):
         self.assertNotIn("CorsConfiguration", self.development.of_type("AWS::ApiGatewayV2::Api")["HttpApi"])
         cors = self.production.of_type("AWS::ApiGatewayV2::Api")["HttpApi"]["CorsConfiguration"]
         self.assertEqual(["https://a.example", "https://b.example"], cors["AllowOrigins"])
 
-    def test_what_is_json_inside_yaml_is_json(self):
+    def test_json_inside_yaml_is_valid(self):
         self.assertTrue(self.shown(self.development))
         for name, stage in properties(self.development, "AWS::ApiGatewayV2::Stage"):
             with self.subTest(name):
                 self.assertIn("requestId", json.loads(stage["AccessLogSettings"]["Format"]))
 
-    def test_dynamodb_is_at_awss_own_endpoint_unless_told(self):
+    def test_dynamodb_uses_awss_endpoint_by_default(self):
         there = self.template.with_parameters(DynamoDbEndpoint="https://dynamodb.example")
         for stack, endpoint in [(self.development, None), (there, "https://dynamodb.example")]:
             for name, function in properties(stack, "AWS::Lambda::Function"):
@@ -681,7 +681,7 @@ class Promises:
                 self.assertTrue(found)
 
     def sam_local(self, **parameters):
-        """What `sam local invoke` runs functions with, as samconfig.toml says."""
+        """The parameters of `sam local invoke` in samconfig.toml."""
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())[dict(self.config_envs)["development"]]
         options = config["local_invoke"]["parameters"]
         stacks, _ = SamLocalStackProvider.get_stacks(
@@ -693,7 +693,7 @@ class Promises:
         functions = SamFunctionProvider(stacks)
         return LocalLambdaRunner(None, functions, str(ROOT), str(ROOT), aws_region="eu-west-1", env_vars_values=variables)
 
-    def test_samconfig_sets_parameters_that_there_are(self):
+    def test_samconfig_sets_only_existing_parameters(self):
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())
         for stage, config_env in self.config_envs:
             section = config[config_env]

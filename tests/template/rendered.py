@@ -1,7 +1,7 @@
-"""Renders what the code must agree on with template.yaml and payments.yaml to crates/dev/local/template.json and payments.json, which
+"""Renders the parts of template.yaml and payments.yaml that the code uses to crates/dev/local/template.json and payments.json, which
 Rust reads without Python.
 
-`rendered.py` writes the files; `rendered.py --check` fails if one is not what its template says.
+`rendered.py` writes the files; `rendered.py --check` fails if a file does not agree with its template.
 """
 
 import json
@@ -14,7 +14,7 @@ FOLDER = ROOT / "crates/dev/local"
 
 
 def order_history(stack):
-    """What template.yaml says. Each event type has the same, with ${EventType} for its name."""
+    """The settings in template.yaml. All event types have the same, with ${EventType} for the name."""
     names = queue_names(stack)
     queues = {queue["QueueName"]: queue_settings(queue, names) for queue in stack.of_type("AWS::SQS::Queue").values()}
     subscriptions = {each["queue"]: each for each in map(subscription(names), stack.of_type("AWS::SNS::Subscription").values())}
@@ -27,7 +27,7 @@ def order_history(stack):
         settings = function_settings(function, stack)
         mapping = sources.get(logical_id)
         if mapping is None:
-            # What Step Functions starts, nothing here does.
+            # Step Functions starts these; the local system does not.
             others += [settings] if logical_id not in started else []
             continue
         queue = queues.pop(names[mapping["EventSourceArn"]])
@@ -44,7 +44,7 @@ def order_history(stack):
             of_types[function["Handler"]] = of_queue | {"handler": settings} | batch
     (query_api,) = others
     if queues:
-        sys.exit(f"nobody takes from {', '.join(queues)}")
+        sys.exit(f"no function reads from {', '.join(queues)}")
     return {
         "tables": table_requests(stack),
         "projection": alike(of_types),
@@ -54,7 +54,7 @@ def order_history(stack):
 
 
 def payments(stack):
-    """What payments.yaml says. Functions are named as in the code: payment-api is paymentApi."""
+    """The settings in payments.yaml. The function names are in camel case: payment-api is paymentApi."""
     names = queue_names(stack)
     keys = {logical_id: logical_id[0].lower() + logical_id[1:] for logical_id in stack.of_type("AWS::Lambda::Function")}
     mappings = list(stack.of_type("AWS::Lambda::EventSourceMapping").values())
@@ -101,7 +101,7 @@ def payments(stack):
 
 
 def alike(of_types):
-    """What every event type has, with ${EventType} for its name; they must differ in nothing else."""
+    """The settings of every event type, with ${EventType} for the name. Everything else must be equal."""
     texts = {json.dumps(of_type).replace(name, "${EventType}") for name, of_type in of_types.items()}
     if len(texts) != 1:
         sys.exit("the event types differ in more than their names")
@@ -132,7 +132,7 @@ def queue_settings(queue, names):
 
 
 def subscription(names):
-    """What turns a queue's subscription to the topic into its settings."""
+    """Returns a function that converts a subscription into its settings."""
     return lambda properties: {
         "queue": names[properties["Endpoint"]],
         "filterPolicy": properties.get("FilterPolicy"),
@@ -158,7 +158,7 @@ def function_settings(function, stack):
 
 
 def table_requests(stack):
-    """As CreateTable and UpdateTimeToLive have them; what only AWS knows (backups, encryption) is left out."""
+    """The requests CreateTable and UpdateTimeToLive, without backups and encryption, which exist only on AWS."""
     members = [
         "TableName",
         "BillingMode",
@@ -187,9 +187,9 @@ def main(is_check):
             file.write_text(text)
             print(f"wrote {name}")
         elif file.exists() and file.read_text() == text:
-            print(f"{name} is what {template.file.name} says")
+            print(f"{name} agrees with {template.file.name}")
         else:
-            sys.exit(f"{name} is not what {template.file.name} says: make generated makes it anew")
+            sys.exit(f"{name} does not agree with {template.file.name}: run make generated")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A template as CloudFormation gets it: loops unrolled, SAM's resources expanded, names and conditions resolved.
+"""Expands a template as CloudFormation does: loops unrolled, SAM's resources expanded, names and conditions resolved.
 
-Both transforms are AWS's own code, from the package aws-sam-cli. `template.py payments.yaml` prints what they make of that template with
+Both transforms are AWS's own code, from the package aws-sam-cli. `template.py payments.yaml` prints the expanded template with
 every option on.
 """
 
@@ -17,7 +17,7 @@ from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-# The transforms' own notes are of no use here.
+# The log messages of the transforms are not needed.
 logging.disable(logging.WARNING)
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ PSEUDO = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 
-# All that is off unless asked for, and that both templates have.
+# All options that both templates have and that are off by default.
 EVERY_OPTION = {
     "Stage": "production",
     "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:alarms",
@@ -53,7 +53,7 @@ class Template:
     def __init__(self, file, required, every_option):
         self.file = ROOT / file
         self.source = yaml_parse(self.file.read_text())
-        # What every deployment says. A parameter that is not given has its default, as in a deployment.
+        # The parameters of every deployment. The others have their defaults.
         self.required = required
         self.every_option = EVERY_OPTION | every_option
 
@@ -85,7 +85,7 @@ PAYMENTS = Template(
     {
         "JwtIssuer": "https://issuer.example",
         "JwtAudience": "ftgo",
-        # Where the Lambda host has it.
+        # The Lambda host's region and account.
         "DomainEventsTopicArn": "arn:aws:sns:us-east-1:000000000000:domain-events",
         "GatewayUrl": "https://gateway.example",
         "GatewaySecretArn": "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf",
@@ -106,13 +106,13 @@ TEMPLATES = [ORDER_HISTORY, PAYMENTS]
 
 
 def with_subs(value):
-    """A template's value in which each text with a reference is in an Fn::Sub; this transform takes it out with what it resolves."""
+    """Puts each text with a reference into an Fn::Sub again; the transform removes it together with the references that it resolves."""
     if isinstance(value, str):
         return {"Fn::Sub": value} if re.search(r"\$\{\w", value) else value
     if isinstance(value, list):
         return [with_subs(item) for item in value]
     if isinstance(value, dict) and "Fn::Sub" not in value:
-        # A state machine's references are to its own DefinitionSubstitutions.
+        # A state machine's references use its DefinitionSubstitutions.
         return {name: item if name == "DefinitionString" else with_subs(item) for name, item in value.items()}
     return value
 
@@ -134,14 +134,14 @@ class Expanded:
             unrolled[section] = with_subs(unrolled[section])
         for resource in unrolled["Resources"].values():
             if resource["Type"] == "AWS::Serverless::Function":
-                # The translator takes no local path; a deployment has uploaded it by now.
+                # The translator accepts no local path; a deployment has already uploaded the code.
                 resource["Properties"]["CodeUri"] = f"s3://bucket/{resource['Properties']['CodeUri']}"
         session = Session(region_name=PSEUDO["AWS::Region"])
         translator = Translator(managed_policy_map={}, sam_parser=Parser(), boto_session=session)
         self.template = translator.translate(copy.deepcopy(unrolled), parameter_values=self.parameters)
         self.conditions = self.template.get("Conditions", {})
         self.mappings = self.template.get("Mappings", {})
-        # Why CloudFormation refuses these parameters.
+        # The reasons why CloudFormation rejects these parameters.
         self.refusals = [
             assertion["AssertDescription"]
             for rule in source["Rules"].values()
@@ -154,7 +154,7 @@ class Expanded:
             for name, output in self.template["Outputs"].items()
             if "Condition" not in output or self.holds(output["Condition"])
         }
-        # Every resource that is made with these parameters, by its logical id.
+        # Every resource with these parameters, by its logical id.
         self.resources = {
             name: self.resolve(resource)
             for name, resource in self.template["Resources"].items()
@@ -170,7 +170,7 @@ class Expanded:
         }
 
     def resolve(self, value):
-        """What can be known before a deployment. A resource's Ref or attribute stays `<Name>` or `<Name.Attribute>`."""
+        """Resolves what is known before a deployment. A resource's Ref or attribute becomes `<Name>` or `<Name.Attribute>`."""
         if isinstance(value, list):
             return [item for item in map(self.resolve, value) if item is not NoValue]
         if not isinstance(value, dict):
