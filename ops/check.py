@@ -22,27 +22,27 @@ JOBS = int(os.environ.get("CHECK_JOBS") or (os.cpu_count() or 2) + 1)
 
 # What each step needs. Of those that are ready, the first one starts first; so the long ones come first.
 STEPS = {
-    "everything": [],
+    # One after the other, because both want cargo's lock of the target folder.
+    "clippy": [],
+    "everything": ["clippy"],
     "tools": [],
     "style": ["tools"],
-    "deny": ["tools"],
-    "unused": ["tools"],
-    "web": ["tools"],
-    "template": ["tools"],
-    "scale": [],
-    "clippy": ["everything"],
     "e2e": ["everything", "tools"],
-    "sam-local": ["everything", "tools"],
-    # Both want cargo's lock of the target folder.
-    "test": ["everything", "clippy"],
+    "test": ["everything"],
     "ops": ["everything", "tools"],
     "browser": ["everything", "tools"],
+    "sam-local": ["everything", "tools"],
     "contract": ["everything", "tools"],
+    "web": ["tools"],
+    "template": ["tools"],
+    "deny": ["tools"],
+    "unused": ["tools"],
+    "scale": [],
     "msrv": [],
 }
 
-# The step `everything` has built every program and every test. Those after it build nothing, so that they do not wait for cargo's lock,
-# which clippy holds; and they take the programs of the dev profile for Lambdas (docs/adr/0018).
+# The step `everything` has built every program and every test. Those after it build nothing, and take the programs of the dev profile for
+# Lambdas (docs/adr/0018).
 AFTER_BUILD = {"BUILT": "1", "BUILD_PROFILE": os.environ.get("BUILD_PROFILE") or "dev"}
 
 PASSED, FAILED, SKIPPED, NOT_RUN = "passed", "FAILED", "skipped", "not run"
