@@ -1,4 +1,4 @@
-//! One batch: its files are fetched, folded and stored, all at the same time and in bounded memory.
+//! Processes a batch: fetches, folds and stores its files, all at the same time and with bounded memory.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,18 +19,18 @@ use crate::plan::{Batch, SNAPSHOTS};
 use crate::run::{BatchResult, Stored};
 use crate::table::TableSink;
 
-/// What processes batches, one or several at once.
+/// Processes batches, one or several at the same time.
 #[derive(Debug, Clone)]
 pub struct Processor {
-    /// Where the files are.
+    /// The location of the files.
     pub archive: Store,
     /// Which events are used.
     pub filter: Arc<Filter>,
-    /// Where the views go.
+    /// The target of the views.
     pub sink: Sink,
-    /// How many bytes the views of one batch may take before they are stored early.
+    /// The memory for the views of one batch, in bytes. Views are stored early if they need more.
     pub memory: usize,
-    /// Counts what is done.
+    /// Counts the work.
     pub meter: Arc<Meter>,
 }
 
@@ -39,13 +39,13 @@ pub struct Processor {
 pub enum Sink {
     /// Into a table.
     Table(Arc<TableSink>),
-    /// Put aside by bucket, to be merged when all batches are done.
+    /// Spilled by bucket, to be merged after the last batch.
     Buckets(Arc<Spill>),
-    /// Nowhere: what it would take is reckoned.
+    /// Not stored: only the cost is calculated.
     Simulated(Arc<Mutex<Simulated>>),
 }
 
-/// Counts what is done, while it is done. A batch that is done again counts again.
+/// Counts the work while it is done. A repeated batch counts again.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // They are what they say.
 pub struct Meter {
@@ -57,21 +57,21 @@ pub struct Meter {
 }
 
 impl Processor {
-    /// Processes a batch. When this returns `Ok`, all that the result says is stored; nothing is noted in the run's folder.
+    /// Processes a batch. If this returns `Ok`, everything in the result is stored. Writes nothing to the run's folder.
     pub async fn process(&self, batch: &Batch) -> Result<(BatchResult, Vec<Quarantined>), Error> {
         let begun = Instant::now();
         // One file waits while another is folded, and one part of the views while another is stored.
         let (fetched, mut files) = mpsc::channel::<(String, Option<Vec<u8>>)>(1);
         let (folded, mut parts) = mpsc::channel::<Part>(1);
         let (filter, memory, meter) = (Arc::clone(&self.filter), self.memory, Arc::clone(&self.meter));
-        // Views can be in three places: folded into, waiting, and being stored.
+        // Views exist three times: being folded, waiting, and being stored.
         let mut fold = Fold::new(filter, memory / 3);
         let folding = spawn_blocking(move || {
-            // Bytes that were folded and are not yet handed over with their views.
+            // Bytes that were folded, but not yet sent with their views.
             let mut folded_bytes = 0;
             while let Some((key, bytes)) = files.blocking_recv() {
                 let (events, quarantined, damaged) = counts(fold.summary());
-                // Nobody takes them over if the batch was given up.
+                // The send fails if the batch was cancelled.
                 let flush = |views| _ = folded.blocking_send(Part { views, bytes: std::mem::take(&mut folded_bytes) });
                 match &bytes {
                     Some(bytes) if key.starts_with(SNAPSHOTS) => {
@@ -79,7 +79,7 @@ impl Processor {
                     }
                     None if key.starts_with(SNAPSHOTS) => return Err(Error::Missing(key)),
                     Some(bytes) => fold.file(&key, bytes, flush),
-                    None => fold.damaged(&key, "the file was listed and is gone"),
+                    None => fold.damaged(&key, "the file was listed but no longer exists"),
                 }
                 let now = counts(fold.summary());
                 folded_bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
@@ -144,7 +144,7 @@ impl Processor {
     }
 }
 
-/// How many files are fetched ahead: S3 takes some ten milliseconds to answer, and small files would be waited for most of the time.
+/// How many files are fetched in advance. S3 needs about ten milliseconds to answer, so small files would mostly be waited for.
 fn ahead(batch: &Batch) -> usize {
     const MOST: u64 = 8;
     const BYTES: u64 = 8_000_000;
@@ -152,13 +152,13 @@ fn ahead(batch: &Batch) -> usize {
     usize::try_from((BYTES / average.max(1)).clamp(1, MOST)).unwrap_or(1)
 }
 
-/// Views to store, and the size of the files that they stand for.
+/// Views to store, and the size of their files.
 struct Part {
     views: Views,
     bytes: u64,
 }
 
-/// Counts bytes of files as done while their views are stored, so that what is shown as done is done.
+/// Counts bytes of files as done only when their views are stored.
 struct Credit<'a> {
     meter: &'a Meter,
     bytes: u64,

@@ -17,27 +17,27 @@ use lambda_boot::{ConnectError, with_causes};
 use self::arguments::{Arguments, Command};
 use crate::error::Error;
 
-/// All went well.
+/// Success.
 const CLEAN: u8 = 0;
-/// It failed, and what to do is said on standard error.
+/// The command failed. Standard error says what to do.
 const FAILED: u8 = 1;
-/// The command cannot be understood. It is the code that `clap` ends with, too.
+/// The arguments are invalid. `clap` uses the same code.
 const USAGE: u8 = 2;
-/// Lines could not be read, or orders not be stored; all others are.
+/// Some lines could not be read, or some orders could not be stored.
 const QUARANTINED: u8 = 3;
-/// Files, or parts of them, could not be decoded; all others are.
+/// Some files, or parts of them, could not be decoded.
 const DAMAGED: u8 = 4;
-/// Somebody stopped it. What it did stays done.
+/// Somebody stopped the process. Its results are kept.
 const INTERRUPTED: u8 = 130;
 
-/// Why a command ends early.
+/// Why a command fails.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("the orders do not fit into the memory: use more partitions, or a larger --memory")]
+    #[error("the orders do not fit into memory: use more partitions, or a larger --memory")]
     Whole,
     #[error(transparent)]
     Stopped(#[from] Error),

@@ -1,4 +1,4 @@
-//! How the command line reaches AWS: with the settings and credentials of the environment, as the AWS CLI has them.
+//! The connection of the command line to AWS, with the same settings and credentials as the AWS CLI.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use lambda_boot::{ConnectError, Environment};
 
-/// The settings of this machine's user: region, credentials and endpoints, from the environment, the profile, or the role of a
-/// container or an instance. Credentials of a single sign-on are not read; `aws configure export-credentials --format env` gives
+/// Region, credentials and endpoints, from the environment, the profile, or the role of a
+/// container or an instance. Credentials of a single sign-on are not read; `aws configure export-credentials --format env` exports
 /// them to the environment.
 pub(crate) async fn settings() -> Result<SdkConfig, ConnectError> {
     let http = lambda_boot::https(&Environment::of_process())?;
     Ok(aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await)
 }
 
-/// The archive at a location. An object of it can have many megabytes.
+/// The archive at a location. Its objects may have many megabytes.
 #[must_use]
 pub(crate) fn open(location: &Location, settings: &SdkConfig) -> Store {
     Store::open(location, || archive::client(settings, Duration::from_mins(2)))
 }
 
-/// A client of DynamoDB that sends each request once: who merges views tries again by itself, and slows down.
+/// A DynamoDB client without retries: the code that merges views retries, and slows down.
 #[must_use]
 pub fn dynamodb(settings: &SdkConfig) -> aws_sdk_dynamodb::Client {
     let timeouts = TimeoutConfig::builder()

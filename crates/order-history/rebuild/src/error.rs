@@ -1,10 +1,10 @@
-//! Why a rebuild stops.
+//! Errors of a rebuild.
 
 use order_view::RULES;
 
 use crate::buckets::BadFile;
 
-/// Why a rebuild stops. What it stored is right; the run can be resumed.
+/// Why a rebuild stops. All stored results are correct, and the run can be resumed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // The messages are the documentation.
 pub enum Error {
@@ -12,41 +12,43 @@ pub enum Error {
     Archive(#[from] archive::Error),
     #[error(transparent)]
     Table(#[from] projection::dynamodb::Error),
-    #[error("a run's id has letters, digits, `-`, `_` and `.`, and at most 100 of them")]
+    #[error("a run's id may contain letters, digits, `-`, `_` and `.`, at most 100 characters")]
     RunId,
-    #[error("there is no run `{0}` in this archive: check the id and --from, or list the folder `runs/`")]
+    #[error("run `{0}` does not exist in this archive: check the id and --from, or list the folder `runs/`")]
     NoRun(String),
-    #[error("{key} is not what this version writes: use the version that began the run, or begin another run")]
+    #[error("{key} was written by another version: use the version that started the run, or start a new run")]
     Unreadable { key: String, source: serde_json::Error },
-    #[error("what is to be written to the run's folder has no JSON form: this is a mistake in this program")]
+    #[error("an object for the run's folder cannot be written as JSON: this is a bug in this program")]
     Write(#[source] serde_json::Error),
-    #[error("there is no file of events in {0}: check --from")]
+    #[error("{0} contains no files of events: check --from")]
     Empty(String),
     #[error("the process is being stopped")]
     Stopped,
     #[error("the table cannot be read")]
     Read(#[source] projection::dynamodb::Error),
     #[error(
-        "{key} is not as it was written: a snapshot with it cannot be used (--snapshot none), a run with it cannot be resumed"
+        "{key} is damaged: if it belongs to a snapshot, use --snapshot none; if it belongs to a run, start a new run"
     )]
     BadFile { key: String, source: BadFile },
     #[error(
-        "{0} is missing. If it belongs to a snapshot, rebuild with --snapshot none, or make one with --full; if it belongs to a run, start a new run"
+        "{0} is missing: if it belongs to a snapshot, use --snapshot none, or create a snapshot with --full; if it belongs to a run, start a new run"
     )]
     Missing(String),
-    #[error("{what} was made by version {theirs} of the rules, and this program has version {RULES}: begin another")]
+    #[error(
+        "{what} was created with version {theirs} of the rules, but this program has version {RULES}: start a new one"
+    )]
     Rules { what: String, theirs: u32 },
-    #[error("run `{run}` was begun by another command: resume it with that")]
+    #[error("run `{run}` was started by another command: resume it with that command")]
     OtherKind { run: String },
-    #[error("run `{run}` reads the table `{table}`: name it with --from-table")]
+    #[error("run `{run}` reads the table `{table}`: add --from-table {table}")]
     TableNeeded { run: String, table: String },
     #[error(
-        "another snapshot was made in the meantime ({}): it stays the latest, and `{run}` is not used. The next snapshot begins \
+        "another snapshot was created in the meantime ({}): it stays the latest, and `{run}` is not used. The next snapshot starts \
          with it",
-        by.as_deref().unwrap_or("the latest was removed")
+        by.as_deref().unwrap_or("the latest one was removed")
     )]
     Overtaken { run: String, by: Option<String> },
-    #[error("{0} is there already, and would be imported too: choose another --out, or empty it")]
+    #[error("{0} already exists and would be imported too: choose another --out, or empty it")]
     Occupied(String),
     #[error("a file cannot be compressed in memory")]
     Compress(#[source] std::io::Error),
@@ -57,7 +59,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same may succeed later with nothing changed by hand.
+    /// Whether a retry may succeed without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -83,7 +85,7 @@ impl Error {
     }
 }
 
-/// The first few, and how many there are.
+/// The first few ids, and their number.
 fn name(batches: &[String]) -> String {
     const MOST: usize = 10;
     let named = batches.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");

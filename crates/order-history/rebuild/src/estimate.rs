@@ -1,4 +1,4 @@
-//! What a rebuild would read and write, what that costs and how long it takes, found out without writing anything.
+//! Estimates what a rebuild reads and writes, its cost and its duration, without writing anything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,18 +19,18 @@ use crate::filter::Filter;
 use crate::fold::{Summary, Views};
 use crate::plan::{Batch, SNAPSHOTS};
 
-/// What a rebuild would read and write.
+/// The estimate of a rebuild.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// What is read.
+    /// The number of batches.
     pub batches: u64,
-    /// How many files.
+    /// The number of files.
     pub files: u64,
     /// Their size in the archive.
     pub bytes: u64,
-    /// How many bytes of them were read for this estimate.
+    /// The bytes that were read for this estimate.
     pub bytes_read: u64,
-    /// Whether all was read, so that nothing is extrapolated.
+    /// Whether all files were read, so that nothing is extrapolated.
     pub is_exact: bool,
     /// Events that are used.
     pub events: u64,
@@ -40,7 +40,7 @@ pub struct Estimate {
     pub unknown_types: u64,
     /// Lines that cannot be read.
     pub quarantined: u64,
-    /// Files of which a part cannot be decoded.
+    /// Files that cannot be decoded completely.
     pub damaged: u64,
     /// Partial views to store. An order that is in several batches counts for each.
     pub views: u64,
@@ -52,9 +52,9 @@ pub struct Estimate {
     pub item_bytes: u64,
     /// In US dollars.
     pub cost: Cost,
-    /// How long it takes, at the rate that was asked for or, without one, at what a new table takes.
+    /// The duration, at the requested rate or else at the rate that a new table accepts.
     pub seconds: u64,
-    /// The write units a second that this is reckoned with.
+    /// The write units per second of this estimate.
     pub rate: u64,
 }
 
@@ -73,48 +73,48 @@ pub struct Cost {
     pub queues: f64,
 }
 
-/// List prices in US dollars, of `bench/prices.json`, which says where and when they held and where they are published.
+/// List prices in US dollars from `bench/prices.json`, which names their region, date and sources.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Prices {
     dynamodb_million_write_units: f64,
     dynamodb_import_gb: f64,
     s3_thousand_puts: f64,
     s3_thousand_gets: f64,
-    /// All that an event costs on its way through topic, queue and handler, in batches of ten: docs/benchmarks.
+    /// The cost of events through topic, queue and handler, in batches of ten: see docs/benchmarks.
     queues_million_events: f64,
 }
 
-/// A new table on demand takes this many write units a second at first, and more when it has been used for a while.
+/// A new on-demand table accepts this many write units per second at first, and more later.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html>
 const NEW_TABLE: u64 = 4_000;
 
 impl Prices {
-    /// Those of `bench/prices.json`.
+    /// Reads `bench/prices.json`.
     pub fn read() -> Result<Self, Error> {
         serde_json::from_str(include_str!("../../../../bench/prices.json")).map_err(Error::Write)
     }
 }
 
-/// What the estimate needs to know.
+/// The input of an estimate.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
-    /// Where the files are.
+    /// The location of the files.
     pub archive: &'a Store,
     /// Which events are used.
     pub filter: &'a Filter,
-    /// The work.
+    /// The batches of the run.
     pub batches: &'a [Batch],
-    /// How many bytes views may take, as for the run.
+    /// The memory for views, in bytes, as in the run.
     pub memory: usize,
-    /// The write units a second that the run may use.
+    /// The write units per second that the run may use.
     pub rate: Option<u32>,
-    /// How many bytes of the archive may be read for the estimate.
+    /// The bytes of the archive that may be read for the estimate.
     pub sample: u64,
 }
 
 impl Estimate {
-    /// Reads whole batches, as many as the sample allows and at least one, spread over the archive, and reckons what it would take to
-    /// write them.
+    /// Reads whole batches, as many as the sample allows and at least one, spread over the archive, and calculates the cost of
+    /// writing them.
     pub async fn make(question: &Question<'_>, prices: Prices) -> Result<Self, Error> {
         let Question { archive, filter, batches, memory, rate, sample } = *question;
         let (of_snapshot, of_events): (Vec<_>, Vec<_>) =
@@ -130,7 +130,7 @@ impl Estimate {
         let begun = Instant::now();
         let mut whole = Counts::default();
         let (mut bytes_read, total) = (0, batches.iter().map(|batch| batch.bytes).sum());
-        // Views of a snapshot and events have nothing in common but the table, so each is extrapolated by itself.
+        // Views of a snapshot and events are extrapolated separately, because they only share the table.
         for (group, share) in [(&of_snapshot, share(&of_snapshot, total)), (&of_events, share(&of_events, total))] {
             let (mut found, mut counted) = (Counts::default(), 0);
             #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -168,7 +168,7 @@ impl Estimate {
             write_units,
             item_bytes: whole.item_bytes,
             cost: prices.of(&whole, files, batches.len() as u64),
-            // Reading and writing go on at the same time.
+            // Reading and writing happen at the same time.
             seconds: write_units.div_ceil(rate).max(folding),
             rate,
         })
@@ -179,7 +179,7 @@ impl Prices {
     #[allow(clippy::cast_precision_loss)] // Two digits are shown.
     fn of(&self, whole: &Counts, files: u64, batches: u64) -> Cost {
         let dynamodb = whole.milliunits as f64 / 1e9 * self.dynamodb_million_write_units;
-        // A listing has a thousand keys and costs as a put; each batch has a result, and the run a plan, its batches and a report.
+        // A listing has 1,000 keys and costs as much as a PUT. Each batch has a result; the run has a plan, batches and a report.
         let puts = files.div_ceil(1_000) + batches + 3;
         let s3 = puts as f64 / 1e3 * self.s3_thousand_puts + files as f64 / 1e3 * self.s3_thousand_gets;
         Cost {
@@ -192,7 +192,7 @@ impl Prices {
     }
 }
 
-/// A table that is only reckoned.
+/// A simulated table.
 #[derive(Debug, Default)]
 pub struct Simulated {
     orders: HashMap<String, State>,
@@ -213,7 +213,7 @@ struct Counts {
 }
 
 impl Simulated {
-    /// What it would take to merge the views into the table.
+    /// Counts the cost of merging the views into the table.
     pub fn store(&mut self, views: Views) {
         for (order_id, view) in views {
             self.counts.views += 1;
@@ -226,7 +226,7 @@ impl Simulated {
                 continue;
             };
             let before = write_item(&VIEW, &order_id, known);
-            // The item is put as if it were new, and refused, which costs as much as the item that is there.
+            // The item is put as if it were new. The refusal costs as much as a write of the existing item.
             self.counts.requests += 1;
             self.counts.milliunits += 1_000 * units(item_size(&before));
             known.merge(view);
@@ -240,7 +240,7 @@ impl Simulated {
     }
 }
 
-/// What a write takes in the table and its index, in write units
+/// The cost of a write in the table and its index, in write units
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations>).
 fn write_units(before: Option<&Item>, after: &Item) -> u64 {
     let table = units(item_size(after).max(before.map_or(0, item_size)));
@@ -251,7 +251,7 @@ fn write_units(before: Option<&Item>, after: &Item) -> u64 {
         (Some(before), Some(after)) if INDEX_KEYS.iter().all(|key| before.get(*key) == after.get(*key)) => {
             units(item_size(&before).max(item_size(&after)))
         }
-        // Its old place is deleted, and its new one put.
+        // The old entry is deleted, and the new one is put.
         (Some(before), Some(after)) => units(item_size(&before)) + units(item_size(&after)),
     };
     table + index
@@ -259,7 +259,7 @@ fn write_units(before: Option<&Item>, after: &Item) -> u64 {
 
 const INDEX_KEYS: [&str; 2] = [CONSUMER_ID, ORDER_CREATION_TIME];
 
-/// What the index has of an item; none before the order's keys of the index are known.
+/// The index entry of an item; none if the keys of the index are missing.
 fn index_entry(item: &Item) -> Option<Item> {
     if INDEX_KEYS.iter().any(|key| !item.contains_key(*key)) {
         return None;
@@ -268,7 +268,7 @@ fn index_entry(item: &Item) -> Option<Item> {
     Some(attributes.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect())
 }
 
-/// A unit is a write of up to 1 KB, and a write is at least one.
+/// A unit is a write of up to 1 KB. A write needs at least one.
 fn units(size: usize) -> u64 {
     (size as u64).div_ceil(1_024).max(1)
 }
@@ -293,7 +293,7 @@ impl Counts {
         }
     }
 
-    /// For the whole, of which a part was read.
+    /// Extrapolates from a part to the whole.
     fn scaled(self, whole: u64, part: u64) -> Self {
         if whole == part {
             return self;
@@ -326,16 +326,16 @@ fn share(group: &[&Batch], total: u64) -> f64 {
 #[derive(Clone, Copy)]
 struct Sampled<'a> {
     batch: &'a Batch,
-    /// Whether it stands for others. One that does not only fills the table with the orders of the day before.
+    /// Whether it is counted. Otherwise it only fills the simulated table with the orders of the previous day.
     is_counted: bool,
 }
 
-/// How many places of the archive are looked at.
+/// The number of places in the archive that are sampled.
 const PLACES: usize = 4;
 
-/// All batches if they have no more than `sample` bytes together; else some, in a few places with gaps of the same size between
-/// them. Batches that follow each other have orders in common, whose second write is an update: so the first of each place is read
-/// and not counted.
+/// All batches if they have no more than `sample` bytes together; otherwise some, in a few places with equal gaps between
+/// them. Consecutive batches share orders, whose second write is an update. Therefore the first batch of each place is read
+/// but not counted.
 fn spread<'a>(batches: &[&'a Batch], sample: u64) -> Vec<Sampled<'a>> {
     let total: u64 = batches.iter().map(|batch| batch.bytes).sum();
     let average = (total / batches.len().max(1) as u64).max(1);
@@ -346,7 +346,7 @@ fn spread<'a>(batches: &[&'a Batch], sample: u64) -> Vec<Sampled<'a>> {
     let places = PLACES.min(wanted / 2);
     let (step, length) = (batches.len() / places, wanted / places);
     let place = |number: usize| {
-        // From the middle: the first and the last day are seldom whole days.
+        // From the middle, because the first and the last day are often incomplete.
         let first = number * step + (step - length) / 2;
         let all = batches.iter().enumerate().skip(first).take(length);
         all.map(move |(place, batch)| Sampled { batch, is_counted: place > first || first == 0 })

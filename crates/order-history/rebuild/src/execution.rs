@@ -1,4 +1,4 @@
-//! Several batches at once.
+//! Processes several batches at the same time.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -11,15 +11,15 @@ use crate::fold::Quarantined;
 use crate::plan::Batch;
 use crate::run::{BatchResult, Run};
 
-/// How many batches are processed at once: each core folds one, and one more waits for the table.
+/// The number of batches at the same time: one per core, and one more that waits for the table.
 #[must_use]
 pub fn jobs() -> usize {
     available_parallelism().map_or(1, NonZero::get) + 1
 }
 
-/// Processes batches, `jobs` at once, and notes each as done when all of it is stored. `done` hears of each.
+/// Processes batches, `jobs` at the same time, and writes the result of each after all of it is stored. Calls `done` after each.
 ///
-/// The first error stops all. Dropping the future stops all, too; what was under way is done again by who resumes.
+/// The first error stops all. Dropping the future stops all, too; a resumed run repeats the unfinished batches.
 pub async fn execute(
     run: &Run,
     processor: &Processor,

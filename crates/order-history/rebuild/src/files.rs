@@ -1,8 +1,8 @@
-//! The view as files that a new table is imported from.
+//! Writes the view as files for an import into a new table.
 //!
-//! `ImportTable` (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataImport.HowItWorks.html>) makes a new table; it
-//! cannot write to one that is there. It reads every object under a prefix, so there is nothing else under it, and takes up to 50,000
-//! of them. Every order is in one line of one file. An order that is larger than an item may be would make the import fail: it is left
+//! `ImportTable` (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataImport.HowItWorks.html>) creates a new table; it
+//! cannot write to an existing one. It reads every object under a prefix, so nothing else may be there, and accepts up to 50,000
+//! objects. Every order is in one line of one file. An order that exceeds the size limit of an item would make the import fail, so it is left
 //! out and reported.
 
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::plan::{BATCH_BYTES, Batch, Listing};
 use crate::run::{Into, Plan, Run};
 use crate::snapshot::{Choice, Snapshot};
 
-/// What is to be imported.
+/// The target of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
-    /// The name of the table that the import makes.
+    /// The name of the table that the import creates.
     pub table: String,
-    /// Where the files go; none for the run's own folder.
+    /// The location of the files; none for the run's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out: Option<String>,
 }
@@ -35,37 +35,37 @@ pub struct Import {
 /// The files, and how to import them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// What is in the files.
+    /// The content of the files.
     pub merged: Merged,
-    /// Where they are.
+    /// The location of the files.
     pub place: String,
     /// The command that imports them.
     pub command: String,
 }
 
-/// Where import files are put: below the root of a store.
+/// The target of import files in a store.
 #[derive(Debug, Clone)]
 pub struct Out {
     /// The store.
     pub store: Store,
-    /// What all keys begin with: empty, or it ends with a slash.
+    /// The prefix of all keys: empty, or ends with a slash.
     pub prefix: String,
 }
 
 impl Out {
-    /// The run's own folder.
+    /// The run's folder.
     #[must_use]
     pub fn of_run(archive: &Store, run: &Run) -> Self {
         Self { store: archive.clone(), prefix: run.key("import/") }
     }
 
-    /// Another place.
+    /// Another location.
     #[must_use]
     pub fn at(store: Store) -> Self {
         Self { store, prefix: String::new() }
     }
 
-    /// Checks, before a run begins, that nothing is there that would be imported too.
+    /// Checks, before a run starts, that the target contains nothing that would be imported too.
     pub async fn check_empty(&self) -> Result<(), Error> {
         match self.store.list(&self.data()).await?.first() {
             Some(object) => Err(Error::Occupied(object.key.clone())),
@@ -78,14 +78,14 @@ impl Out {
     }
 }
 
-/// A run that writes files, before it is begun.
+/// A planned run that writes files.
 #[derive(Debug, Clone)]
 pub struct Planned {
     /// Its plan.
     pub plan: Plan,
     /// Its batches.
     pub batches: Vec<Batch>,
-    /// What somebody who starts it should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -113,12 +113,12 @@ pub async fn plan(
         buckets: Some(buckets_for(bytes, snapshot.as_ref(), 0, memory, workers)),
         ..Plan::new(run.id(), Into::Files(import), filter)
     };
-    // The snapshot's own views are read when buckets are merged.
+    // The snapshot's views are read when buckets are merged.
     Ok(Planned { plan, batches: listing.batches(None, BATCH_BYTES), notes })
 }
 
-/// Merges what a run has put aside into files to import, and writes the request that imports them beside them. `told` hears how many
-/// buckets are merged, of how many.
+/// Merges the spilled views of a run into files for an import, and writes the import request next to them. Calls `told` with the
+/// number of merged buckets and the number of all buckets.
 pub async fn write(
     archive: &Store,
     run: &Run,
@@ -158,13 +158,13 @@ pub async fn write(
     Ok(Written { merged, place: place(&out.store.location(), &out.prefix), command })
 }
 
-/// Where a run puts views aside.
+/// The spill of a run.
 pub fn spill(archive: &Store, run: &Run, plan: &Plan) -> Result<Spill, Error> {
     let buckets = plan.buckets.ok_or_else(|| Error::OtherKind { run: run.id().to_owned() })?;
     Ok(Spill::new(archive.clone(), run.key("spill/"), buckets))
 }
 
-/// In place of the bucket's name where the files are in a folder of this machine.
+/// A placeholder for the bucket's name if the files are in a local folder.
 const BUCKET: &str = "BUCKET";
 
 /// The request to `ImportTable`, with the keys and the index of `order_store::table`.
@@ -205,9 +205,7 @@ fn command(request: &Value, location: &Location, prefix: &str) -> String {
         Location::S3 { .. } => String::new(),
         Location::Folder(_) => {
             let folder = place(location, &format!("{prefix}data/"));
-            format!(
-                "# Replace {BUCKET} by the name of a bucket of yours.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n"
-            )
+            format!("# Replace {BUCKET} with the name of your bucket.\naws s3 sync '{folder}' 's3://{bucket}/{data}'\n")
         }
     };
     format!(

@@ -1,18 +1,18 @@
-//! Which events of the archive are used.
+//! Filters for the events of the archive.
 
 use std::collections::BTreeSet;
 
 use order_events::{Event, EventType, OrderId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// Which events are used. Without any filter, all are.
+/// The events to use. Without any filter, all events are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// Only events that happened at this moment or later, by the time in their ids.
+    /// Only events of this time or later, by the time in their ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Only events that happened before this moment.
+    /// Only events before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Only events of these types; empty for all.
@@ -23,12 +23,12 @@ pub struct Filter {
     pub orders: BTreeSet<OrderId>,
 }
 
-/// An event's id is at most a day ahead of its `DATE`, which another clock wrote: an hour for that clock, and one for the length
+/// An event's id is at most one day ahead of its `DATE`, which another clock wrote: one hour for that clock, and one for the length
 /// of the hour in a file's name.
 const MOST_AHEAD: i64 = (24 + 1 + 1) * 60 * 60 * 1_000;
 
 impl Filter {
-    /// Whether the event is to be used.
+    /// Whether to use the event.
     #[must_use]
     pub fn takes(&self, event: &Event) -> bool {
         let Self { since, until, types, orders } = self;
@@ -38,27 +38,27 @@ impl Filter {
             && (orders.is_empty() || orders.contains(&event.order_id()))
     }
 
-    /// Whether the view of an order, which cannot be taken apart by time or type again, is to be used.
+    /// Whether to use the view of an order, which cannot be filtered by time or type.
     #[must_use]
     pub fn takes_order(&self, order_id: &str) -> bool {
         self.orders.is_empty() || OrderId::parse(order_id).is_ok_and(|order_id| self.orders.contains(&order_id))
     }
 
-    /// Whether views that were folded without this filter, as those of a snapshot, can stand for the events.
+    /// Whether views that were folded without this filter, such as those of a snapshot, can be used.
     #[must_use]
     pub fn takes_whole_orders(&self) -> bool {
         self.since.is_none() && self.until.is_none() && self.types.is_empty()
     }
 
-    /// Whether a file that was begun in the hour of `arrival` may have an event that is to be used. Nothing is said about the end:
-    /// an event can be late.
+    /// Whether a file from the hour of `arrival` may contain an event to use. The end is not checked, because
+    /// events can be late.
     #[must_use]
     pub fn may_take_from(&self, arrival: Timestamp) -> bool {
         self.since.is_none_or(|since| arrival.as_millis() + MOST_AHEAD > since.as_millis())
     }
 }
 
-/// By their names, as the command line has them.
+/// Reads event types from their names.
 fn event_types<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<EventType>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     names.iter().map(|name| name.parse().map_err(de::Error::custom)).collect()

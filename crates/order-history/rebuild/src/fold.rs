@@ -1,4 +1,4 @@
-//! From the records of files to partial views, by order.
+//! Folds the records of files to partial views, by order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::buckets::BadFile;
 use crate::buckets::lines;
 use crate::filter::Filter;
 
-/// What is known of some orders, by order. A map without order, so that writing it spreads over the partitions of a table.
+/// Views by order. A hash map, so that writes are spread over the partitions of a table.
 pub type Views = HashMap<String, State>;
 
-/// Folds the records of files to partial views. When they are estimated to take more memory than allowed, they are handed over
-/// and the fold goes on with none: a view in two parts is the same view.
+/// Folds the records of files to partial views. If they may exceed the memory limit, they are passed on,
+/// and the fold continues without them: a view in two parts is the same view.
 #[derive(Debug)]
 pub struct Fold {
     filter: Arc<Filter>,
     limit: usize,
     views: Views,
-    /// Never less than what the views take, in bytes.
+    /// The memory of the views in bytes, or more.
     size: usize,
     summary: Summary,
     quarantine: Vec<Quarantined>,
     kept_text: usize,
 }
 
-/// What was found in files.
+/// The contents of the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
@@ -39,68 +39,68 @@ pub struct Summary {
     pub events: u64,
     /// Events that a filter left out.
     pub filtered: u64,
-    /// Events of types that this view does not know. They are no fault: the archive has all that was published.
+    /// Events of types that this view does not use. This is normal: the archive contains all events.
     pub unknown_types: u64,
     /// Partial views of snapshots that were used.
     pub items: u64,
-    /// How many lines could not be read, by the code of the reason.
+    /// The number of lines that could not be read, by the code of the reason.
     pub quarantined: BTreeMap<String, u64>,
-    /// Files of which a part could not be decoded.
+    /// Files that could not be decoded completely.
     pub damaged: Vec<DamagedFile>,
-    /// How many pairs of events had one id and different content.
+    /// The number of pairs of events with the same id and different content.
     pub contradictions: u64,
     /// The first of them.
     pub contradicted: Vec<Contradicted>,
 }
 
-/// A file of which a part could not be decoded. What could, was used.
+/// A file that could not be decoded completely. The readable part was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamagedFile {
     /// Its key in the archive.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Two events had one id and different content. Which of the two is used does not depend on their order, but is arbitrary.
+/// Two events with the same id and different content. One of them is used; the choice does not depend on their order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Contradicted {
-    /// Whose event it was.
+    /// The order of the events.
     pub order_id: String,
     /// The id of both events.
     pub event_id: String,
 }
 
-/// A line that cannot be read. It holds what a customer wrote: keep it where the archive is, and out of logs.
+/// A line that cannot be read. It contains customer data: keep it in the archive, and out of logs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantined {
     /// The file's key in the archive.
     pub file: String,
     /// The line of the decoded file, from 1.
     pub line: u64,
-    /// A short name of the reason that stays the same over versions.
+    /// A short, stable name of the reason.
     pub code: String,
-    /// Why. It names fields, never a value.
+    /// The reason. It names fields, never values.
     pub reason: String,
-    /// The line itself, unless many were kept before: then only the archive has it.
+    /// The line itself. None if too many lines were kept before; then it is only in the archive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// How many quarantined lines are kept for one batch; of the others only their number is known.
+/// The largest number of quarantined lines that are kept for one batch. The others are only counted.
 pub const MOST_QUARANTINED: usize = 100_000;
-/// How many bytes of quarantined lines are kept for one batch.
+/// The largest number of bytes of quarantined lines that are kept for one batch.
 const MOST_TEXT: usize = 16 << 20;
-/// How many contradictions are named.
+/// The largest number of contradictions that are listed.
 const MOST_NAMED: usize = 1_000;
-/// What an order takes beside what its events say: the entry of the map, and the nodes of the state's maps.
+/// The memory of an order besides the text of its events, in bytes: the map entry and the nodes of the state's maps.
 const PER_ORDER: usize = 1_000;
 
-/// What an entry of the map takes beside the order's id and its view, the map's free places included.
+/// The memory of a map entry besides id and view, in bytes, including the map's free slots.
 const PER_ENTRY: usize = 100;
 
 impl Fold {
-    /// A fold of the events that `filter` takes, which hands over its views before they take more than `limit` bytes.
+    /// A fold of the events that `filter` accepts. It passes its views on before they exceed `limit` bytes.
     #[must_use]
     pub fn new(filter: Arc<Filter>, limit: usize) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Fold {
         }
     }
 
-    /// Folds the events of a file of the archive. `flush` takes over the views whenever they have become too large.
+    /// Folds the events of a file of the archive. Calls `flush` with the views whenever they are too large.
     pub fn file(&mut self, file: &str, bytes: &[u8], mut flush: impl FnMut(Views)) {
         let decoded = read(bytes, |record| {
             self.event(file, record.line, record.text);
@@ -123,7 +123,7 @@ impl Fold {
         self.note_damage(file, decoded);
     }
 
-    /// Takes in an item line: what is known of an order.
+    /// Merges an item line: the view of an order.
     pub fn item(&mut self, file: &str, line: u64, text: &[u8]) {
         match read_line(&VIEW, text) {
             Ok((order_id, found)) => {
@@ -170,9 +170,9 @@ impl Fold {
         }
     }
 
-    /// Takes in the views of a file of a snapshot. None of them is handed over if the file is not as it was written.
+    /// Merges the views of a file of a snapshot. None of them is passed on if the file is damaged.
     pub fn views(&mut self, file: &[u8], mut flush: impl FnMut(Views)) -> Result<(), BadFile> {
-        // The check sum is at the end of the file, which may be larger than memory when it is decompressed: so it is read twice.
+        // The checksum is at the end of the file, and the decompressed file may exceed the memory. Therefore it is read twice.
         lines::check(file)?;
         lines::read(file, |order_id, view| {
             let size = view.size();
@@ -182,7 +182,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes in what is known of an order.
+    /// Merges the view of an order.
     pub fn view(&mut self, order_id: &str, state: State, size: usize) {
         if !self.filter.takes_order(order_id) {
             self.summary.filtered += 1;
@@ -197,36 +197,36 @@ impl Fold {
         self.summary.note_contradictions(order_id, contradictions);
     }
 
-    /// Notes that a file cannot be used, or not all of it.
+    /// Reports a file that is damaged.
     pub fn damaged(&mut self, file: &str, reason: impl Into<String>) {
         self.summary.damaged.push(DamagedFile { file: file.to_owned(), reason: reason.into() });
     }
 
-    /// What the views take, in bytes; never less than it really is.
+    /// The memory of the views in bytes, or more.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether the views take more than allowed, and should be handed over.
+    /// Whether the views exceed the limit and should be passed on.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.size > self.limit
     }
 
-    /// What was found so far.
+    /// The summary so far.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Hands over the views, and leaves none.
+    /// Removes and returns the views.
     pub fn take(&mut self) -> Views {
         self.size = 0;
         std::mem::take(&mut self.views)
     }
 
-    /// The end: the views that were not yet handed over, what was found in all files, and the lines that cannot be read.
+    /// Ends the fold. Returns the remaining views, the summary of all files, and the lines that cannot be read.
     #[must_use]
     pub fn finish(self) -> (Views, Summary, Vec<Quarantined>) {
         (self.views, self.summary, self.quarantine)
@@ -236,10 +236,10 @@ impl Fold {
         if !self.is_full() {
             return;
         }
-        // What was counted so far is what the events' texts take, which is more than what the views keep of them.
+        // So far the sizes of the events were counted, which are larger than the views.
         let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
         self.size = self.views.iter().map(exact).sum();
-        // Half, because an allocator takes more than it is asked for, and looking again must be seldom.
+        // Half, because an allocator needs more than the sum, and this calculation must be rare.
         if self.size > self.limit / 2 {
             flush(self.take());
         }
@@ -263,13 +263,13 @@ impl Fold {
 }
 
 impl Summary {
-    /// How many lines could not be read.
+    /// The number of lines that could not be read.
     #[must_use]
     pub fn lines_quarantined(&self) -> u64 {
         self.quarantined.values().sum()
     }
 
-    /// Adds what was found elsewhere.
+    /// Adds another summary.
     pub fn add(&mut self, other: Self) {
         self.events += other.events;
         self.filtered += other.filtered;
@@ -284,11 +284,11 @@ impl Summary {
         self.contradicted.extend(other.contradicted.into_iter().take(room));
     }
 
-    /// Notes contradictions about an order.
+    /// Adds contradictions of an order.
     pub fn note_contradictions(&mut self, order_id: &str, contradictions: Vec<Contradiction>) {
         for Contradiction { by, .. } in contradictions {
             let contradicted = Contradicted { order_id: order_id.to_owned(), event_id: by.to_string() };
-            // An event writes several facets, and contradicts itself in each.
+            // An event writes several facets, and has a contradiction in each of them.
             if self.contradicted.last() == Some(&contradicted) {
                 continue;
             }

@@ -1,14 +1,14 @@
-//! How large `DynamoDB` would find an item.
+//! The size of an item in `DynamoDB`.
 
 use serde_json::Value;
 
-/// The largest item that `DynamoDB` takes, in bytes
+/// The largest size of an item, in bytes
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>).
 pub(crate) const MOST: usize = 400 * 1024;
 
-/// The size of the item in a line of `DynamoDB` JSON, as
-/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html> counts it. A line that is short
-/// enough anyway is not looked into: it is never shorter than its item.
+/// The size of the item in a line of `DynamoDB` JSON, by
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>. A short line is not
+/// parsed, because a line is never shorter than its item.
 pub(crate) fn of_line(line: &[u8]) -> usize {
     if line.len() <= MOST {
         return line.len();
@@ -22,7 +22,7 @@ fn of_value(value: &Value) -> usize {
     let Some((kind, value)) = value.as_object().and_then(|value| value.iter().next()) else { return 0 };
     match (kind.as_str(), value) {
         ("N", Value::String(number)) => {
-            // Two digits a byte, one byte more, and one for a minus.
+            // One byte for two digits, one more byte, and one for a minus sign.
             let digits = number.bytes().filter(u8::is_ascii_digit).count();
             digits.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
         }

@@ -1,4 +1,4 @@
-//! Builds the order history again from the archive. `rebuild --help` lists the commands.
+//! Rebuilds the order history from the archive. `rebuild --help` lists the commands.
 
 use std::process::ExitCode;
 
@@ -9,13 +9,13 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    // Each thread keeps memory of its own, so there are not many more than there is work for at once: a file that is folded, and
-    // files that are read and written.
+    // Each thread keeps its own memory, so there are only as many threads as can work at the same time: for a file that is folded, and
+    // for files that are read and written.
     let threads = 4 * rebuild::execution::jobs();
     match tokio::runtime::Builder::new_multi_thread().enable_all().max_blocking_threads(threads).build() {
         Ok(runtime) => runtime.block_on(rebuild::cli::main()),
         Err(error) => {
-            eprintln!("error: no threads can be started: {error}");
+            eprintln!("error: threads cannot be started: {error}");
             ExitCode::FAILURE
         }
     }

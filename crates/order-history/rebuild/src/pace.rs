@@ -1,4 +1,4 @@
-//! How fast the table is written: no faster than was asked for, and no faster than DynamoDB takes it.
+//! Limits the speed of writes to the requested rate, and to the rate that DynamoDB accepts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
-/// Hands out turns to write. Shared by all who write to one table.
+/// Limits writes. All writers of a table share it.
 #[derive(Debug)]
 pub struct Pace {
     turns: Semaphore,
     bucket: Mutex<Bucket>,
 }
 
-/// A turn to write. It ends when this is dropped.
+/// A permit for one write. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Turn<'a> {
     pace: &'a Pace,
@@ -21,35 +21,35 @@ pub struct Turn<'a> {
     _permit: Option<SemaphorePermit<'a>>,
 }
 
-/// A token bucket that may go below zero: who takes more than there is waits until it is filled again.
+/// A token bucket that may go below zero: then the next write waits until it is filled again.
 #[derive(Debug)]
 struct Bucket {
-    /// The units a second that were asked for.
+    /// The requested units per second.
     asked: Option<f64>,
-    /// The units a second that DynamoDB takes, as far as it has throttled.
+    /// The units per second that DynamoDB accepts; none if it has not throttled.
     taken: Option<f64>,
     balance: f64,
     filled: Instant,
-    /// What a write takes, on average.
+    /// The average units of a write.
     average: f64,
-    /// What was used in the second that began then.
+    /// The start of the current second, and the units used in it.
     second: (Instant, f64),
-    /// What was used in the second before, if there was one.
+    /// The units used in the previous second.
     before: Option<f64>,
     slowed: Option<Instant>,
 }
 
-/// How long a burst may be, in seconds' worth of units.
+/// The largest burst, in seconds of the rate.
 const BURST: f64 = 0.1;
-/// Below this, in units a second, nothing is slowed further: some order must get through.
+/// The lowest rate, in units per second: some writes must always be possible.
 const SLOWEST: f64 = 1.0;
-/// What one partition of a table takes, in units a second: where to begin when nothing has been stored yet
+/// The units per second of one partition of a table: the first rate after throttling if nothing was stored yet
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
 const PARTITION: f64 = 1_000.0;
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 impl Pace {
-    /// At most `turns` writes at once and, where a rate is given, `rate` write units a second.
+    /// At most `turns` concurrent writes, and `rate` write units per second if a rate is given.
     #[must_use]
     pub fn new(turns: usize, rate: Option<u32>) -> Self {
         let now = Instant::now();
@@ -68,25 +68,25 @@ impl Pace {
 
     /// Waits for a turn.
     pub async fn turn(&self) -> Turn<'_> {
-        // It is never closed.
+        // The semaphore is never closed.
         let permit = self.turns.acquire().await.ok();
         let reserved = loop {
             let reserved = self.bucket().reserve(Instant::now());
             match reserved {
                 Ok(reserved) => break reserved,
-                // Not longer at once: the rate may rise in the meantime.
+                // In short steps, because the rate may rise.
                 Err(wait) => sleep(wait.min(LONGEST_WAIT)).await,
             }
         };
         Turn { pace: self, reserved, _permit: permit }
     }
 
-    /// Slows down: DynamoDB has throttled a write.
+    /// Slows down after DynamoDB has throttled a write.
     pub fn slow_down(&self) {
         self.bucket().slow_down(Instant::now());
     }
 
-    /// The units a second to which throttling has slowed the writes down; none if it has not.
+    /// The units per second after throttling; none without throttling.
     #[must_use]
     pub fn slowed_to(&self) -> Option<f64> {
         self.bucket().taken
@@ -98,7 +98,7 @@ impl Pace {
 }
 
 impl Turn<'_> {
-    /// Notes what the write took, in units. A turn that ends without this counts as an average write: DynamoDB was asked.
+    /// Reports the units of the write. Without a report, an average write is counted.
     pub fn took(self, units: f64) {
         self.pace.bucket().settle(Instant::now(), self.reserved, units);
     }
@@ -112,7 +112,7 @@ impl Bucket {
         }
     }
 
-    /// Takes what an average write takes, or says how long to wait for it. It goes below zero by one write, which the next one
+    /// Takes the units of an average write, or returns how long to wait. The bucket may go below zero by one write, for which the next one
     /// waits for.
     fn reserve(&mut self, now: Instant) -> Result<f64, Duration> {
         self.recover(now);
@@ -136,7 +136,7 @@ impl Bucket {
 
     fn slow_down(&mut self, now: Instant) {
         self.tick(now);
-        // One second's throttling is one sign, however many writes see it.
+        // All throttled writes of one second count once.
         if self.slowed.is_some_and(|slowed| now.duration_since(slowed) < Duration::from_secs(1)) {
             return;
         }
@@ -147,10 +147,10 @@ impl Bucket {
         self.balance = self.balance.min(0.0);
     }
 
-    /// The units a second that were used lately.
+    /// The recent units per second.
     fn speed(&self, now: Instant) -> f64 {
         let (begun, used) = self.second;
-        // What a few milliseconds show says little.
+        // A few milliseconds are not representative.
         let passed = now.duration_since(begun).as_secs_f64().max(0.05);
         let speed = match self.before {
             Some(before) => (before + used) / (1.0 + passed),
@@ -159,7 +159,7 @@ impl Bucket {
         if speed > 0.0 { speed } else { PARTITION }
     }
 
-    /// A table that was throttled may take more again: a fifth more each second.
+    /// Raises the rate of a throttled table by a fifth each second.
     fn recover(&mut self, now: Instant) {
         if let (Some(taken), Some(slowed)) = (self.taken, self.slowed)
             && now.duration_since(slowed) >= Duration::from_secs(1)

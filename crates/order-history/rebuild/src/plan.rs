@@ -1,4 +1,4 @@
-//! What a rebuild reads: the files of the archive, in batches.
+//! Lists the files of the archive and groups them into batches.
 
 use std::collections::HashSet;
 
@@ -11,18 +11,18 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::snapshot::Choice;
 
-/// Under the root of an archive, what runs keep of themselves.
+/// The folder of the runs in an archive.
 pub const RUNS: &str = "runs/";
-/// Under the root of an archive, the snapshots.
+/// The folder of the snapshots in an archive.
 pub const SNAPSHOTS: &str = "snapshots/";
 
-/// Some files of one day: the unit of work, of results, and of what is done again after a crash.
+/// Some files of one day: the unit of work, of results, and of repetition after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Batch {
-    /// Its number, as text of a fixed width.
+    /// The number, as a text of fixed width.
     pub id: String,
-    /// The day on which the files arrived, such as `2026-03-01`; none if their names do not say it.
+    /// The day on which the files arrived, such as `2026-03-01`; none if their names do not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// Their size in the archive.
@@ -35,13 +35,13 @@ pub struct Batch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Its key, relative to the root of the archive.
+    /// The key, relative to the root of the archive.
     pub key: String,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// What stands for a part of the archive: views that were folded before.
+/// Views that replace a part of the archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Base {
     /// Its id.
@@ -52,36 +52,36 @@ pub struct Base {
     pub consumed: HashSet<String>,
 }
 
-/// The files that a rebuild reads, and those that it need not read.
+/// The files that a rebuild reads, and the number of those that it skips.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The files to read, in the order of their keys.
+    /// The files to read, sorted by key.
     pub files: Vec<File>,
-    /// How many arrived too long before the filter's beginning to have an event that it takes.
+    /// The number of files that arrived too long before the filter's start.
     pub too_early: u64,
-    /// How many the snapshot stands for.
+    /// The number of files in the snapshot.
     pub in_snapshot: u64,
 }
 
-/// What a run has to do.
+/// The work of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Work {
     /// The batches.
     pub batches: Vec<Batch>,
-    /// The snapshot that it begins with.
+    /// The snapshot that it starts from.
     pub snapshot: Option<String>,
-    /// What somebody who starts it should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Which snapshot a rebuild begins with.
+/// The snapshot that a rebuild starts from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum SnapshotChoice {
-    /// The latest that this version can use, and the files that are not in it
+    /// The latest snapshot that this version can use, and the files that are not in it
     #[default]
     Latest,
-    /// None: all files are read
+    /// No snapshot: read all files
     None,
 }
 
@@ -106,7 +106,7 @@ impl Work {
 }
 
 impl SnapshotChoice {
-    /// Looks for the snapshot.
+    /// Finds the snapshot.
     pub async fn find(self, archive: &Store, filter: &Filter) -> Result<Choice, Error> {
         match self {
             Self::Latest => Choice::find(archive, filter).await,
@@ -115,9 +115,9 @@ impl SnapshotChoice {
     }
 }
 
-/// A batch is cut when it has this many bytes: about half a million events, some seconds of work and a minute of writing.
+/// The largest batch, in bytes: about half a million events, a few seconds of folding and a minute of writing.
 pub const BATCH_BYTES: u64 = 50_000_000;
-/// A batch is the input of a task, and Step Functions takes 256 KiB of it
+/// A batch is the input of a task, which Step Functions limits to 256 KiB
 /// (<https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html>).
 const BATCH_LINE: usize = 100_000;
 
@@ -140,20 +140,16 @@ impl Listing {
         Ok(listing)
     }
 
-    /// What is left out, if anything is; an error if the archive has neither files of events nor a snapshot of them.
+    /// A note about skipped files, if there are any. An error if the archive contains neither event files nor a snapshot.
     pub fn note(&self, archive: &Store, base: Option<&Base>) -> Result<Option<String>, Error> {
         if self.files.is_empty() && base.is_none() && self.too_early == 0 {
             return Err(Error::Empty(archive.location().to_string()));
         }
-        Ok((self.too_early > 0).then(|| {
-            format!(
-                "{} files arrived too long before --since to have an event of that time: they are not read",
-                self.too_early
-            )
-        }))
+        Ok((self.too_early > 0)
+            .then(|| format!("{} files are not read: they arrived too long before --since", self.too_early)))
     }
 
-    /// The work: first the views of the snapshot, a batch for each file, then the events, a day after the other, in batches of at most `bytes`.
+    /// The batches: first the views of the snapshot, one batch per file, then the events, day by day, in batches of at most `bytes`.
     #[must_use]
     pub fn batches(mut self, base: Option<&Base>, bytes: u64) -> Vec<Batch> {
         let mut batches = Vec::new();
@@ -187,13 +183,13 @@ impl Listing {
     }
 }
 
-/// Whether a key of the archive is that of a file of events. A hidden file is half written, or not ours.
+/// Whether the key is that of an event file. A hidden file is incomplete, or not part of the archive.
 #[must_use]
 pub fn is_of_events(key: &str) -> bool {
     !key.starts_with(RUNS) && !key.starts_with(SNAPSHOTS) && !key.split('/').any(|segment| segment.starts_with('.'))
 }
 
-/// The hour in which a file arrived, where its key says it: `…/dt=2026-03-01/hh=12/…` or, as Firehose writes it, `…/2026/03/01/12/…`.
+/// The hour in which a file arrived, if its key contains it: `…/dt=2026-03-01/hh=12/…` or, as Firehose writes it, `…/2026/03/01/12/…`.
 #[must_use]
 pub fn arrival(key: &str) -> Option<Timestamp> {
     let folders: Vec<_> = key.split('/').collect();

@@ -1,5 +1,5 @@
-//! What one who watches a run sees: one line that is rewritten on a terminal, else a JSON line every ten seconds; errors on lines of
-//! their own.
+//! The progress of a run: one line that is rewritten on a terminal, otherwise a JSON line every ten seconds; errors on
+//! separate lines.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Mutex;
@@ -13,22 +13,22 @@ use crate::fold::Quarantined;
 use crate::run::BatchResult;
 use crate::text::{bytes, count, duration};
 
-/// How far a run is, and what it found, on standard error.
+/// Shows progress and errors on standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
     run: String,
-    /// Bytes of the archive that were done before this process began.
+    /// Bytes of the archive that were done before this process started.
     before: AtomicU64,
     /// Bytes of the archive in the whole run.
     of: AtomicU64,
     begun: Instant,
     is_terminal: bool,
     is_line_shown: Mutex<bool>,
-    /// How many errors of a kind were shown.
+    /// The number of errors of each kind that were shown.
     shown: Mutex<[usize; 5]>,
 }
 
-/// How many errors of one kind are shown. All are in the run's folder.
+/// The largest number of errors of one kind that are shown. All are in the run's folder.
 const MOST_SHOWN: usize = 20;
 
 impl Progress {
@@ -46,23 +46,23 @@ impl Progress {
         }
     }
 
-    /// Notes how many bytes are done before this process begins.
+    /// Sets the bytes that were done before this process started.
     pub(crate) fn begin_after(&self, bytes: u64) {
         self.before.store(bytes, Ordering::Relaxed);
     }
 
-    /// Notes how many bytes there are in the whole run.
+    /// Sets the bytes of the whole run.
     pub(crate) fn of(&self, bytes: u64) {
         self.of.store(bytes, Ordering::Relaxed);
     }
 
-    /// How often [`show`](Self::show) is to be called.
+    /// The interval for calls of [`show`](Self::show).
     #[must_use]
     pub(crate) fn interval(&self) -> Duration {
         if self.is_terminal { Duration::from_millis(250) } else { Duration::from_secs(10) }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     pub(crate) fn show(&self, meter: &Meter) {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (now, events, views) = (read(&meter.bytes), read(&meter.events), read(&meter.views));
@@ -98,7 +98,7 @@ impl Progress {
         }
     }
 
-    /// Shows a message on a line of its own.
+    /// Shows a message on a separate line.
     pub(crate) fn say(&self, level: &str, message: &str) {
         if self.is_terminal {
             let mut shown = lock(&self.is_line_shown);
@@ -110,7 +110,7 @@ impl Progress {
         }
     }
 
-    /// Shows what is wrong with a batch: where, and why, and never what a customer wrote.
+    /// Shows the errors of a batch: file, line and reason, but no customer data.
     pub(crate) fn note(&self, result: &BatchResult, quarantine: &[Quarantined]) {
         for line in quarantine {
             self.error(0, || format!("{}, line {}: {}", line.file, line.line, line.reason));
@@ -119,11 +119,13 @@ impl Progress {
             self.error(1, || format!("{}: {}", damaged.file, damaged.reason));
         }
         for order in &result.stored.too_large {
-            self.error(2, || format!("order {order} would exceed DynamoDB's 400 KB: its item is unchanged"));
+            self.error(2, || format!("order {order} would exceed DynamoDB's 400 KB: its item was not changed"));
         }
         for order in &result.stored.corrupt {
             self.error(3, || {
-                format!("the item of order {order} has an attribute that this version did not write: it is unchanged")
+                format!(
+                    "the item of order {order} has an attribute that this version did not write: it was not changed"
+                )
             });
         }
         for contradicted in &result.summary.contradicted {
@@ -139,11 +141,14 @@ impl Progress {
         if *shown <= MOST_SHOWN {
             self.say("ERROR", &message());
         } else if *shown == MOST_SHOWN + 1 {
-            self.say("ERROR", &format!("more of this kind: all are in runs/{}/ of the archive", self.run));
+            self.say(
+                "ERROR",
+                &format!("more errors of this kind are not shown: see runs/{}/ in the archive", self.run),
+            );
         }
     }
 
-    /// Leaves the line, so that what follows begins on its own.
+    /// Ends the progress line.
     pub(crate) fn end(&self) {
         if std::mem::take(&mut *lock(&self.is_line_shown)) {
             let _ = writeln!(stderr());

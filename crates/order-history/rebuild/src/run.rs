@@ -1,10 +1,10 @@
-//! What a run keeps of itself, under `runs/<id>/` of the archive, so that another process can go on with it.
+//! The objects of a run, under `runs/<id>/` in the archive. With them, another process can continue the run.
 //!
 //! | object | what it is |
 //! |---|---|
-//! | `batches.jsonl` | the work, one [`Batch`] a line |
+//! | `batches.jsonl` | the work, one [`Batch`] per line |
 //! | `plan.json` | the [`Plan`]; written after the batches, so that a run that has one is complete |
-//! | `quarantine/<batch>.ndjson` | the lines that cannot be read, one [`Quarantined`] a line |
+//! | `quarantine/<batch>.ndjson` | the lines that cannot be read, one [`Quarantined`] per line |
 //! | `results/<batch>.json` | a [`BatchResult`], put once, after all of the batch is stored |
 //! | `report.json` | the [`Report`], written last |
 
@@ -28,33 +28,33 @@ use crate::fold::{Quarantined, Summary};
 use crate::plan::{Batch, RUNS};
 use crate::snapshot::{Recipe, Snapshot};
 
-/// What a run does.
+/// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The run's id.
     pub run: String,
-    /// When it was planned.
+    /// The time of planning.
     pub created: Timestamp,
-    /// Where the views go.
+    /// The target of the views.
     pub into: Into,
     /// Which events are used.
     #[serde(default)]
     pub filter: Filter,
-    /// The snapshot that it begins with, if any.
+    /// The snapshot that it starts from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// The version of the rules that the events are folded by.
+    /// The version of the rules that fold the events.
     #[serde(default)]
     pub rules: u32,
-    /// For files and snapshots, how many buckets the orders are sorted into.
+    /// For files and snapshots: the number of buckets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<Buckets>,
-    /// The write units a second that each process may use; none for no limit.
+    /// The write units per second that each process may use; none for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// How many batches there are.
+    /// The number of batches.
     pub batches: u64,
-    /// How many files they have.
+    /// The number of files.
     pub files: u64,
     /// The size of the files in the archive.
     pub bytes: u64,
@@ -72,19 +72,19 @@ pub enum Into {
     Snapshot(Recipe),
 }
 
-/// What became of a batch. Everything that it says is stored.
+/// The result of a batch. It is written after everything is stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BatchResult {
-    /// Which batch.
+    /// The id of the batch.
     pub batch: String,
-    /// What was found in its files.
+    /// The summary of its files.
     pub summary: Summary,
     /// What was stored.
     pub stored: Stored,
     /// The size of its files in the archive.
     pub bytes: u64,
-    /// How many files it has.
+    /// The number of its files.
     pub files: u64,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
@@ -94,39 +94,39 @@ pub struct BatchResult {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stored {
-    /// How many partial views. An order that is in several batches, or was handed over early, counts for each.
+    /// The number of partial views. An order that is in several batches or parts is counted several times.
     pub views: u64,
-    /// How many requests to the table that took.
+    /// The number of requests to the table.
     pub requests: u64,
-    /// How many write units it took, in thousandths.
+    /// The write units, in thousandths.
     pub milliunits: u64,
-    /// The orders that would be larger than `DynamoDB`'s 400 KB. What the table had of them is unchanged.
+    /// The orders that would exceed `DynamoDB`'s 400 KB. Their items were not changed.
     pub too_large: BTreeSet<String>,
-    /// The orders whose item has an attribute that is not ours or not readable. The item is unchanged.
+    /// The orders whose items have an unknown or unreadable attribute. The items were not changed.
     pub corrupt: BTreeSet<String>,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Which run.
+    /// The id of the run.
     pub run: String,
-    /// How many batches it had.
+    /// The number of batches.
     pub batches: u64,
-    /// How many files.
+    /// The number of files.
     pub files: u64,
     /// Their size in the archive.
     pub bytes: u64,
-    /// What was found in them.
+    /// The summary of the files.
     pub summary: Summary,
     /// What was stored.
     pub stored: Stored,
-    /// How long the batches took, one after the other, in milliseconds.
+    /// The sum of the batches' durations, in milliseconds.
     pub took_ms: u64,
 }
 
 impl Plan {
-    /// A plan that is made now, without a size.
+    /// Creates a plan with the current time and without sizes.
     #[must_use]
     pub fn new(run: &str, into: Into, filter: Filter) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// Checks that what was done so far was done by the rules of this program. Views of two versions must not be mixed.
+    /// Checks that the run uses the rules of this program, because views of two versions must not be mixed.
     pub fn check_rules(&self) -> Result<(), Error> {
         if self.rules == RULES {
             return Ok(());
@@ -180,13 +180,13 @@ pub struct Progress {
     pub missing: Vec<Batch>,
 }
 
-/// How many results are read at once. There can be thousands.
+/// The number of results that are read at the same time. There can be thousands.
 const AT_ONCE: usize = 32;
 
 impl Run {
-    /// The run `id` of an archive, whether there is one or not.
+    /// The run `id` of an archive. It need not exist yet.
     pub fn new(archive: &Store, id: &str) -> Result<Self, Error> {
-        // It becomes a part of keys and of a command to copy.
+        // The id becomes part of keys and of a shell command.
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if id.is_empty() || id.len() > 100 || id.starts_with('.') || !id.bytes().all(is_name) {
             return Err(Error::RunId);
@@ -194,7 +194,7 @@ impl Run {
         Ok(Self { archive: archive.clone(), id: id.to_owned() })
     }
 
-    /// An id for a new run: its time, and some digits that keep two runs of one second apart.
+    /// An id for a new run: the time and some random digits.
     #[must_use]
     pub fn new_id(now: SystemTime) -> String {
         let time: String = Timestamp::from(now).to_string().chars().filter(char::is_ascii_digit).take(14).collect();
@@ -214,12 +214,12 @@ impl Run {
         format!("{RUNS}{}/{name}", self.id)
     }
 
-    /// Begins the run, unless it was begun before; returns the plan and the batches that count.
+    /// Starts the run, unless it was started before. Returns its plan and its batches.
     pub async fn begin(&self, plan: Plan, batches: Vec<Batch>) -> Result<(Plan, Vec<Batch>), Error> {
         if let Some(begun) = self.find_plan().await? {
             return Ok((begun, self.batches().await?));
         }
-        // Of two that begin at once, perhaps after two listings that differ, one puts the batches, and both use them: an id must
+        // If two processes start the run at the same time, perhaps with different listings, one puts the batches and both use them: an id must
         // name the same files for all.
         let is_first = self.archive.put_if_absent(&self.key("batches.jsonl"), lines(&batches)?).await?;
         let batches = if is_first { batches } else { self.batches().await? };
@@ -228,7 +228,7 @@ impl Run {
         Ok((self.plan().await?, batches))
     }
 
-    /// The plan; an error if there is no such run.
+    /// The plan; an error if the run does not exist.
     pub async fn plan(&self) -> Result<Plan, Error> {
         self.find_plan().await?.ok_or_else(|| Error::NoRun(self.id.clone()))
     }
@@ -241,12 +241,12 @@ impl Run {
         lines.map(|line| parse(&key, line)).collect()
     }
 
-    /// What is done and what is missing.
+    /// The done and the missing batches.
     pub async fn progress(&self) -> Result<Progress, Error> {
         self.progress_of(self.batches().await?).await
     }
 
-    /// What of these batches is done and what is missing.
+    /// Which of these batches are done, and which are missing.
     pub async fn progress_of(&self, batches: Vec<Batch>) -> Result<Progress, Error> {
         let mut progress = Progress { done: BTreeMap::new(), missing: Vec::new() };
         let results: BTreeSet<_> =
@@ -272,7 +272,7 @@ impl Run {
         self.read(&self.result_key(batch)).await
     }
 
-    /// Notes that a batch is done. The first result of a batch stays.
+    /// Writes the result of a batch. The first result of a batch stays.
     pub async fn finish(&self, result: &BatchResult, quarantine: &[Quarantined]) -> Result<(), Error> {
         if !quarantine.is_empty() {
             let key = self.key(&format!("quarantine/{}.ndjson", result.batch));
@@ -282,12 +282,12 @@ impl Run {
         Ok(())
     }
 
-    /// Sums the results and writes the report; an error that names them if some are missing.
+    /// Sums the results and writes the report. The error names batches without a result.
     pub async fn report(&self) -> Result<Report, Error> {
         self.report_with(Summary::default(), Stored::default()).await
     }
 
-    /// Sums the results and what was found beside them, and writes the report.
+    /// Sums the results and these additions, and writes the report.
     pub async fn report_with(&self, found: Summary, stored: Stored) -> Result<Report, Error> {
         let Progress { done, missing } = self.progress().await?;
         if !missing.is_empty() {
@@ -360,7 +360,7 @@ impl Report {
 }
 
 impl Stored {
-    /// Adds what was stored elsewhere.
+    /// Adds another result.
     pub fn add(&mut self, other: Self) {
         self.views += other.views;
         self.requests += other.requests;

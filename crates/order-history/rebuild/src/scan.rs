@@ -1,4 +1,4 @@
-//! A whole table, read in segments at the same time; and some of its orders, read by their ids.
+//! Reads a whole table in parallel segments, or some of its orders by their ids.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -12,33 +12,33 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
 
-/// A table that is read.
+/// A table to read.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Speaks to `DynamoDB`.
+    /// The client of `DynamoDB`.
     pub client: Client,
     /// The table's name.
     pub name: String,
 }
 
-/// How large a table is. `DynamoDB` counts every six hours.
+/// The size of a table. `DynamoDB` updates it every six hours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Size {
-    /// How many items it has.
+    /// The number of items.
     pub items: u64,
-    /// How many bytes they take.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// A read that is throttled or not answered is tried again for this long.
+/// A read that is throttled or not answered is retried for this long.
 const PATIENCE: Duration = Duration::from_mins(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The most keys of one `BatchGetItem`
+/// The largest number of keys of one `BatchGetItem`
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html>).
 const MOST_KEYS: usize = 100;
 
 impl Source {
-    /// How large the table is, as `DynamoDB` last counted.
+    /// The size of the table at `DynamoDB`'s last update.
     pub async fn size(&self) -> Result<Size, Error> {
         let described = self.client.describe_table().table_name(&self.name).send().await;
         let described = described.map_err(|error| TableError::from_sdk(error, &self.name)).map_err(Error::Read)?;
@@ -47,7 +47,7 @@ impl Source {
         Ok(Size { items: count(table.item_count), bytes: count(table.table_size_bytes) })
     }
 
-    /// Reads one of `segments` parts of the table, page after page. `each` takes a page of at most 1 MB.
+    /// Reads one of `segments` segments of the table. Calls `each` with each page, which has at most 1 MB.
     pub async fn scan(
         &self,
         segment: u32,
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// Those of the orders that the table has, by consistent reads.
+    /// Reads these orders with consistent reads. Orders that the table does not contain are left out.
     pub async fn get(&self, order_ids: impl IntoIterator<Item = &String>) -> Result<BTreeMap<String, Item>, Error> {
         let mut found = BTreeMap::new();
         let mut keys: Vec<Item> = order_ids.into_iter().map(|order_id| key(order_id)).collect();
@@ -92,7 +92,7 @@ impl Source {
                     found.insert(order_id.to_owned(), item);
                 }
             }
-            // An answer has at most 16 MB, and fewer if the table throttles. What was left out is asked for again.
+            // An answer has at most 16 MB, and less if the table throttles. The missing keys are requested again.
             let left = answer.unprocessed_keys.and_then(|mut left| left.remove(&self.name));
             let left = left.map(|left| left.keys).unwrap_or_default();
             if left.len() == asked {
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// The id of the order in an item of the table.
+/// The order id of an item.
 pub fn order_id(item: &Item) -> Option<&str> {
     item.get(VIEW.key)?.as_s().ok().map(String::as_str)
 }
@@ -123,7 +123,7 @@ fn key(order_id: &str) -> Item {
     HashMap::from([(VIEW.key.to_owned(), AttributeValue::S(order_id.to_owned()))])
 }
 
-/// Sends a read until it is answered, unless it never will be.
+/// Retries a read until it succeeds, or fails permanently.
 async fn patiently<T, F: Future<Output = Result<T, TableError>>>(mut send: impl FnMut() -> F) -> Result<T, Error> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(25);

@@ -1,4 +1,4 @@
-//! Views into a table.
+//! Merges views into a table.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -21,27 +21,27 @@ pub struct TableSink {
     pace: Pace,
 }
 
-/// How many writes are under way at once. One takes some milliseconds, so this is some 10,000 a second.
+/// The number of concurrent writes. One needs a few milliseconds, so this allows about 10,000 per second.
 const TURNS: usize = 64;
-/// How long one order is tried again when the table throttles or does not answer. After that the run stops, and can be resumed.
+/// A write that is throttled or not answered is retried for this long. Then the run stops, and can be resumed.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// The longest pause before a write is tried again.
+/// The longest pause before a retry.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 impl TableSink {
-    /// The table `name`, written at `rate` units a second if one is given.
+    /// The table `name`, with at most `rate` write units per second if a rate is given.
     #[must_use]
     pub fn new(client: aws_sdk_dynamodb::Client, name: &str, rate: Option<u32>) -> Self {
         Self { table: Table::new(client, name, &VIEW), pace: Pace::new(TURNS, rate) }
     }
 
-    /// How fast it is written.
+    /// The pace of the writes.
     #[must_use]
     pub fn pace(&self) -> &Pace {
         &self.pace
     }
 
-    /// Merges the views. When this returns `Ok`, each is in the table, or is named as one that cannot be.
+    /// Merges the views. If this returns `Ok`, each view is in the table, or is reported as not stored.
     pub async fn store(
         &self,
         views: Views,
@@ -91,7 +91,7 @@ impl TableSink {
                 }
                 TableError::Throttled(_) => self.pace.slow_down(),
                 TableError::Unavailable(_) | TableError::Inconsistent => {}
-                // A missing table, a refusal, or an error that a later version of `projection` adds.
+                // A missing table, a refusal, or an error of a later version of `projection`.
                 _ => return Err(error.into()),
             }
             if begun.elapsed() > PATIENCE {
@@ -110,7 +110,7 @@ struct Stowed {
     contradictions: Vec<Contradiction>,
 }
 
-/// Why an order is not in the table.
+/// Why an order was not stored.
 enum KeptOut {
     TooLarge,
     Corrupt,
@@ -122,14 +122,14 @@ impl Stowed {
     }
 }
 
-/// From a half to one, another for each order and attempt, so that writes that failed together are not sent together again.
+/// From 0.5 to 1, different for each order and attempt, so that writes that failed together are not retried together.
 fn jitter(order_id: &str, attempt: u64) -> f64 {
     let mut hasher = DefaultHasher::new();
     (order_id, attempt).hash(&mut hasher);
     0.5 + f64::from(hasher.finish().to_le_bytes()[0]) / f64::from(u8::MAX) / 2.0
 }
 
-/// Units come in halves at the finest.
+/// The smallest step of units is a half.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn milliunits(units: f64) -> u64 {
     (units * 1_000.0).round() as u64

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Formats numbers for people.
 
 /// With commas: `1,234,567`.
 #[must_use]
@@ -36,13 +36,13 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// Dollars and cents, and more digits of less than a cent.
+/// Dollars and cents; more digits below one cent.
 #[must_use]
 pub(crate) fn dollars(amount: f64) -> String {
     if amount >= 0.01 || amount == 0.0 { format!("${amount:.2}") } else { format!("${amount:.6}") }
 }
 
-/// A word of a command to copy.
+/// A word of a shell command.
 #[must_use]
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@,+".contains(&byte);

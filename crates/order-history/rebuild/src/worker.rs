@@ -3,13 +3,13 @@
 //! The state machine is `Plan` → `Map` (DISTRIBUTED, one `Fold` for each line of `batches.jsonl`) → `Report`. All shapes are JSON;
 //! members that are not named here are refused.
 //!
-//! **Plan** takes what to do. Only `run` is worth passing always: with the execution's name, a repeated start finds the same run.
+//! **Plan** takes the request. Always pass `run`: with the execution's name, a repeated start finds the same run.
 //! ```json
 //! {"run": "exec-1", "into": "ftgo-order-history-2", "since": "2026-03-01T00:00:00Z", "until": null,
 //!  "types": ["OrderCreated"], "orders": ["99"], "snapshot": "latest", "rate": 1000}
 //! ```
-//! `run` is made up if it is missing, no filter takes all, `snapshot` is `none` or `latest` (the
-//! default), `rate` is in write units a second for each worker. It answers
+//! The default of `run` is a new id, filters are optional, `snapshot` is `none` or `latest` (the
+//! default), `rate` is in write units per second for each worker. It answers
 //! ```json
 //! {"run": "exec-1", "into": "ftgo-order-history-2", "bucket": "ftgo-archive", "key": "runs/exec-1/batches.jsonl",
 //!  "batches": 31, "files": 9000, "bytes": 1550000000}
@@ -17,18 +17,18 @@
 //! `bucket` and `key` are for the `ItemReader`'s `Parameters` (`Bucket.$`, `Key.$`) with `InputType` `JSONL`. If `batches` is 0 the
 //! file is empty: skip the map.
 //!
-//! **Fold** takes the run, and a line of `batches.jsonl` as it is: `{"run.$": "$.run", "batch.$": "$$.Map.Item.Value"}`.
+//! **Fold** takes the run and an unchanged line of `batches.jsonl`: `{"run.$": "$.run", "batch.$": "$$.Map.Item.Value"}`.
 //! ```json
 //! {"run": "exec-1",
 //!  "batch": {"id": "00000", "day": "2026-03-01", "bytes": 512, "files": [{"key": "events/dt=2026-03-01/hh=12/a.ndjson.gz", "size": 512}]}}
 //! ```
-//! It answers `{"run", "batch", "events", "views", "quarantined", "damaged", "already_done"}`. If the batch has a result, it answers at
-//! once. Errors to retry have the types `OutOfTime` (30 s before the deadline; what it stored stays), `Throttled` and `Unavailable`;
-//! any other (`Failed`, `Invalid`) needs somebody.
+//! It answers `{"run", "batch", "events", "views", "quarantined", "damaged", "already_done"}`. If the batch already has a result, it answers at
+//! once. Retry errors of the types `OutOfTime` (30 s before the deadline; all stored views are kept), `Throttled` and `Unavailable`;
+//! the others (`Failed`, `Invalid`) need a correction by a person.
 //!
-//! **Report** takes `{"run": "exec-1"}` (other members are ignored, so the whole state will do), and answers with
+//! **Report** takes `{"run": "exec-1"}` (other members are ignored, so the whole state may be passed), and answers
 //! `{"run", "batches", "files", "bytes", "events", "views", "quarantined", "damaged", "too_large", "corrupt", "contradictions", "clean"}`.
-//! If a batch has no result it fails with the type `Unfinished`, and names them.
+//! If batches have no result, it fails with the type `Unfinished` and names them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ use crate::plan::{Batch, SnapshotChoice, Work};
 use crate::run::{BatchResult, Into, Plan, Report, Run};
 use crate::table::TableSink;
 
-/// Which of the three functions a process is.
+/// The three functions of the binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Lists the archive and writes the batches.
@@ -62,7 +62,7 @@ pub enum Role {
     Report,
 }
 
-/// What a function needs to know. Region, credentials and endpoints are the SDK's to read.
+/// A function's settings. The SDK reads region, credentials and endpoints itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The function's `Handler`.
@@ -81,7 +81,7 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The function's `Handler` names none of the three.
+    /// The function's `Handler` is none of the three.
     #[error("the function's Handler (_HANDLER) must be Plan, Fold or Report")]
     Handler,
 }
@@ -107,7 +107,7 @@ impl Config {
     }
 }
 
-/// What is asked of `Plan`.
+/// The request of `Plan`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // See the module.
@@ -122,7 +122,7 @@ pub struct PlanRequest {
     pub rate: Option<u32>,
 }
 
-/// What `Plan` answers.
+/// The answer of `Plan`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
 pub struct Planned {
@@ -135,7 +135,7 @@ pub struct Planned {
     pub bytes: u64,
 }
 
-/// What is asked of `Fold`.
+/// The request of `Fold`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // See the module.
@@ -144,7 +144,7 @@ pub struct FoldRequest {
     pub batch: Batch,
 }
 
-/// What `Fold` answers.
+/// The answer of `Fold`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
 pub struct Folded {
@@ -157,14 +157,14 @@ pub struct Folded {
     pub already_done: bool,
 }
 
-/// What is asked of `Report`.
+/// The request of `Report`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)] // See the module.
 pub struct ReportRequest {
     pub run: String,
 }
 
-/// What `Report` answers. The lists are in the run's folder.
+/// The answer of `Report`. The lists are in the run's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
 pub struct Reported {
@@ -185,11 +185,13 @@ pub struct Reported {
 /// Why a function failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The function's time was up. What it stored stays; the batch is done again.
-    #[error("the function's time is almost up: it is tried again; if it never succeeds, allow it more time or memory")]
+    /// The function's time was up. All stored views are kept; the batch is repeated.
+    #[error(
+        "too little time is left before the function's timeout: retry; if it never succeeds, raise the timeout or the memory"
+    )]
     OutOfTime,
-    /// The request is not one of ours.
-    #[error("the request cannot be read: {0}")]
+    /// The request is invalid.
+    #[error("the request is invalid: {0}")]
     Invalid(String),
     /// The rebuild stopped.
     #[error(transparent)]
@@ -197,7 +199,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The name that a state machine's `Retry` and `Catch` know it by.
+    /// The error name for a state machine's `Retry` and `Catch`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -226,9 +228,9 @@ pub struct Worker {
     clock: Clock,
 }
 
-/// How many bytes of files a batch may have, for a worker that writes `rate` units a second.
+/// The largest batch, in bytes of files, for a worker that writes `rate` units per second.
 ///
-/// A batch that does not end before the worker's deadline begins anew, and pays for all its writes again, so it must end well before. 10 MB of
+/// A batch that does not end before the worker's deadline is repeated, with the cost of all its writes, so it must end well before. 10 MB of
 /// gzip are about 20,000 orders and 64,000 write units. With a rate, a batch takes about 400 seconds.
 fn batch_bytes(rate: Option<u32>) -> u64 {
     const MOST: u64 = 10_000_000;
@@ -236,17 +238,17 @@ fn batch_bytes(rate: Option<u32>) -> u64 {
     rate.map_or(MOST, |rate| (u64::from(rate) * 400 * BYTES_PER_UNIT).min(MOST))
 }
 
-/// Before the deadline, time to note what is done and to answer.
+/// Reserved before the deadline, to write the result and to answer.
 const RESERVE: Duration = Duration::from_secs(30);
 
 impl Worker {
-    /// The functions over these clients.
+    /// Creates the functions with these clients.
     #[must_use]
     pub fn new(config: Config, archive: Store, dynamodb: aws_sdk_dynamodb::Client, clock: Clock) -> Self {
         Self { config, archive, dynamodb, clock }
     }
 
-    /// Lists the archive and writes the run's plan and batches. A run that has a plan keeps it, whatever is asked.
+    /// Lists the archive and writes the run's plan and batches. An existing plan is kept, even if the request differs.
     pub async fn plan(&self, request: PlanRequest) -> Result<Planned, Failure> {
         let id = request.run.clone().unwrap_or_else(|| Run::new_id(self.clock.now()));
         let run = Run::new(&self.archive, &id)?;
@@ -264,9 +266,9 @@ impl Worker {
     }
 
     async fn begin(&self, run: &Run, request: PlanRequest) -> Result<Plan, Failure> {
-        // Who means to continue a run gives its id alone, and must not begin another one into some table.
+        // To continue a run, only its id is given. This must not start a new run.
         let table = request.into.ok_or_else(|| {
-            Failure::Invalid(format!("there is no run {}: `into` must name the table of a new one", run.id()))
+            Failure::Invalid(format!("run {} does not exist: to start it, `into` must name the table", run.id()))
         })?;
         let types: Result<_, _> = request.types.iter().map(|name| name.parse()).collect();
         let filter = Filter {
@@ -326,7 +328,7 @@ impl Worker {
             archive: self.archive.clone(),
             filter: Arc::new(plan.filter),
             sink: Sink::Table(Arc::new(TableSink::new(self.dynamodb.clone(), table, plan.rate))),
-            // The other half is for files, requests and the program.
+            // The other half is for files, requests and code.
             memory: self.config.memory / 2,
             meter: Arc::new(Meter::default()),
         };

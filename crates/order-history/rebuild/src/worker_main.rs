@@ -1,4 +1,4 @@
-//! Three functions of one binary: the function's `Handler` is `Plan`, `Fold` or `Report`.
+//! One binary, three functions: the function's `Handler` is `Plan`, `Fold` or `Report`.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Error> {
     });
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let (request, context) = event.into_parts();
-        // In a box: the compiler gives up on futures as deep as these.
+        // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
         let answer: Pin<Box<dyn Future<Output = Result<_, Failure>>>> = Box::pin(async {
             let answer = match role {
                 Role::Plan => serde_json::to_value(worker.plan(Worker::read(request)?).await?),

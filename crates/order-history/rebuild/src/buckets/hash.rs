@@ -1,6 +1,6 @@
 //! The hash that decides the bucket of an order.
 
-/// A number that depends on the order's id alone, evenly spread in all its bits.
+/// A number that depends only on the order's id, evenly distributed in all bits.
 ///
 /// Files on S3 are sorted into buckets by it, so it is the same in every version of this program: FNV-1a of the id's UTF-8 bytes
 /// (<https://datatracker.ietf.org/doc/html/rfc9923>), then the finaliser of `MurmurHash3`, because the low bits of FNV-1a depend on

@@ -8,14 +8,14 @@ use flate2::write::GzEncoder;
 use order_view::VIEW;
 use projection::{Found, State, read_line, write_line};
 
-/// Files that are read once and then removed are compressed quickly.
+/// For temporary files, which are read once: fast compression.
 pub(crate) const QUICK: Compression = Compression::fast();
 
-/// A gzip file of lines, being written in memory. It has one member, which every reader of gzip takes.
+/// A gzip file of lines that is written in memory. It has one member, which every gzip reader accepts.
 pub(crate) struct Lines {
     gzip: GzEncoder<Vec<u8>>,
     line: Vec<u8>,
-    /// How many lines there are.
+    /// The number of lines.
     pub(crate) count: u64,
     /// Their bytes before compression.
     pub(crate) bytes: u64,
@@ -26,7 +26,7 @@ impl Lines {
         Self { gzip: GzEncoder::new(Vec::new(), compression), line: Vec::new(), count: 0, bytes: 0 }
     }
 
-    /// The line of an order. It is written with [`add`](Self::add).
+    /// Renders the line of an order. [`add`](Self::add) writes it.
     pub(crate) fn render(&mut self, order_id: &str, view: &State) -> &[u8] {
         self.line.clear();
         write_line(&VIEW, order_id, view, &mut self.line);
@@ -40,7 +40,7 @@ impl Lines {
         self.gzip.write_all(&self.line)
     }
 
-    /// How much memory the file takes so far.
+    /// The memory of the file so far, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.gzip.get_ref().capacity()
     }
@@ -50,10 +50,10 @@ impl Lines {
     }
 }
 
-/// A file that we wrote is not as we wrote it.
+/// A file of this program is damaged.
 #[derive(Debug, thiserror::Error)]
 pub enum BadFile {
-    /// It does not decompress, or its check sum differs.
+    /// It cannot be decompressed, or its checksum is wrong.
     #[error("the gzip data is damaged or cut off")]
     Gzip(#[from] io::Error),
     /// A line is not an item of the view.
@@ -61,28 +61,28 @@ pub enum BadFile {
     Line {
         /// The first line is 1.
         line: u64,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: Option<projection::BadLine>,
     },
-    /// There are more or fewer lines than were written.
-    #[error("it has {found} orders instead of {expected}")]
+    /// The number of lines is wrong.
+    #[error("the file has {found} orders instead of {expected}")]
     Count {
-        /// How many there should be.
+        /// The expected number.
         expected: u64,
-        /// How many there are.
+        /// The actual number.
         found: u64,
     },
 }
 
-/// Checks that a file is as it was written, without keeping any of it.
+/// Checks that a file is not damaged, without keeping its content.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), BadFile> {
     io::copy(&mut GzDecoder::new(bytes), &mut io::sink())?;
     Ok(())
 }
 
-/// Gives each order of a file to `each`, and returns how many there are. The check sum is at the end of the file: if this fails,
-/// what `each` was given may be wrong, and must not be used.
+/// Calls `each` with each order of a file, and returns their number. The checksum is at the end of the file: if this fails,
+/// the orders may be wrong and must not be used.
 pub(crate) fn read(bytes: &[u8], mut each: impl FnMut(String, State)) -> Result<u64, BadFile> {
     let mut reader = BufReader::with_capacity(1 << 16, GzDecoder::new(bytes));
     let (mut text, mut line) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! The views of one bucket, brought together and written once.
+//! Merges the views of one bucket and writes them once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -18,59 +18,59 @@ use crate::fold::Summary;
 use crate::item_size::{MOST, of_line};
 use crate::verify::Sample;
 
-/// Brings together what was put aside, bucket by bucket.
+/// Merges the spilled views, bucket by bucket.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    /// What was put aside. When all buckets have results, it is needed no more.
+    /// The spilled views. They are not needed after all buckets have results.
     pub spill: Spill,
-    /// What the keys of results begin with, beside what was put aside: it ends with a slash. `bucket=NNN.json` follows.
+    /// The prefix of the results' keys, which ends with a slash. `bucket=NNN.json` follows.
     pub results: String,
-    /// Views that were written before, and belong to the result too.
+    /// Existing views that are part of the result.
     pub base: Option<Base>,
-    /// Which orders are wanted.
+    /// The orders to include.
     pub filter: Arc<Filter>,
-    /// Where a bucket's file is put.
+    /// The target of the buckets' files.
     pub out: Store,
-    /// What the key of a bucket's file begins with: it ends with a slash. `bucket=NNN.ndjson.gz` follows.
+    /// The prefix of the files' keys, which ends with a slash. `bucket=NNN.ndjson.gz` follows.
     pub prefix: String,
-    /// Whether orders that are larger than an item may be are left out, and named instead.
+    /// Whether orders that exceed the size limit of an item are left out and reported.
     pub only_items: bool,
-    /// How many bytes of memory the views of all buckets that are merged at the same time may take.
+    /// The memory for the views of all buckets that are merged at the same time, in bytes.
     pub memory: usize,
-    /// How many buckets are merged at the same time.
+    /// The number of buckets that are merged at the same time.
     pub workers: usize,
 }
 
-/// Files of views that were written before, by bucket.
+/// Existing files of views, by bucket.
 #[derive(Debug, Clone)]
 pub struct Base {
-    /// Where they are.
+    /// The location of the files.
     pub store: Store,
-    /// How many buckets there are.
+    /// The number of buckets.
     pub buckets: Buckets,
-    /// The keys of their files, with the number of orders in each, by bucket.
+    /// The keys of the files and the number of orders in each, by bucket.
     pub files: Vec<(String, u64)>,
 }
 
-/// What became of a bucket.
+/// The result of a bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BucketResult {
-    /// Which bucket.
+    /// The number of the bucket.
     pub bucket: u32,
-    /// How many orders its file has.
+    /// The number of orders in its file.
     pub orders: u64,
     /// The size of their lines before compression.
     pub bytes: u64,
     /// The size of the file.
     pub compressed: u64,
-    /// The orders that were left out because `DynamoDB` takes no item of their size.
+    /// The orders that were left out because they exceed `DynamoDB`'s item size.
     pub too_large: BTreeSet<String>,
-    /// What was found when views came together: contradictions.
+    /// The contradictions that were found during the merge.
     pub summary: Summary,
 }
 
-/// What became of all buckets.
+/// The result of all buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
     /// By bucket.
@@ -78,7 +78,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// How many orders there are in all files.
+    /// The number of orders in all files.
     #[must_use]
     pub fn orders(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.orders).sum()
@@ -91,11 +91,11 @@ impl Merged {
     }
 }
 
-/// A file of views, and how many there should be in it where that is known.
+/// A file of views, and the expected number of views if it is known.
 type Source = (Store, String, Option<u64>);
 
 impl Merge {
-    /// Merges every bucket that has no result yet, several at the same time; `each` is told of each that is done. After a crash, only
+    /// Merges every bucket that has no result yet, several at the same time. Calls `each` after each bucket. After a crash, only
     /// the buckets without a result are merged again.
     pub async fn run(&self, each: impl Fn(&BucketResult) + Sync) -> Result<Merged, Error> {
         let each = &each;
@@ -111,7 +111,7 @@ impl Merge {
         Ok(Merged { buckets })
     }
 
-    /// Reads back the file of a bucket that was merged.
+    /// Reads the file of a merged bucket.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         bucket: u32,
@@ -148,7 +148,7 @@ impl Merge {
             merging.slice = slice;
             for (store, key, expected) in &sources {
                 let bad = |source| Error::BadFile { key: key.clone(), source };
-                // A file that was listed, or that a manifest names, is there.
+                // A file that was listed, or that a manifest names, must exist.
                 let bytes = store.get(key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
                 let expected = *expected;
                 let (back, read) = blocking(move || {
@@ -165,10 +165,10 @@ impl Merge {
         (result.orders, result.bytes) = (lines.count, lines.bytes);
         let file = blocking(move || lines.finish()).await?.map_err(Error::Compress)?;
         result.compressed = file.len() as u64;
-        // A prefix that is imported must have no file that says nothing, and every order is known to be in no other bucket.
+        // An import must not contain an empty file.
         if result.orders > 0 || !self.only_items {
-            // One that is there has the same orders: it was written before a crash, or by another process with the same run, which
-            // may even have removed by now what this one has read.
+            // An existing file has the same orders: it was written before a crash, or by another process with the same run, which
+            // may already have removed the spilled views.
             self.out.put_if_absent(&self.key(bucket), file).await?;
         }
         let json = serde_json::to_vec(&result).map_err(Error::Write)?;
@@ -176,13 +176,13 @@ impl Merge {
         Ok(self.result(bucket).await?.unwrap_or(result))
     }
 
-    /// All that has views of a bucket.
+    /// All files with views of a bucket.
     async fn sources(&self, bucket: u32) -> Result<Vec<Source>, Error> {
         let mut sources = Vec::new();
         if let Some(base) = &self.base {
             let slice = self.spill.buckets.slice(bucket);
             for (number, (key, orders)) in base.buckets.all().zip(&base.files) {
-                // A filter by order makes most buckets needless to read.
+                // With a filter by order, most buckets need not be read.
                 let of_base = base.buckets.slice(number);
                 let wanted = &self.filter.orders;
                 let is_wanted = wanted.is_empty()
@@ -198,21 +198,21 @@ impl Merge {
     }
 }
 
-/// A bucket, or a part of it, on the way.
+/// A bucket, or a part of it, during the merge.
 struct Merging {
     filter: Arc<Filter>,
     sample: Sample,
     only_items: bool,
-    /// How many bytes the views may take.
+    /// The memory limit for the views, in bytes.
     limit: usize,
     views: BTreeMap<String, State>,
-    /// What they take.
+    /// The memory of the views, in bytes.
     size: usize,
-    /// The orders that are read now. The others are left for another pass over the same files.
+    /// The orders of this pass. The others are left for another pass over the same files.
     slice: Slice,
-    /// The orders that are left.
+    /// The orders that are left for other passes.
     slices: Vec<Slice>,
-    /// By order. What was found about an order that is left for another pass will be found again.
+    /// By order. Contradictions of an order that is left for another pass will be found again.
     contradictions: Vec<(String, Vec<Contradiction>)>,
     lines: Lines,
     result: BucketResult,
@@ -260,8 +260,8 @@ impl Merging {
             self.size += memory(&order_id, &view);
             self.views.insert(order_id, view);
         }
-        // If these are too many orders, half of them are left for another pass over the same files: so any number of buckets works in
-        // any memory. What is written already takes some of it, but more passes would not make that smaller.
+        // If these are too many orders, half of them are left for another pass over the same files. So any number of buckets works with
+        // any memory. The written lines need memory too, but more passes would not reduce it.
         let limit = self.limit.saturating_sub(self.lines.memory()).max(self.limit / 2);
         while self.size > limit && self.views.len() > 1 && self.slice.can_halve() {
             self.slices.push(self.slice.halve());
@@ -272,7 +272,7 @@ impl Merging {
         }
     }
 
-    /// Writes the views out, and leaves none.
+    /// Writes and removes all views.
     fn write(&mut self) -> std::io::Result<()> {
         self.size = 0;
         for (order_id, contradictions) in mem::take(&mut self.contradictions) {
@@ -290,12 +290,12 @@ impl Merging {
     }
 }
 
-/// What an order takes in memory.
+/// The memory of an order, in bytes.
 fn memory(order_id: &str, view: &State) -> usize {
     view.size() + order_id.len() + mem::size_of::<(String, State)>()
 }
 
-/// Does what takes processor time, away from what waits for answers.
+/// Runs CPU-bound work on another thread.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Error::Stopped)
 }

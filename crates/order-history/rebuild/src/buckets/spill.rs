@@ -1,4 +1,4 @@
-//! Partial views, put aside by bucket.
+//! Spills partial views by bucket.
 
 use std::io;
 
@@ -13,37 +13,37 @@ use crate::error::Error;
 use crate::fold::Views;
 use crate::verify::Sample;
 
-/// Where the partial views of a run are put aside: `<prefix>bucket=NNN/<batch>-<random>.ndjson.gz`.
+/// The spilled partial views of a run: `<prefix>bucket=NNN/<batch>-<random>.ndjson.gz`.
 ///
-/// No file is ever overwritten: two processes with the same batch divide its views into different parts, by their memory, so a part of one
-/// must not take the place of a part of the other. Files of an earlier attempt may stand beside those of a later one. They hold partial
-/// views of the same events, so it makes no difference whether they are merged too.
+/// Files are never overwritten: two processes with the same batch split its views into different parts, by their memory, so a part of one
+/// must not replace a part of the other. Files of an earlier attempt may remain. They contain partial
+/// views of the same events, so merging them too changes nothing.
 #[derive(Debug, Clone)]
 pub struct Spill {
-    /// Where the files are put.
+    /// The location of the files.
     pub store: Store,
-    /// What their keys begin with: it ends with a slash.
+    /// The prefix of their keys, which ends with a slash.
     pub prefix: String,
-    /// How many buckets there are.
+    /// The number of buckets.
     pub buckets: Buckets,
-    /// Which orders are put aside.
+    /// The orders to spill.
     pub sample: Sample,
 }
 
-/// How many files are put at once.
+/// The number of concurrent PUT requests.
 const PUTS: usize = 16;
 
 /// The partial views of one bucket, as a gzip file.
 type Spilled = (u32, Vec<u8>);
 
 impl Spill {
-    /// A place for all orders.
+    /// A spill for all orders.
     #[must_use]
     pub fn new(store: Store, prefix: String, buckets: Buckets) -> Self {
         Self { store, prefix, buckets, sample: Sample::ALL }
     }
 
-    /// Puts views of a batch aside.
+    /// Spills views of a batch.
     pub async fn store(&self, batch: &str, views: Views) -> Result<(), Error> {
         let spill = self.clone();
         let files = blocking(move || spill.compress(views)).await??;
@@ -55,7 +55,7 @@ impl Spill {
         Ok(puts.buffer_unordered(PUTS).try_collect().await?)
     }
 
-    /// Sorts views into buckets and compresses them. This takes processor time and waits for nothing.
+    /// Sorts views into buckets and compresses them. This is CPU-bound.
     fn compress(&self, views: Views) -> Result<Vec<Spilled>, Error> {
         let mut views: Vec<_> = views
             .into_iter()
@@ -64,7 +64,7 @@ impl Spill {
             .collect();
         views.sort_unstable_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         let compressed = |views: &[(u32, String, State)]| {
-            // A compressor takes a quarter of a megabyte, so there is one at a time.
+            // A compressor needs 256 KB, so there is only one at a time.
             let mut lines = Lines::new(QUICK);
             for (_, order_id, view) in views {
                 lines.render(order_id, view);
@@ -76,15 +76,15 @@ impl Spill {
         files.collect::<io::Result<_>>().map_err(Error::Compress)
     }
 
-    /// The keys of what was put aside for a bucket.
+    /// The keys of the spilled files of a bucket.
     pub async fn files(&self, bucket: u32) -> Result<Vec<String>, Error> {
         let listed = self.store.list(&format!("{}{}/", self.prefix, name(bucket))).await?;
         Ok(listed.into_iter().map(|object| object.key).collect())
     }
 
-    /// Removes everything that was put aside.
+    /// Removes all spilled files.
     pub async fn remove(&self) -> Result<(), Error> {
-        // A listing of all buckets may be larger than memory.
+        // Bucket by bucket, because a listing of all of them may be larger than memory.
         for bucket in self.buckets.all() {
             for key in self.files(bucket).await? {
                 self.store.delete(&key).await?;

@@ -1,4 +1,4 @@
-//! What can be asked for. The comments are shown as the commands' help.
+//! The arguments. The comments are the commands' help texts.
 #![allow(clippy::doc_markdown)]
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::filter::Filter;
 use crate::plan::SnapshotChoice;
 use crate::verify::Sample;
 
-/// Builds the order history again from the archive of all events, while the old table serves.
+/// Rebuilds the order history from the archive of all events, while the old table is in use.
 #[derive(Debug, Parser)]
 #[command(name = "rebuild", version, after_help = EXIT_CODES)]
 pub(super) struct Arguments {
@@ -24,28 +24,28 @@ pub(super) struct Arguments {
     pub(super) json: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 clean, 1 failed, 2 usage, 3 some lines or orders are left out, 4 some files are damaged, \
-                          130 interrupted (a run can be resumed).\nRegion, credentials and endpoints are those of the AWS CLI's \
-                          environment variables and profiles; after a single sign-on, use `aws configure export-credentials \
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failed, 2 invalid arguments, 3 some lines or orders were left out, 4 some files are damaged, \
+                          130 interrupted (a run can be resumed).\nRegion, credentials and endpoints come from the AWS CLI's \
+                          environment variables and profiles. After a single sign-on, use `aws configure export-credentials \
                           --format env`.";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Show what a run would read and write, its cost and its time; writes nothing
+    /// Estimate what a run would read and write, its cost and its duration; write nothing
     Plan(What),
     /// Fold the archive and merge the views into a table, or write them as files for an import
     Run(Box<Run>),
-    /// Show how far a run is
+    /// Show the progress of a run
     Status(Status),
-    /// Compare a table with another one, or with what the archive's events make; exit code 1 if they differ
+    /// Compare a table with another table or with the archive; exit code 1 if they differ
     Verify(Verify),
-    /// Fold the archive into a snapshot that later runs begin with
+    /// Fold the archive into a snapshot from which later runs start
     Snapshot(Snapshot),
-    /// Fold event lines and item lines of standard input to one item line for each order (for Spark's `pipe`)
+    /// Fold event lines and item lines from standard input into one item line per order (for Spark's `pipe`)
     Fold(Fold),
 }
 
-/// What is read and where it goes.
+/// The source and the target.
 #[derive(Debug, Args)]
 pub(super) struct What {
     /// The archive: s3://bucket/prefix or a folder
@@ -54,28 +54,28 @@ pub(super) struct What {
     /// The table to write
     #[arg(long, value_name = "TABLE")]
     pub(super) into: Option<String>,
-    /// Use only events that happened at this time or later, such as 2026-03-01T00:00:00Z
+    /// Use only events of this time or later, such as 2026-03-01T00:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<Timestamp>,
-    /// Use only events that happened before this time
+    /// Use only events before this time
     #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Timestamp>,
-    /// Use only events of these types, with commas between them
+    /// Use only events of these types, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "TYPES")]
     pub(super) types: Vec<EventType>,
-    /// Use only events of these orders, with commas between them; or @FILE with an id on each line
+    /// Use only events of these orders, separated by commas; or @FILE with one id per line
     #[arg(long, value_name = "ORDERS")]
     pub(super) orders: Option<String>,
-    /// The snapshot to begin with
+    /// The snapshot to start from
     #[arg(long, value_enum, default_value_t = SnapshotChoice::Latest)]
     pub(super) snapshot: SnapshotChoice,
-    /// The write units a second to use at most
+    /// The largest number of write units per second
     #[arg(long, value_name = "UNITS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rate: Option<u32>,
     /// The memory for views, in MB
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) memory: u32,
-    /// How many MB of the archive to read at most for the estimate
+    /// The largest part of the archive to read for the estimate, in MB
     #[arg(long, value_name = "MB", default_value_t = 64)]
     pub(super) sample: u32,
 }
@@ -84,19 +84,19 @@ pub(super) struct What {
 pub(super) struct Run {
     #[command(flatten)]
     pub(super) what: What,
-    /// Where the views go
+    /// The target of the views
     #[arg(long, value_enum, default_value_t = SinkChoice::Table)]
     pub(super) sink: SinkChoice,
-    /// With --sink files: where the files go (default: runs/<id>/import of the archive)
+    /// With --sink files: the folder or bucket for the files (default: runs/<id>/import in the archive)
     #[arg(long, value_parser = location, value_name = "PLACE")]
     pub(super) out: Option<Location>,
     /// Create the table if it is missing
     #[arg(long)]
     pub(super) create: bool,
-    /// Do what `plan` does: write nothing
+    /// Only estimate, like `plan`: write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Continue this run, with what it was begun with
+    /// Continue this run, with its original arguments
     #[arg(long, value_name = "RUN", conflicts_with_all = ["into", "since", "until", "types", "orders", "sink", "out", "snapshot", "dry_run"])]
     pub(super) resume: Option<String>,
 }
@@ -112,22 +112,22 @@ pub(super) struct Status {
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// The table that is held to be right
+    /// The reference table
     #[arg(long, value_name = "TABLE")]
     pub(super) left: String,
-    /// What is compared with it: a table, or an archive (s3://bucket/prefix, or a folder with a slash in its name)
+    /// The table or archive to compare with it (an archive is s3://bucket/prefix, or a folder with a slash in its name)
     #[arg(long, value_name = "TABLE|ARCHIVE")]
     pub(super) right: String,
     /// Compare only this share of the orders, such as 1%
     #[arg(long, value_name = "SHARE")]
     pub(super) sample: Option<Sample>,
-    /// In how many parts a table is read at the same time
+    /// The number of segments of a table that are read in parallel
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) segments: u32,
-    /// How long to wait before orders that differ are looked at again (default: 5 s for a table, 330 s for an archive)
+    /// The pause before different orders are compared again (default: 5 s for a table, 330 s for an archive)
     #[arg(long, value_name = "SECONDS")]
     pub(super) pause: Option<u64>,
-    /// The snapshot that may stand for files of the archive
+    /// The snapshot to read instead of the files in it
     #[arg(long, value_enum, default_value_t = SnapshotChoice::Latest)]
     pub(super) snapshot: SnapshotChoice,
     /// The memory for views, in MB
@@ -140,16 +140,16 @@ pub(super) struct Snapshot {
     /// The archive: s3://bucket/prefix or a folder
     #[arg(long, value_parser = location, value_name = "ARCHIVE")]
     pub(super) from: Location,
-    /// A table whose items are taken in too, for what happened before there was an archive
+    /// Also include the items of this table, for events from before the archive existed
     #[arg(long, value_name = "TABLE")]
     pub(super) from_table: Option<String>,
-    /// Fold all files again, instead of beginning with the latest snapshot
+    /// Fold all files again, instead of starting from the latest snapshot
     #[arg(long, conflicts_with = "resume")]
     pub(super) full: bool,
     /// Continue this run
     #[arg(long, value_name = "RUN")]
     pub(super) resume: Option<String>,
-    /// In how many parts the table is read at the same time
+    /// The number of segments of the table that are read in parallel
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) segments: u32,
     /// The memory for views, in MB
@@ -159,19 +159,19 @@ pub(super) struct Snapshot {
 
 #[derive(Debug, Args)]
 pub(super) struct Fold {
-    /// The memory for views, in MB: when it is used up, partial views are written, and an order has several lines
+    /// The memory for views, in MB; if it is used up, partial views are written, and an order has several lines
     #[arg(long, value_name = "MB", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) memory: u32,
-    /// Fail when the memory is used up, so that every order has one line
+    /// Fail if the memory is used up, so that every order has one line
     #[arg(long)]
     pub(super) whole: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SinkChoice {
-    /// Merged into the table
+    /// Merge them into the table
     Table,
-    /// As lines of DynamoDB JSON, for an import into a new table
+    /// Write them as lines of DynamoDB JSON, for an import into a new table
     Files,
 }
 
@@ -205,7 +205,7 @@ fn orders(argument: &str) -> Result<BTreeSet<OrderId>, Failure> {
     let ids: Result<BTreeSet<_>, _> = ids.map(OrderId::parse).collect();
     let ids = ids.map_err(|invalid| Failure::Usage(format!("--orders: an order's id {invalid}")))?;
     if ids.is_empty() {
-        return Err(Failure::Usage("--orders names no order: leave it out to use all".to_owned()));
+        return Err(Failure::Usage("--orders is empty: omit it to use all orders".to_owned()));
     }
     Ok(ids)
 }

@@ -1,4 +1,4 @@
-//! `rebuild fold`: from lines to lines, for those who bring their own engine.
+//! `rebuild fold`: folds lines to lines, for use in other engines.
 
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::{CLEAN, Failure};
 use crate::filter::Filter;
 use crate::fold::{Fold, Views};
 
-/// Folds standard input. A line that cannot be read is reported on standard error, and is no failure: an engine that runs this would
-/// try the same lines again, and then give up on all others.
+/// Folds standard input. A line that cannot be read is reported on standard error, and is not a failure: an engine would
+/// retry the same lines, and finally fail for all lines.
 pub(super) async fn fold(options: &Options) -> Result<u8, Failure> {
     let (memory, whole) = (megabytes(options.memory), options.whole);
     let folded = tokio::task::spawn_blocking(move || fold_lines(memory, whole)).await;

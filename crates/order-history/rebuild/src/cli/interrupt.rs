@@ -1,23 +1,23 @@
-//! Who stops a run.
+//! Interrupts.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for somebody to stop the process, by Ctrl-C or SIGTERM. From the moment that this value exists, neither ends the process
-/// by itself.
+/// Waits for Ctrl-C or SIGTERM. While this value exists, neither ends the process
+/// directly.
 pub(super) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupt {
-    /// Begins to wait.
+    /// Installs the handlers.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Returns when the process is to stop.
+    /// Returns when the process should stop.
     pub(super) async fn received(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,4 +1,4 @@
-//! Results, for people or as JSON.
+//! Prints results, as text or as JSON.
 
 use serde::Serialize;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(super) fn json_line(value: &impl Serialize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Prints rows with a name in front.
+/// Prints rows of a name and a value.
 pub(super) fn rows(rows: &[(&str, String)]) {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     for (name, value) in rows {
@@ -31,7 +31,7 @@ pub(super) fn estimate(estimate: &Estimate, as_json: bool) -> Result<(), Error> 
     let basis = if estimate.is_exact {
         "exact: all files were read".to_owned()
     } else {
-        format!("{} of {} were read; more with --sample MB", bytes(estimate.bytes_read), bytes(estimate.bytes))
+        format!("{} of {} were read; raise --sample to read more", bytes(estimate.bytes_read), bytes(estimate.bytes))
     };
     rows(&[
         (
@@ -46,9 +46,13 @@ pub(super) fn estimate(estimate: &Estimate, as_json: bool) -> Result<(), Error> 
         ("events", format!("{about}{}", count(estimate.events))),
         (
             "left out",
-            format!("{} by filters, {} of unknown types", count(estimate.filtered), count(estimate.unknown_types)),
+            format!(
+                "{} events by filters, {} events of unknown types",
+                count(estimate.filtered),
+                count(estimate.unknown_types)
+            ),
         ),
-        ("unreadable", format!("{} lines, {} files damaged", count(estimate.quarantined), count(estimate.damaged))),
+        ("unreadable", format!("{} lines, {} damaged files", count(estimate.quarantined), count(estimate.damaged))),
         (
             "writes",
             format!(
@@ -66,13 +70,13 @@ pub(super) fn estimate(estimate: &Estimate, as_json: bool) -> Result<(), Error> 
         (
             "instead",
             format!(
-                "{} with --sink files and an import into a new table; {} through the queues",
+                "{} with --sink files and an import into a new table; {} with a replay through the queues",
                 dollars(cost.import_table),
                 dollars(cost.queues)
             ),
         ),
-        ("takes", format!("{about}{} at {} write units a second", duration(estimate.seconds), count(estimate.rate))),
-        ("estimate", format!("{basis}. It is for a table that has none of these orders yet.")),
+        ("takes", format!("{about}{} at {} write units per second", duration(estimate.seconds), count(estimate.rate))),
+        ("estimate", format!("{basis}. It assumes that the table contains none of these orders.")),
     ]);
     Ok(())
 }
@@ -104,7 +108,7 @@ pub(super) fn report(report: &Report, place: &str, as_json: bool) -> Result<(), 
     Ok(())
 }
 
-/// Prints what is wrong, if anything is.
+/// Prints the problems, if there are any.
 pub(super) fn problems(report: &Report) {
     rows(&problem_rows(report));
 }
@@ -117,16 +121,20 @@ fn problem_rows(Report { summary, stored, .. }: &Report) -> Vec<(&'static str, S
         }
     };
     also("from snapshot", summary.items, " views");
-    also("filtered", summary.filtered, " left out by filters");
-    also("unknown types", summary.unknown_types, " events of types that this view does not use");
-    also("quarantined", summary.lines_quarantined(), " lines cannot be read: see quarantine/ in the run's folder");
-    also("damaged", summary.damaged.len() as u64, " files cannot be read whole: restore them, and begin another run");
-    also("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items are unchanged");
+    also("filtered", summary.filtered, " events left out by filters");
+    also("unknown types", summary.unknown_types, " events of types that the view does not use");
+    also("quarantined", summary.lines_quarantined(), " lines could not be read: see quarantine/ in the run's folder");
+    also("damaged", summary.damaged.len() as u64, " files are damaged: restore them, then start a new run");
+    also("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items were not changed");
     also(
         "not ours",
         stored.corrupt.len() as u64,
-        " items have attributes that this version did not write: they are unchanged",
+        " items have attributes that this version did not write: they were not changed",
     );
-    also("contradictions", summary.contradictions, " ids stand for two events each: see the publisher");
+    also(
+        "contradictions",
+        summary.contradictions,
+        " event ids were used for two different events: check the publisher",
+    );
     lines
 }

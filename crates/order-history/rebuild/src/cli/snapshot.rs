@@ -17,7 +17,7 @@ use crate::scan::Source;
 use crate::snapshot::{Done, Options, Step, Taken, take};
 use crate::text::{bytes, count, shell_word};
 
-/// Makes a snapshot.
+/// Creates a snapshot.
 pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
     let interrupt = Interrupt::new()?;
     let settings = settings().await?;
@@ -43,7 +43,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             progress.say("INFO", &format!("run {}: {files} files, {size}", plan.run));
         }
         Step::Merged(done, of) if done == of => {
-            progress.say("INFO", &format!("{} buckets are merged", count(of.into())));
+            progress.say("INFO", &format!("{} buckets merged", count(of.into())));
         }
         Step::Merged(..) => {}
     };
@@ -62,9 +62,9 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         None => Ok(INTERRUPTED),
         Some(Taken::NothingNew { latest }) => {
             if as_json {
-                output::json_line(&json!({"message": "nothing is new", "latest": latest}))?;
+                output::json_line(&json!({"message": "no new files", "latest": latest}))?;
             } else {
-                println!("no file is new: {latest} stays the latest snapshot");
+                println!("no new files: {latest} is still the latest snapshot");
             }
             Ok(CLEAN)
         }
@@ -78,17 +78,10 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
                 let mut rows = vec![
                     ("snapshot", format!("{} is the latest now", manifest.id)),
                     ("orders", count(manifest.orders())),
-                    (
-                        "files",
-                        format!(
-                            "{} of the archive are in it, {} of them new",
-                            count(manifest.files),
-                            count(report.files)
-                        ),
-                    ),
+                    ("files", format!("{} of the archive, {} of them new", count(manifest.files), count(report.files))),
                 ];
                 rows.extend(ignored.iter().map(|(name, items)| {
-                    ("not in it", format!("attribute {name} of {} items: the view does not know it", count(*items)))
+                    ("left out", format!("attribute {name} of {} items: unknown to the view", count(*items)))
                 }));
                 rows.extend(unreadable.keys().map(|order| ("unreadable", format!("an attribute of order {order}"))));
                 output::rows(&rows);

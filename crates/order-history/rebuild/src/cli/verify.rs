@@ -16,10 +16,10 @@ use crate::scan::Source;
 use crate::text::{bytes, count, dollars};
 use crate::verify::{ARCHIVE_PAUSE, Comparison, Difference, Options, Right, Sample, Step, TABLE_PAUSE, compare};
 
-/// How many orders that differ are named.
+/// The largest number of different orders that are printed.
 const MOST_NAMED: usize = 100;
 
-/// Compares.
+/// Compares two tables, or a table and an archive.
 pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
     let mut interrupt = Interrupt::new()?;
     let settings = settings().await?;
@@ -48,7 +48,7 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     let compared = tokio::select! {
         compared = compare(options, |step| tell(&step, &shown)) => compared?,
         () = interrupt.received() => {
-            eprintln!("interrupted: a comparison begins anew each time");
+            eprintln!("interrupted; a comparison cannot be resumed");
             return Ok(INTERRUPTED);
         }
     };
@@ -89,7 +89,7 @@ fn tell(step: &Step, shown: &Mutex<Instant>) {
         Step::Note { message } => eprintln!("\r\x1b[2Knote: {message}"),
         Step::LookAgain { orders, seconds } => {
             eprintln!(
-                "\r\x1b[2K{} orders differ, and are looked at again in {seconds} s: events may be on their way",
+                "\r\x1b[2K{} orders differ; they are compared again in {seconds} s, because events may still arrive",
                 count(*orders)
             );
         }
@@ -112,21 +112,24 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
                 println!("order {order_id} differs in {attributes}");
             }
             Difference::Missing => println!("order {order_id} is missing on the right"),
-            Difference::Extra => println!("order {order_id} is only on the right"),
+            Difference::Extra => println!("order {order_id} exists only on the right"),
         }
     }
     if compared.differences.len() > MOST_NAMED {
-        println!("… and {} more: --json names up to 10,000", count((compared.differences.len() - MOST_NAMED) as u64));
+        println!("… and {} more: --json lists up to 10,000", count((compared.differences.len() - MOST_NAMED) as u64));
     }
     for (name, items) in &compared.ignored {
-        println!("attribute {name} of {} items is not compared: the view does not know it", count(*items));
+        println!("attribute {name} of {} items was not compared: unknown to the view", count(*items));
     }
     if let Some(found) = &compared.archive {
         for damaged in &found.damaged {
-            println!("file {} of the archive is damaged: what it says is not compared", damaged.file);
+            println!("file {} of the archive is damaged: its events were not compared", damaged.file);
         }
         if found.lines_quarantined() > 0 {
-            println!("{} lines of the archive cannot be read and are not compared", count(found.lines_quarantined()));
+            println!(
+                "{} lines of the archive could not be read and were not compared",
+                count(found.lines_quarantined())
+            );
         }
     }
     let verdict = if compared.is_equal() { "equal" } else { "DIFFERENT" };
@@ -134,7 +137,7 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
         ("orders", format!("{} on the left, {} on the right", count(compared.left), count(compared.right))),
         (
             "differ",
-            format!("{changed} changed, {missing} missing, {extra} extra, {} more not listed", count(compared.unnamed)),
+            format!("{changed} changed, {missing} missing, {extra} extra, {} not listed", count(compared.unnamed)),
         ),
         ("settled", format!("{} differed at first and were equal after the pause", count(compared.settled))),
         ("verdict", verdict.to_owned()),

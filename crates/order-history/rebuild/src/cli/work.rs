@@ -28,7 +28,7 @@ use crate::run::{Into, Plan, Report, Run, Stored};
 use crate::table::TableSink;
 use crate::text::{bytes, count, duration, shell_word};
 
-/// Shows what a run would do.
+/// Prints the estimate of a run.
 pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
     let archive = open(&what.from, &settings().await?);
     let filter = what.filter()?;
@@ -47,10 +47,10 @@ pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
     Ok(CLEAN)
 }
 
-/// Begins or continues a run.
+/// Starts or continues a run.
 pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Failure> {
     if arguments.dry_run {
-        eprintln!("dry run: nothing is written");
+        eprintln!("dry run: nothing was written");
         return plan(arguments.what, as_json).await;
     }
     let interrupt = Interrupt::new()?;
@@ -110,11 +110,11 @@ async fn process(run: &Run, batches: Vec<Batch>, processor: &Processor, progress
     let crate::run::Progress { done, missing } = run.progress_of(batches).await?;
     progress.begin_after(done.values().map(|result| result.bytes).sum());
     let left = count(missing.len() as u64);
-    progress.say("INFO", &format!("run {}: {left} of {of} batches are to be done", run.id()));
+    progress.say("INFO", &format!("run {}: {left} of {of} batches to do", run.id()));
     execute(run, processor, missing, jobs(), |result, quarantine| progress.note(result, quarantine)).await
 }
 
-/// Merges what was put aside into files to import.
+/// Merges the spilled views into files for an import.
 async fn import_files(
     run: &Run,
     import: &Import,
@@ -127,7 +127,7 @@ async fn import_files(
     let out = out(&archive, run, import.out.as_deref(), settings);
     let told = |done: u32, of: u32| {
         if done == of {
-            progress.say("INFO", &format!("{} files for the import are written", count(of.into())));
+            progress.say("INFO", &format!("{} files for the import written", count(of.into())));
         }
     };
     let written = files::write(&archive, run, &out, arguments.what.memory(), jobs(), told).await?;
@@ -139,7 +139,7 @@ async fn import_files(
     let spill = files::spill(&archive, run, plan)?;
     if let Err(error) = spill.remove().await {
         let why = with_causes(&error);
-        progress.say("WARN", &format!("what was put aside under {} is not removed: {why}", spill.prefix));
+        progress.say("WARN", &format!("the temporary files under {} could not be removed: {why}", spill.prefix));
     }
     let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
@@ -148,14 +148,14 @@ async fn import_files(
     Ok(report)
 }
 
-/// Where import files go.
+/// The target of import files.
 fn out(archive: &Store, run: &Run, place: Option<&str>, settings: &SdkConfig) -> Out {
     let Some(place) = place else { return Out::of_run(archive, run) };
     let Ok(place) = place.parse();
     Out::at(open(&place, settings))
 }
 
-/// Shows how far the work is until it is done. None if somebody stopped it.
+/// Shows the progress until the work is done. None if it was interrupted.
 pub(super) async fn watched<T>(
     work: impl Future<Output = Result<T, Error>>,
     mut interrupt: Interrupt,
@@ -171,7 +171,7 @@ pub(super) async fn watched<T>(
         tokio::select! {
             done = &mut work => break done,
             () = interrupt.received() => {
-                progress.say("WARN", &format!("interrupted; what is stored stays. To continue: {}", resume()));
+                progress.say("WARN", &format!("interrupted; all results so far are kept. To continue: {}", resume()));
                 return Ok(None);
             }
             _ = ticks.tick() => progress.show(meter),
@@ -182,14 +182,15 @@ pub(super) async fn watched<T>(
     match done {
         Ok(done) => Ok(Some(done)),
         Err(error) => {
-            let hint = format!("stopped; what is stored stays. When the cause below is gone, continue: {}", resume());
+            let hint =
+                format!("stopped; all results so far are kept. Fix the cause below, then continue: {}", resume());
             progress.say("ERROR", &hint);
             Err(error.into())
         }
     }
 }
 
-/// Shows how far a run is.
+/// Prints the progress of a run.
 pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Result<u8, Failure> {
     let archive = open(&from, &settings().await?);
     let run = Run::new(&archive, &run)?;
@@ -208,8 +209,8 @@ pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Resul
     let (summary, stored) = (&so_far.summary, &so_far.stored);
     let state = match (is_finished, missing.len()) {
         (true, _) => "finished".to_owned(),
-        (false, 0) => "all batches are done, the report is missing".to_owned(),
-        (false, missing) => format!("{} of {} batches are missing", count(missing as u64), count(batches)),
+        (false, 0) => "all batches are done; the report is missing".to_owned(),
+        (false, missing) => format!("{} of {} batches are not done yet", count(missing as u64), count(batches)),
     };
     let into = match &plan.into {
         Into::Table(table) => format!("table {table}"),
@@ -220,7 +221,7 @@ pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Resul
     };
     let mut lines = vec![
         ("run", run.id().to_owned()),
-        ("begun", format!("{} ({} ago)", plan.created, duration(age.unsigned_abs()))),
+        ("started", format!("{} ({} ago)", plan.created, duration(age.unsigned_abs()))),
         ("into", into),
         ("state", state),
         ("done", format!("{} of {}", bytes(so_far.bytes), bytes(plan.bytes))),
@@ -254,19 +255,19 @@ async fn begin(
     let (plan, batches) = match sink {
         SinkChoice::Table => {
             let table = what.into.clone();
-            let table = table.ok_or_else(|| Failure::Usage("--into TABLE must name the table".to_owned()))?;
+            let table = table.ok_or_else(|| Failure::Usage("--into TABLE is required".to_owned()))?;
             let client = dynamodb(settings);
             if *create {
                 create_if_missing(&client, &table).await.map_err(Error::from)?;
             }
-            // A table that is not there should be known before the archive is listed.
+            // A missing table should be reported before the archive is listed.
             OrderStore::new(client, &table).ping().await.map_err(Error::from)?;
             let Work { batches, snapshot, notes } = Work::list(archive, &filter, what.snapshot, BATCH_BYTES).await?;
             say(&notes);
             (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
         }
         SinkChoice::Files => {
-            // An import makes a new table, so its name may be a new one.
+            // An import creates a new table, so the name may be new.
             let table = what.into.clone().unwrap_or_else(|| format!("ftgo-order-history-{}", run.id()));
             let import = Import { table, out: arguments.out.as_ref().map(ToString::to_string) };
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;

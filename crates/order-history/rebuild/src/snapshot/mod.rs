@@ -1,14 +1,14 @@
-//! Snapshots: views that stand for the files of the archive that are folded into them.
+//! Snapshots: views that replace the files of the archive that were folded into them.
 //!
 //! | object | what it is |
 //! |---|---|
 //! | `snapshots/<id>/bucket=NNN.ndjson.gz` | the views, as lines of `DynamoDB` JSON, by a hash of the order's id |
-//! | `snapshots/<id>/files.jsonl.gz` | the keys of the files that are folded into them, one JSON text a line |
+//! | `snapshots/<id>/files.jsonl.gz` | the keys of the files that were folded into them, one JSON text per line |
 //! | `snapshots/<id>/quarantine/…` | the lines of these files that could not be read |
-//! | `snapshots/<id>/manifest.json` | the [`Manifest`], written when all of these are there |
-//! | `snapshots/latest` | `{"id":…}` of the one to use, replaced last and only if it still is the one that was begun with |
+//! | `snapshots/<id>/manifest.json` | the [`Manifest`], written after all of these |
+//! | `snapshots/latest` | `{"id":…}` of the snapshot to use, replaced last, and only if it has not changed since the start |
 //!
-//! A snapshot is never changed, and old ones stay until somebody, or a lifecycle rule of the bucket, removes them.
+//! A snapshot never changes. Old ones stay until a person or a lifecycle rule of the bucket removes them.
 
 mod take;
 
@@ -34,30 +34,30 @@ use crate::plan::{Base, File, SNAPSHOTS};
 /// The key of the object that names the snapshot to use.
 pub const LATEST: &str = "snapshots/latest";
 
-/// What a snapshot is made of.
+/// The manifest of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Its id, which is that of the run that made it.
+    /// The id, which is that of the run that created it.
     pub id: String,
-    /// The version of the rules that the events were folded by. Under other rules they would make other views.
+    /// The version of the rules that folded the events. Other rules would make other views.
     pub rules: u32,
-    /// When it was made.
+    /// The time of creation.
     pub created: Timestamp,
-    /// The snapshot that it was made from, if any.
+    /// The snapshot that it started from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The tables whose items are in it, or in a snapshot that it was made from. The archive alone may not have all that they say.
+    /// The tables whose items are in it, or in an earlier snapshot. The archive may not contain all their data.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tables: BTreeSet<String>,
-    /// How many files of the archive it stands for.
+    /// The number of files of the archive in it.
     pub files: u64,
     /// The files of views, by bucket. Their number is a power of two.
     pub buckets: Vec<BucketFile>,
-    /// How many lines of the archive's files could not be read, by the code of the reason. A rebuild that uses the snapshot reports
-    /// them as if it had read the files itself.
+    /// The number of lines that could not be read, by the code of the reason. A rebuild from the snapshot reports
+    /// them as if it had read the files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quarantined: BTreeMap<String, u64>,
-    /// How many pairs of events had one id and different content.
+    /// The number of pairs of events with the same id and different content.
     #[serde(default)]
     pub contradictions: u64,
 }
@@ -65,7 +65,7 @@ pub struct Manifest {
 /// The views of one bucket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BucketFile {
-    /// How many orders there are.
+    /// The number of orders.
     pub orders: u64,
     /// The size of their lines before compression.
     pub bytes: u64,
@@ -74,7 +74,7 @@ pub struct BucketFile {
 }
 
 impl Manifest {
-    /// How many orders there are.
+    /// The number of orders.
     #[must_use]
     pub fn orders(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.orders).sum()
@@ -92,26 +92,26 @@ impl Manifest {
 pub struct Snapshot {
     store: Store,
     buckets: Buckets,
-    /// What it is made of.
+    /// The manifest.
     pub manifest: Manifest,
 }
 
-/// Which snapshot a rebuild begins with, and what to tell about it.
+/// The snapshot that a rebuild starts from, and a note about it.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// The latest, if there is one and it can be used.
+    /// The latest snapshot, if it exists and can be used.
     pub snapshot: Option<Snapshot>,
-    /// Why one that is there cannot be used.
+    /// Why the latest snapshot cannot be used.
     pub note: Option<String>,
 }
 
 impl Choice {
-    /// Looks for the latest snapshot of an archive, for a rebuild with this filter.
+    /// Finds the latest snapshot of an archive, for a rebuild with this filter.
     pub async fn find(archive: &Store, filter: &Filter) -> Result<Self, Error> {
         let Some((Latest { id }, _)) = Latest::read(archive).await? else { return Ok(Self::default()) };
         if !filter.takes_whole_orders() {
             let note = format!(
-                "snapshot {id} is not used: it has whole orders, and --since, --until and --types need the events themselves"
+                "snapshot {id} is not used: it contains whole orders, but --since, --until and --types need the events"
             );
             return Ok(Self { snapshot: None, note: Some(note) });
         }
@@ -120,15 +120,15 @@ impl Choice {
             return Ok(Self { snapshot: Some(Snapshot::new(archive, manifest)?), note: None });
         }
         let mut note = format!(
-            "snapshot {id} is not used: it was made by version {} of the rules, and this program has version {RULES}; the events \
+            "snapshot {id} is not used: it was created with version {} of the rules, but this program has version {RULES}; the events \
              are read instead",
             manifest.rules
         );
         if !manifest.tables.is_empty() {
             let tables = manifest.tables.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            note += ". It holds items of the table ";
+            note += ". It contains items of the table ";
             note += &tables;
-            note += ": what happened before there was an archive is missing from what is built now";
+            note += ": data from before the archive existed will be missing in the result";
         }
         Ok(Self { snapshot: None, note: Some(note) })
     }
@@ -141,7 +141,7 @@ impl Snapshot {
         Ok(Self { store: store.clone(), buckets, manifest })
     }
 
-    /// A certain snapshot, if it was made by the rules of this program.
+    /// Reads a snapshot. It must use the rules of this program.
     pub async fn find(store: &Store, id: &str) -> Result<Self, Error> {
         let manifest = Manifest::read(store, id).await?;
         if manifest.rules != RULES {
@@ -156,8 +156,8 @@ impl Snapshot {
         &self.manifest.id
     }
 
-    /// What it stands for, for a plan: the files that need not be read, and the files of views, of which those are left out that have
-    /// none of the orders that the filter names.
+    /// For a plan: the files that need not be read, and the files of views, without those that contain
+    /// none of the orders in the filter.
     pub async fn base(&self, filter: &Filter) -> Result<Base, Error> {
         let wanted = |bucket: u32| {
             filter.orders.is_empty() || filter.orders.iter().any(|order| self.buckets.of(order.as_str()) == bucket)
@@ -186,7 +186,7 @@ impl Snapshot {
         }
     }
 
-    /// What a rebuild that uses it has to report, beside what it finds itself.
+    /// The lines and contradictions that a rebuild from it must report.
     #[must_use]
     pub fn remembered(&self) -> Summary {
         Summary {
@@ -232,7 +232,7 @@ fn files_key(id: &str) -> String {
     key(id, "files.jsonl.gz")
 }
 
-/// The keys of the files that are folded into a snapshot.
+/// The keys of the files that were folded into a snapshot.
 async fn consumed(store: &Store, id: &str) -> Result<HashSet<String>, Error> {
     let key = files_key(id);
     let bytes = store.get(&key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
@@ -245,7 +245,7 @@ async fn consumed(store: &Store, id: &str) -> Result<HashSet<String>, Error> {
     Ok(files)
 }
 
-/// These keys, one JSON text a line.
+/// Writes these keys, one JSON text per line.
 fn write_consumed<'a>(files: impl IntoIterator<Item = &'a String>) -> Result<Vec<u8>, Error> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     for file in files {

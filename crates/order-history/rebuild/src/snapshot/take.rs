@@ -1,4 +1,4 @@
-//! How a snapshot is made.
+//! Creates a snapshot.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -22,77 +22,77 @@ use crate::plan::{BATCH_BYTES, Listing};
 use crate::run::{BatchResult, Into, Plan, Report, Run};
 use crate::scan::{Source, is_known, order_id};
 
-/// What a snapshot is made from, and how.
+/// The input and the settings of a snapshot.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The archive: its files are folded, and the snapshot is put there.
+    /// The archive with the files to fold. The snapshot is put there, too.
     pub archive: Store,
-    /// A table whose items are taken in too, for what happened before there was an archive.
+    /// Also include the items of this table, for events from before the archive existed.
     pub table: Option<Source>,
-    /// In how many parts the table is read at the same time.
+    /// The number of segments of the table that are read in parallel.
     pub segments: u32,
-    /// Whether the latest snapshot may stand for the files in it. Without it, all files are folded again.
+    /// Whether to start from the latest snapshot. Otherwise, all files are folded again.
     pub use_latest: bool,
-    /// How many bytes views may take in memory.
+    /// The memory for views, in bytes.
     pub memory: usize,
-    /// How many batches or buckets are worked on at the same time.
+    /// The number of batches or buckets that are processed at the same time.
     pub workers: usize,
-    /// The run to go on with; none to begin one.
+    /// The run to continue; none to start a new one.
     pub resume: Option<String>,
-    /// Counts what is done.
+    /// Counts the work.
     pub meter: Arc<Meter>,
 }
 
-/// What is told while a snapshot is made.
+/// The progress of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Something that the reader of the result should know.
+    /// A note for the user.
     Note(String),
-    /// What will be read. The run can be resumed from now on.
+    /// The plan. From now on, the run can be resumed.
     Begun(Box<Plan>),
-    /// How many buckets are merged, of how many.
+    /// The number of merged buckets, and the number of all buckets.
     Merged(u32, u32),
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// No file of the archive is new, and no table was named.
+    /// The archive has no new files, and no table was named.
     NothingNew {
         /// The latest snapshot, which stays.
         latest: String,
     },
-    /// There is a new one.
+    /// A new snapshot was created.
     Done(Box<Done>),
 }
 
 /// A new snapshot, which is the latest now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// What it is made of.
+    /// The manifest.
     pub manifest: Manifest,
-    /// What was found in the files and stored.
+    /// The report of the run.
     pub report: Report,
-    /// How many items of the table have an attribute that the view does not know, by its name. It is not in the snapshot.
+    /// The number of items with an attribute that the view does not know, by attribute. It is not in the snapshot.
     pub ignored: BTreeMap<String, u64>,
-    /// The orders whose items have an attribute that cannot be read, with its name. It is not in the snapshot.
+    /// The orders whose items have unreadable attributes, with their names. They are not in the snapshot.
     pub unreadable: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// How a run makes a snapshot, in its plan.
+/// The settings of a snapshot in the plan of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
-    /// The latest snapshot when the run was begun: the one to replace.
+    /// The latest snapshot when the run was started: the one to replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// The table whose items are taken in.
+    /// The table whose items are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// In how many parts it is read.
+    /// The number of segments.
     pub segments: u32,
 }
 
-/// What was found in a part of a table.
+/// The result of a segment of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SegmentResult {
     items: u64,
@@ -100,8 +100,8 @@ struct SegmentResult {
     unreadable: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Makes a snapshot: the latest one, the files that are not in it, and the items of a table, merged. It becomes the latest only if no
-/// other one has become so in the meantime.
+/// Creates a snapshot: merges the latest one, the files that are not in it, and the items of a table. It becomes the latest only if no
+/// other one was created in the meantime.
 pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result<Taken, Error> {
     let archive = &options.archive;
     let run = match &options.resume {
@@ -132,7 +132,7 @@ pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result
     making.make(&told).await
 }
 
-/// Decides what is to be done and notes it; returns whether there is something to do.
+/// Writes the plan. Returns whether there is something to do.
 async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> Result<bool, Error> {
     let (archive, filter) = (&options.archive, Filter::default());
     let latest = Latest::read(archive).await?.map(|(latest, _)| latest.id);
@@ -164,7 +164,7 @@ async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> R
         buckets: Some(buckets),
         ..Plan::new(run.id(), Into::Snapshot(recipe), filter)
     };
-    // The snapshot's own views are read when buckets are merged.
+    // The snapshot's views are read when buckets are merged.
     run.begin(plan, listing.batches(None, BATCH_BYTES)).await?;
     Ok(true)
 }
@@ -200,7 +200,7 @@ impl Making<'_> {
         }
         if let Err(error) = self.spill.remove().await {
             told(Step::Note(format!(
-                "what was put aside under {} is not removed: {}",
+                "the temporary files under {} could not be removed: {}",
                 self.spill.prefix,
                 with_causes(&error)
             )));
@@ -210,7 +210,7 @@ impl Making<'_> {
         Ok(Taken::Done(Box::new(Done { manifest, report, ignored, unreadable })))
     }
 
-    /// Folds the files that the base does not stand for.
+    /// Folds the files that are not in the base.
     async fn fold(&self) -> Result<(), Error> {
         let processor = Processor {
             archive: self.options.archive.clone(),
@@ -223,7 +223,7 @@ impl Making<'_> {
         execute(self.run, &processor, missing, self.options.workers, |_, _| ()).await
     }
 
-    /// Takes in the items of the table.
+    /// Includes the items of the table.
     async fn scan(&self) -> Result<SegmentResult, Error> {
         let mut all = SegmentResult::default();
         let Some(name) = &self.recipe.table else { return Ok(all) };
@@ -248,7 +248,7 @@ impl Making<'_> {
             return serde_json::from_slice(&bytes).map_err(|source| Error::Unreadable { key, source });
         }
         let memory = self.options.memory / self.recipe.segments as usize;
-        // Another half is being compressed and put.
+        // The other half is being compressed and put.
         let mut fold = Some(Fold::new(Arc::new(Filter::default()), memory / 2));
         let mut result = SegmentResult::default();
         let page = async |items: Vec<Item>| {
@@ -268,7 +268,7 @@ impl Making<'_> {
             }
             Ok(())
         };
-        // A consistent read: an event that was stored just before may be in no file.
+        // A consistent read, because an event that was stored just now may not be in a file.
         table.scan(segment, self.recipe.segments, true, page).await?;
         if let Some(mut fold) = fold {
             self.spill.store(&batch, fold.take()).await?;
@@ -284,7 +284,7 @@ impl Making<'_> {
         serde_json::from_slice(&bytes).map(Some).map_err(|source| Error::Unreadable { key, source })
     }
 
-    /// Writes all of the snapshot but the name of the latest.
+    /// Writes the snapshot, but not `snapshots/latest`.
     async fn write(&self, told: &(impl Fn(Step) + Send + Sync)) -> Result<Manifest, Error> {
         let (archive, id) = (&self.options.archive, self.run.id());
         let count = self.spill.buckets.count();
@@ -337,13 +337,13 @@ impl Making<'_> {
         };
         archive.put_if_absent(&files_key(id), blocking(move || write_consumed(&files)).await??).await?;
         let json = serde_json::to_vec_pretty(&manifest).map_err(Error::Write)?;
-        // Of two processes with the same run, the first one's counts.
+        // If two processes have the same run, the first manifest is used.
         archive.put_if_absent(&key(id, "manifest.json"), json).await?;
         Ok(self.find_manifest().await?.unwrap_or(manifest))
     }
 
-    /// The files that the snapshot stands for, in order. A damaged one is not among them: it is read again next time, so it is
-    /// reported until it is whole.
+    /// The files in the snapshot, sorted. Damaged files are left out: they are read again next time, and so are
+    /// reported until they are restored.
     async fn files(&self, found: &Summary) -> Result<BTreeSet<String>, Error> {
         let damaged: HashSet<_> = found.damaged.iter().map(|damaged| damaged.file.as_str()).collect();
         let mut files: BTreeSet<_> = match &self.base {
@@ -356,7 +356,7 @@ impl Making<'_> {
         Ok(files)
     }
 
-    /// Copies the lines that could not be read, of this run and of the base, so that they are with what stands for their files.
+    /// Copies the lines that could not be read, of this run and of the base, into the snapshot.
     ///
     /// Lines of a damaged file are left out, and no longer counted as `found`: the file is read again next time.
     async fn keep_quarantine(&self, found: &mut Summary) -> Result<(), Error> {

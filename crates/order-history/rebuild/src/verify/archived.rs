@@ -1,4 +1,4 @@
-//! The archive's side of a comparison: its events, folded through buckets in a temporary folder.
+//! The archive's side of a comparison: its events are folded in buckets in a temporary folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -26,9 +26,9 @@ pub(super) struct Archived {
     archive: Store,
     merge: Merge,
     merged: Merged,
-    /// The files that are folded into the views.
+    /// The files that were folded into the views.
     folded: HashSet<String>,
-    /// What files that turned up since say of some orders.
+    /// Views of some orders, from files that arrived later.
     fresh: Views,
     pub(super) summary: Summary,
 }
@@ -91,7 +91,7 @@ impl Archived {
         Ok(Self { archive: archive.clone(), merge, merged, folded, fresh: Views::new(), summary })
     }
 
-    /// Notes the digests of all orders; returns of how many.
+    /// Adds the digests of all orders. Returns their number.
     pub(super) async fn digests(
         &self,
         digests: &Arc<Digests>,
@@ -110,10 +110,10 @@ impl Archived {
         Ok(self.merged.orders())
     }
 
-    /// Folds the files that turned up since the archive was listed, as far as they speak of these orders.
+    /// Folds the files that arrived since the archive was listed, for these orders only.
     pub(super) async fn take_in_new_files(&mut self, order_ids: impl Iterator<Item = &String>) -> Result<(), Error> {
         let orders: BTreeSet<_> = order_ids.filter_map(|order_id| OrderId::parse(order_id.as_str()).ok()).collect();
-        // A filter without orders takes all of them.
+        // A filter without orders would accept all of them.
         if orders.is_empty() {
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl Archived {
         Ok(())
     }
 
-    /// Those of the orders that the archive has.
+    /// The views of these orders. Orders that the archive does not contain are left out.
     pub(super) async fn get(&self, order_ids: &[String]) -> Result<BTreeMap<String, Item>, Error> {
         let wanted: Arc<HashSet<_>> = Arc::new(order_ids.iter().cloned().collect());
         let buckets: BTreeSet<_> = order_ids.iter().map(|order_id| self.merge.spill.buckets.of(order_id)).collect();

@@ -1,4 +1,4 @@
-//! What every order of one side looks like, in files of 40 bytes an order.
+//! The digests of the orders of one side, in files of about 40 bytes per order.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -13,11 +13,11 @@ use crate::buckets::Buckets;
 #[derive(Debug)]
 pub(crate) struct Digests {
     folder: PathBuf,
-    /// What is not yet in the bucket's file.
+    /// The entries that are not in the bucket's file yet.
     buffers: Vec<Mutex<Vec<u8>>>,
 }
 
-/// A hundred million orders make a bucket of 400,000.
+/// With 100 million orders, a bucket has 400,000.
 const BUCKETS: u32 = 256;
 const BUFFER: usize = 1 << 16;
 
@@ -27,12 +27,12 @@ impl Digests {
         Ok(Self { folder, buffers: (0..BUCKETS).map(|_| Mutex::default()).collect() })
     }
 
-    /// Each bucket, by its number.
+    /// The numbers of all buckets.
     pub(crate) fn buckets() -> impl Iterator<Item = usize> {
         0..BUCKETS as usize
     }
 
-    /// Notes an order.
+    /// Adds an order.
     pub(crate) fn add(&self, order_id: &str, digest: Digest) -> io::Result<()> {
         let buckets = Buckets::try_from(BUCKETS).unwrap_or(Buckets::ONE);
         let bucket = buckets.of(order_id) as usize;

@@ -1,9 +1,9 @@
-//! Two views compared, order by order.
+//! Compares two views, order by order.
 //!
-//! Both sides are read once and in full. What an order looks like is noted as a digest of 16 bytes, in files of a temporary folder,
-//! so memory does not grow with the tables. Orders whose digests differ are read again by their ids, on both sides. What then still
-//! differs is read a third time after a pause, because events may be on their way to one side: it counts as a difference only if
-//! one side still lacks what the other one had before the pause. Views only grow, so this tells lag from loss even for an order that
+//! Both sides are read once, completely. Each order is stored as a digest of 16 bytes, in files of a temporary folder,
+//! so memory does not grow with the tables. Orders whose digests differ are read again by their ids, on both sides. Orders that still
+//! differ are read a third time after a pause, because events may still arrive on one side. An order counts as different only if
+//! one side still lacks data that the other side had before the pause. Views only grow, so this distinguishes lag from loss even for an order that
 //! changes all the time.
 
 mod archived;
@@ -33,90 +33,90 @@ use crate::error::Error;
 use crate::fold::Summary;
 use crate::scan::{Size, Source, is_known, order_id};
 
-/// What is compared, and how.
+/// The sides and the settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The table that is held to be right.
+    /// The reference table.
     pub left: Source,
-    /// What is compared with it.
+    /// The table or archive to compare with it.
     pub right: Right,
-    /// Which orders are compared.
+    /// The orders to compare.
     pub sample: Sample,
-    /// In how many parts a table is read at the same time.
+    /// The number of segments of a table that are read in parallel.
     pub segments: u32,
-    /// How long to wait before orders that differ are looked at again.
+    /// The pause before different orders are compared again.
     pub pause: Duration,
-    /// How many bytes the views of the archive may take in memory.
+    /// The memory for the views of the archive, in bytes.
     pub memory: usize,
-    /// How many files or buckets of the archive are worked on at the same time.
+    /// The number of files or buckets of the archive that are processed at the same time.
     pub workers: usize,
 }
 
-/// What is compared with the left table.
+/// The right side of a comparison.
 #[derive(Debug, Clone)]
 pub enum Right {
     /// Another table. Whole items are compared.
     Table(Source),
-    /// What the archive's events make. Attributes that the view does not know are ignored, and counted.
+    /// The views of the archive's events. Attributes that the view does not know are ignored and counted.
     Archive {
         /// The archive.
         archive: Store,
-        /// Whether its latest snapshot may stand for the files in it.
+        /// Whether to start from its latest snapshot.
         use_snapshot: bool,
     },
 }
 
-/// Between two tables an event is on its way for about a second.
+/// An event reaches both tables within about one second.
 pub const TABLE_PAUSE: Duration = Duration::from_secs(5);
 /// The archiver collects events for up to 300 seconds.
 pub const ARCHIVE_PAUSE: Duration = Duration::from_secs(330);
 
-/// A part of all orders, chosen by a hash of their ids: every process chooses the same ones.
+/// A part of all orders, selected by a hash of their ids: every process selects the same orders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     share: f64,
 }
 
-/// A text that is no share of the orders.
+/// The text is not a share of the orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a share of the orders such as 1% or 0.01, above 0 and at most 100%")]
+#[error("must be a share of the orders such as 1% or 0.01, above 0 and at most 100%")]
 pub struct NotASample;
 
-/// What is told while a comparison is under way.
+/// The progress of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// What reading the tables will cost. It is told before anything is read.
+    /// The cost of reading the tables. This is the first step, before anything is read.
     Estimate(Estimate),
-    /// How many orders were read so far, of both sides.
+    /// The number of orders that were read so far.
     Read {
         /// Of the left table.
         left: u64,
         /// Of the right side.
         right: u64,
     },
-    /// Something that the reader of the result should know.
+    /// A note for the user.
     Note {
-        /// What.
+        /// The text of the note.
         message: String,
     },
-    /// Some orders differ, and are looked at again after a pause.
+    /// Some orders differ, and are compared again after a pause.
     LookAgain {
-        /// How many.
+        /// The number of orders.
         orders: u64,
-        /// In how many seconds.
+        /// The length of the pause.
         seconds: u64,
     },
 }
 
-/// What reading the tables will cost.
+/// The cost of reading the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// How many orders there are on both sides, as far as that is known without reading.
+    /// The number of orders on both sides, if it is known without reading.
     pub orders: u64,
-    /// How many bytes they have.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Read request units: one for each 8 KB, as the reads are eventually consistent.
+    /// Read request units: one for each 8 KB, because the reads are eventually consistent.
     pub read_units: u64,
     /// At the on-demand price of us-east-1.
     pub dollars: f64,
@@ -125,22 +125,22 @@ pub struct Estimate {
 /// `DynamoDB`'s price of a million read request units, on demand, in us-east-1 (<https://aws.amazon.com/dynamodb/pricing/on-demand/>).
 const DOLLARS_PER_MILLION: f64 = 0.125;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Comparison {
-    /// How many orders of the left table were compared.
+    /// The number of compared orders of the left table.
     pub left: u64,
-    /// How many orders of the right side were compared.
+    /// The number of compared orders of the right side.
     pub right: u64,
-    /// How many orders differed at first and no longer when they were looked at again: events were on their way.
+    /// The number of orders that differed at first, but not after the pause.
     pub settled: u64,
     /// The orders that differ, and how.
     pub differences: BTreeMap<String, Difference>,
-    /// How many more orders differed at first. They were not looked at again, and are not named.
+    /// The number of further orders that differed at first. They were not compared again, and are not listed.
     pub unnamed: u64,
-    /// Against an archive: how many items have an attribute that the view does not know, by its name.
+    /// Against an archive: the number of items with an attribute that the view does not know, by attribute.
     pub ignored: BTreeMap<String, u64>,
-    /// Against an archive: what was found in its files.
+    /// Against an archive: the summary of its files.
     pub archive: Option<Summary>,
 }
 
@@ -159,9 +159,9 @@ pub enum Difference {
     Extra,
 }
 
-/// More orders than this are not looked at again: it would take memory, and another list of so many ids helps nobody.
+/// More different orders than this are not compared again and not listed, to limit memory.
 const MOST_NAMED: usize = 10_000;
-/// How many orders are read at a time when they are looked at again.
+/// The number of orders that are read at a time for the second comparison.
 const STRIDE: usize = 500;
 /// A `Scan` has at most this many segments
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html>).
@@ -174,7 +174,7 @@ impl Comparison {
         self.differences.is_empty() && self.unnamed == 0
     }
 
-    /// How many orders were changed, are missing on the right, and are only there.
+    /// The numbers of orders that are changed, missing on the right, and only on the right.
     #[must_use]
     pub fn counts(&self) -> (usize, usize, usize) {
         self.differences.values().fold((0, 0, 0), |(changed, missing, extra), difference| match difference {
@@ -185,7 +185,7 @@ impl Comparison {
     }
 }
 
-/// Compares two views. `told` hears what it costs first, and then how far it is.
+/// Compares two views. Calls `told` first with the cost, and then with the progress.
 pub async fn compare(options: Options, told: impl Fn(Step) + Send + Sync) -> Result<Comparison, Error> {
     told(Step::Estimate(options.estimate().await?));
     let folder = Temporary::new();
@@ -210,7 +210,7 @@ pub async fn compare(options: Options, told: impl Fn(Step) + Send + Sync) -> Res
             Sides { left: &options.left, right: Other::Table(table) }
         }
         Right::Archive { archive, use_snapshot } => {
-            // The archive first: what is written meanwhile is in the table, and may still come to the archive.
+            // The archive first: an event that is written now is in the table, and will reach the archive later.
             let store = Store::folder(folder.path.join("archive"));
             let archived = Archived::build(&options, archive, *use_snapshot, store, told).await?;
             compared.right = archived.digests(&right, &count_right).await?;
@@ -239,7 +239,7 @@ impl Options {
         let left = self.left.size().await?;
         let right = match &self.right {
             Right::Table(table) => table.size().await?,
-            // Reading S3 costs next to nothing.
+            // The cost of reading S3 is negligible.
             Right::Archive { .. } => Size::default(),
         };
         let share = if matches!(self.right, Right::Table(_)) { self.sample.share } else { 1.0 };
@@ -255,9 +255,9 @@ impl Options {
         Ok(Estimate { orders: part(left.items + right.items), bytes, read_units, dollars })
     }
 
-    /// Which segments of how many are read. `DynamoDB` assigns items to segments by a hash of their keys, so two tables have the same
-    /// orders in the same segment; and if it were otherwise, orders that seem to be missing are looked up by their ids. So to compare
-    /// 1% of two tables costs 1% of reading them. An archive has no such segments: there the sample is taken of what was read.
+    /// The segments to read, and the number of all segments. `DynamoDB` assigns items to segments by a hash of their keys, so two tables have the same
+    /// orders in the same segment. (If not, orders that seem to be missing are looked up by their ids.) So comparing
+    /// 1% of two tables costs 1% of reading them. An archive has no segments: there, the sample is taken after reading.
     fn scanned(&self) -> (Vec<u32>, u32) {
         let segments = self.segments.clamp(1, MOST_SEGMENTS);
         if matches!(self.right, Right::Archive { .. }) || self.sample.is_all() {
@@ -268,8 +268,8 @@ impl Options {
         ((0..segments).map(|segment| segment * stride).collect(), segments * stride)
     }
 
-    /// Reads a table and notes the digests; returns how many orders were noted. With `ignored`, the items are compared as the view
-    /// reads them, and what it does not know is counted there.
+    /// Reads a table and adds the digests. Returns their number. With `ignored`, the items are compared as the view
+    /// reads them, and unknown attributes are counted there.
     async fn scan(
         &self,
         table: &Source,
@@ -297,7 +297,7 @@ impl Options {
     }
 }
 
-/// Notes the digests of some items; returns of how many.
+/// Adds the digests of some items. Returns their number.
 fn note(
     items: Vec<Item>,
     sample: Sample,
@@ -327,12 +327,12 @@ fn note(
     Ok(orders)
 }
 
-/// An item as the view reads it: without what the view does not know.
+/// An item without the attributes that the view does not know.
 fn as_view(order_id: &str, item: &Item) -> Item {
     write_item(&VIEW, order_id, &read_item(&VIEW, item.clone()).state)
 }
 
-/// The orders whose digests differ or are on one side only; and how many there are beyond the most that are named.
+/// The orders whose digests differ or exist on one side only, and the number of further ones beyond the limit.
 fn suspects(left: &Digests, right: &Digests) -> std::io::Result<(Vec<String>, u64)> {
     let (mut suspects, mut more) = (Vec::new(), 0);
     for bucket in Digests::buckets() {
@@ -348,7 +348,7 @@ fn suspects(left: &Digests, right: &Digests) -> std::io::Result<(Vec<String>, u6
     Ok((suspects, more))
 }
 
-/// Both sides, to be read by order.
+/// Both sides, to read orders by id.
 struct Sides<'a> {
     left: &'a Source,
     right: Other<'a>,
@@ -359,7 +359,7 @@ enum Other<'a> {
     Archive(Box<Archived>),
 }
 
-/// What both sides have of an order.
+/// The items of an order on both sides.
 type Pair = (Option<Item>, Option<Item>);
 
 impl Sides<'_> {
@@ -418,7 +418,7 @@ fn is_equal(pair: &Pair) -> bool {
     }
 }
 
-/// How an order differs, if a side still lacks what the other one had before.
+/// How an order differs, if one side still lacks data that the other side had before.
 fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
     if is_equal(after) {
         return None;
@@ -441,19 +441,19 @@ fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
     Some(difference)
 }
 
-/// What the view reads from an item, and whether there is something that it cannot read.
+/// The state that the view reads from an item, and whether something is unreadable.
 fn state(item: Option<&Item>) -> (State, bool) {
     let Found { state, unreadable } = item.cloned().map(|item| read_item(&VIEW, item)).unwrap_or_default();
     (state, !unreadable.is_empty())
 }
 
-/// Whether `now` has all that `before` has, or later.
+/// Whether `now` contains everything in `before`, or something later.
 fn covers(now: &State, before: State) -> bool {
     let mut both = now.clone();
     both.merge(before).is_empty() && both == *now
 }
 
-/// The digest of what the view does not know.
+/// The digest of the attributes that the view does not know.
 fn strangers(item: &Item) -> normal::Digest {
     let strange = item.iter().filter(|(name, _)| !is_known(name));
     digest(&strange.map(|(name, value)| (name.clone(), value.clone())).collect())
@@ -472,7 +472,7 @@ impl Sample {
         place < self.share
     }
 
-    /// Whether it is all orders.
+    /// Whether the sample contains all orders.
     #[must_use]
     pub fn is_all(self) -> bool {
         self.share >= 1.0

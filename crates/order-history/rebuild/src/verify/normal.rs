@@ -1,4 +1,4 @@
-//! Items in a form in which equal items are the same bytes.
+//! A normal form of items: equal items have the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use projection::dynamodb::Item;
 use sha2::{Digest as _, Sha256};
 
-/// Stands for the content of an item: two items with the same digest are equal.
+/// A digest of an item's content: two items with the same digest are equal.
 pub(crate) type Digest = [u8; 16];
 
 /// The digest of a whole item.
@@ -32,7 +32,7 @@ pub(crate) fn differing(left: &Item, right: &Item) -> BTreeSet<String> {
     names.filter(|name| normal(left, name) != normal(right, name)).cloned().collect()
 }
 
-/// Each value is its kind, its length, and its content, so that no two values have the same bytes.
+/// Writes the kind, the length and the content of a value, so that different values have different bytes.
 fn write(value: &AttributeValue, out: &mut Vec<u8>) {
     match value {
         AttributeValue::S(text) => tagged(b'S', out, |out| write_text(text, out)),
@@ -57,7 +57,7 @@ fn write(value: &AttributeValue, out: &mut Vec<u8>) {
                 write(value, out);
             }
         }
-        // A kind that this SDK does not know has no content here: it is equal to itself.
+        // Values of a kind that this SDK does not know are considered equal.
         _ => out.push(b'!'),
     }
 }
@@ -88,7 +88,7 @@ fn write_length(length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&(length as u64).to_le_bytes());
 }
 
-/// A number as its significant digits and a power of ten: `38.0`, `38` and `3.8e1` are the same. Another text stays as it is.
+/// A number as its significant digits and a power of ten: `38.0`, `38` and `3.8e1` are the same. Any other text is not changed.
 fn number(text: &str) -> String {
     normal_number(text).unwrap_or_else(|| text.to_owned())
 }

@@ -260,6 +260,6 @@ fn a_place_with_other_files_is_refused() {
     let folder = Folder::new();
     folder.put_bytes("data/readme.txt", b"hello");
     let refused = runtime().block_on(Out::at(folder.archive()).check_empty()).unwrap_err();
-    assert!(refused.to_string().starts_with("data/readme.txt is there already"), "{refused}");
+    assert!(refused.to_string().starts_with("data/readme.txt already exists"), "{refused}");
     runtime().block_on(Out::at(Store::folder(folder.path().join("other"))).check_empty()).unwrap();
 }

@@ -37,7 +37,7 @@ fn done(taken: Taken) -> (Manifest, Summary) {
     }
 }
 
-/// Makes a snapshot.
+/// Creates a snapshot.
 pub(crate) fn snapshot(archive: &Store) -> Manifest {
     done(runtime().block_on(take(options(archive), |_| ())).unwrap()).0
 }
@@ -170,7 +170,7 @@ fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
     let note = choice.note.unwrap();
     assert!(choice.snapshot.is_none());
     assert!(
-        note.contains(&format!("version {} of the rules, and this program has version {RULES}", RULES + 1)),
+        note.contains(&format!("version {} of the rules, but this program has version {RULES}", RULES + 1)),
         "{note}"
     );
     assert!(note.contains("items of the table old"), "what is lost is named: {note}");
@@ -198,7 +198,7 @@ fn a_filter_by_time_or_type_leaves_the_snapshot_unused_and_that_is_told() {
     snapshot(&archive);
     let choice = runtime().block_on(Choice::find(&archive, &filter)).unwrap();
     assert!(choice.snapshot.is_none());
-    assert!(choice.note.unwrap().contains("--types need the events themselves"));
+    assert!(choice.note.unwrap().contains("--types need the events"));
     let created: Vec<_> = lines.iter().filter(|line| line.contains("OrderCreated")).cloned().collect();
     assert_eq!(built_with(&archive, filter), folded(&created));
 }

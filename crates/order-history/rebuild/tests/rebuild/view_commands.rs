@@ -82,7 +82,7 @@ async fn verify_tells_what_of_the_archive_could_not_be_compared() {
     let verify = async || rebuild(&engine, &["verify", "--left", &table, "--right", from, "--pause", "0"]).await;
     let quarantined = verify().await;
     assert_eq!(quarantined.code, Some(3), "{quarantined:?}");
-    assert!(quarantined.output.contains("1 lines of the archive cannot be read"), "{quarantined:?}");
+    assert!(quarantined.output.contains("1 lines of the archive could not be read"), "{quarantined:?}");
     let whole = encoded("b.gz", life(1));
     folder.put_bytes(&key(2, "b"), &whole[..whole.len() / 2]);
     let damaged = verify().await;
@@ -111,7 +111,7 @@ async fn import_files_come_with_the_command_that_imports_them() {
     let arguments = ["run", "--from", from, "--sink", "files", "--out", text(occupied.path())];
     let refused = rebuild(&engine, &arguments).await;
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.errors.contains("data/a.txt is there already"), "{refused:?}");
+    assert!(refused.errors.contains("data/a.txt already exists"), "{refused:?}");
 }
 
 /// Lives of four events, of so many orders.
