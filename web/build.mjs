@@ -1,7 +1,7 @@
 // Builds the two sites into dist/: the page, which the query Lambda serves, and the console of `make run`.
 // `node build.mjs page` builds one of them.
 //
-// A site is an index.html with its style inline, so that the first paint needs one round trip, and scripts whose names carry a
+// A site is an index.html with its style inline, so that the first paint needs one round trip, and scripts whose names contain a
 // digest of their content. All addresses are relative: a site works below any path.
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";

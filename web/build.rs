@@ -1,4 +1,4 @@
-//! Puts what `make generated` built in `dist` into the binary that serves it: as it is, and compressed.
+//! Puts the files in `dist`, which `make generated` builds, into the binary that serves them: plain and compressed.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -48,7 +48,7 @@ fn site(name: &str, folder: &Path, out: &Path) -> io::Result<String> {
         encoder.finish()?;
         let (plain, compressed) = (fs::canonicalize(file)?, fs::canonicalize(compressed)?);
         let (plain, compressed) = (text(&plain)?, text(&compressed)?);
-        // A text is always written.
+        // Writing to a `String` never fails.
         let _ = writeln!(
             code,
             "    File {{ path: {path:?}, content_type: {content_type:?}, digest: {digest:?}, plain: include_bytes!({plain:?}), \

@@ -1,5 +1,5 @@
 // `npm run dev`: serves both sites from source, in front of a running `make run` (API=http://127.0.0.1:3000), with the headers
-// that the query Lambda sends. A change in src is built with the next request.
+// of that system. A change in src is built with the next request.
 import { createHash } from "node:crypto";
 import { watch } from "node:fs";
 import { createServer, request } from "node:http";
@@ -20,7 +20,7 @@ createServer(async (ask, answer) => {
   try {
     const files = await filesOf(site);
     if (!files.has(path)) return answer.writeHead(404).end();
-    answer.writeHead(200, headers(path, files)).end(files.get(path));
+    answer.writeHead(200, await headers(site, path, files)).end(files.get(path));
   } catch (error) {
     answer.writeHead(500, { "Content-Type": "text/plain; charset=utf-8" }).end(String(error));
   }
@@ -31,22 +31,24 @@ function filesOf(site) {
   return built.get(site);
 }
 
-function headers(path, files) {
+/** The headers of the running system, with the hash of this build's style and the issuer of CONFIG in the policy. */
+async function headers(site, path, files) {
   const style = /<style>(.*?)<\/style>/s.exec(files.get("index.html"))?.[1] ?? "";
   const hash = createHash("sha256").update(style).digest("base64");
+  const system = await fetch(new URL(site === "console" ? "/console/" : "/", api));
+  const policy = (system.headers.get("content-security-policy") ?? "")
+    .replace(/'sha256-[^']*'/, `'sha256-${hash}'`)
+    .replace("connect-src 'self'", `connect-src 'self' ${issuer()}`);
+  const copied = ["x-content-type-options", "referrer-policy", "cross-origin-opener-policy"];
   return {
-    "Content-Type": `text/${path.endsWith(".js") ? "javascript" : "html"}; charset=utf-8`,
-    "Cache-Control": "no-store",
-    "Content-Security-Policy":
-      `default-src 'none'; script-src 'self'; style-src 'sha256-${hash}'; img-src data:; connect-src 'self' ${issuer()}; ` +
-      "form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
+    ...Object.fromEntries(copied.map(name => [name, system.headers.get(name) ?? ""])),
+    "content-type": `text/${path.endsWith(".js") ? "javascript" : "html"}; charset=utf-8`,
+    "cache-control": "no-store",
+    "content-security-policy": policy,
   };
 }
 
-/** CONFIG='{"authorization":"jwt",…}' shows the page in another mode than that of the system behind it. */
+/** CONFIG='{"authorization":"jwt",…}' replaces the settings of the running system. */
 function config(ask, answer) {
   if (!process.env.CONFIG) return forward(ask, answer);
   answer.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-cache" }).end(process.env.CONFIG);

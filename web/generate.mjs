@@ -1,4 +1,4 @@
-// Types of the two APIs, from the documents that the services themselves serve.
+// Generates the types of the two APIs from the documents that the services serve.
 import { writeFile } from "node:fs/promises";
 import openapiTypescript, { astToString } from "openapi-typescript";
 

@@ -1,4 +1,4 @@
-//! An archive of any size: the ten events of typical orders with three line items, as the archiver would have written them.
+//! Writes an archive of any size: the ten events of typical orders with three line items, in the archiver's format.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{Result, peers};
 
-/// The life of an order, in the order in which it happens.
+/// The events of an order, in sequence.
 pub const TEN: [EventType; 10] = [
     EventType::OrderCreated,
     EventType::PaymentIntentChargeRequested,
@@ -27,22 +27,22 @@ pub const TEN: [EventType; 10] = [
     EventType::DeliveryDelivered,
 ];
 
-/// Orders in a file, which covers an hour.
+/// The orders in one file, which covers an hour.
 const ORDERS_EACH: usize = 2_000;
-/// Orders that happen at the same time.
+/// The orders whose events are interleaved.
 const AT_ONCE: usize = 100;
 /// 2026-03-01T00:00:00Z.
 const BEGIN: i64 = 1_772_323_200_000;
 const HOUR: i64 = 60 * 60 * 1_000;
 
-/// An archive on the disk. It is removed when this value is dropped.
+/// An archive on disk. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Archived {
     /// Where it is.
     pub root: PathBuf,
     /// Its files.
     pub files: Vec<PathBuf>,
-    /// How many events it has.
+    /// The number of its events.
     pub events: usize,
 }
 
@@ -72,7 +72,7 @@ impl Archived {
         Ok(Self { root, files, events: orders.len() * TEN.len() })
     }
 
-    /// How many orders it has.
+    /// The number of its orders.
     #[must_use]
     pub fn orders(&self) -> usize {
         self.events / TEN.len()
@@ -89,15 +89,15 @@ impl Archived {
 
 impl Drop for Archived {
     fn drop(&mut self) {
-        // It is in the way of nobody if it stays.
+        // A leftover folder does no harm.
         let _ = fs::remove_dir_all(&self.root);
     }
 }
 
-/// A message with names in place of what differs from order to order.
+/// A message with placeholders for the values that differ between orders.
 struct Template(Vec<String>);
 
-/// What differs. No sample has such a text.
+/// The placeholders. No sample contains such a text.
 const NAMES: [&str; 6] = ["@order@", "@own@", "@consumer@", "@id@", "@date@", "@street@"];
 
 impl Template {
@@ -135,7 +135,7 @@ fn templates() -> Result<Vec<Template>> {
     TEN.into_iter().map(of).collect()
 }
 
-/// Some orders at once, each event of them after the other, then the next.
+/// The lines of some orders: the first event of each, then the second of each, and so on.
 fn lines(templates: &[Template], begun: i64, orders: Range<usize>) -> Result<String> {
     let date = Timestamp::from_millis(begun).and_then(Timestamp::to_http_date).ok_or("no such date")?;
     let orders: Vec<_> = orders.collect();
@@ -146,7 +146,7 @@ fn lines(templates: &[Template], begun: i64, orders: Range<usize>) -> Result<Str
             for order in orders {
                 now += 1;
                 let number = u64::try_from(*order)?;
-                // Ids and addresses do not compress as a counter does.
+                // Real ids and addresses compress worse than a counter.
                 let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let (order_id, own) = ((1_000_000 + number).to_string(), format!("{mixed:016x}"));
                 let (consumer, id) =

@@ -13,27 +13,27 @@ use crate::query::Asked;
 use crate::statistics::Rounds;
 use crate::{Result, payments, peers, process, query};
 
-/// What starting took.
+/// The measured cold starts of one contender.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ColdStart {
-    /// Who.
+    /// The contender's name.
     pub name: String,
     /// To the first `next`, in milliseconds.
     pub to_next: Moment,
-    /// To the first answer.
+    /// To the first answer, in milliseconds.
     pub to_answer: Moment,
-    /// In bytes, at the first answer.
+    /// The peak memory until the first answer, in bytes.
     pub peak_memory: u64,
-    /// The size of the binary, where there is one.
+    /// The size of the binary in bytes, if there is one.
     pub binary_bytes: Option<u64>,
 }
 
-/// A moment since the start of the process, in milliseconds, round by round.
+/// A time since the start of the process, in milliseconds, for each round.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Moment {
-    /// On the clock.
+    /// Wall-clock time.
     pub wall: Rounds,
-    /// On the processor.
+    /// CPU time.
     pub cpu: Rounds,
 }
 
@@ -44,10 +44,10 @@ impl Moment {
     }
 }
 
-/// How many starts each has where other parts have a round: a start is over soon, and what else the machine does weighs more.
+/// The number of starts in one round: a start is short, so other activity on the machine has more influence.
 const STARTS: usize = 3;
 
-/// Starts each in turn, again and again. The stub's last reads must be a page, and an intent that can be charged.
+/// Starts all contenders in turn, in rounds. The stub's last reads must be a page, and an intent that can be charged.
 pub async fn start_all(
     contenders: &[Contender],
     binaries: &Path,
@@ -75,7 +75,7 @@ pub async fn start_all(
                 }
             };
             let started = start(lambda, event, &connection).await?;
-            // The first one finds nothing in the page cache, and leaves compiled Python behind.
+            // The first start has a cold page cache, and writes compiled Python files.
             if round > 0 {
                 cold_start.add(lambda, &started)?;
             }
@@ -84,7 +84,7 @@ pub async fn start_all(
     Ok(cold_starts)
 }
 
-/// Starts the query functions of several directories in turn, so that builds can be compared. They are named by their directories.
+/// Starts the query functions of several directories in turn, so that builds can be compared. Each has the name of its directory.
 pub async fn compare(directories: &[PathBuf], dynamodb: &DynamoDb, rounds: usize) -> Result<Vec<ColdStart>> {
     let (endpoints, page) = (&dynamodb.endpoints, query::page("1", ""));
     let lambdas: Vec<_> = directories.iter().map(|directory| query::query_api(directory)).collect();
@@ -121,7 +121,7 @@ impl ColdStart {
         self.to_answer.add(started.to_answer.0, started.to_answer.1);
         self.peak_memory = self.peak_memory.max(started.peak_memory);
         let size = std::fs::metadata(&lambda.bootstrap)?.len();
-        // A script is no measure of what an interpreter loads.
+        // The size of a script does not show what the interpreter loads.
         self.binary_bytes = (size > 100_000).then_some(size);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl ColdStart {
 async fn start(lambda: &Contender, event: Value, connection: &Connection) -> Result<Started> {
     let began = Instant::now();
     let function = lambda.start(FIRST_FIVE[0].name(), connection).await?;
-    function.asks_for_work().await;
+    function.wait_until_initialized().await;
     let process_id = function.process_id().ok_or("a process has ended before its first `next`")?;
     let to_next = (began.elapsed(), process::cpu(process_id)?);
     let answer = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;

@@ -1,4 +1,4 @@
-//! Who competes: our handler, and the same job in Python and in Node, each as a Lambda function.
+//! The contenders: our handler, and the same job in Python and in Node, each as a Lambda function.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,18 +11,18 @@ use serde_json::Value;
 
 use crate::{Result, peers};
 
-/// A handler of our events that Lambda could run.
+/// A Lambda function that handles our events.
 #[derive(Debug, Clone)]
 pub struct Contender {
-    /// How it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
-    /// What it is made of, with versions.
+    /// Its components, with versions.
     pub made_of: String,
-    /// What Lambda starts.
+    /// The executable that Lambda starts.
     pub bootstrap: PathBuf,
-    /// How many batches of ten it gets in a round for each event type: about a second's worth.
+    /// The number of batches of ten in a round for each event type: about one second of work.
     pub batches: usize,
-    /// How many it gets before that, to be as fast as it will be: Node compiles what runs often, up to the thousandth event.
+    /// The number of batches before that, as a warm-up: Node compiles frequent code, up to the thousandth event.
     pub warm_up: usize,
 }
 
@@ -32,15 +32,15 @@ pub const OURS: &str = "ours";
 pub const PYTHON: &str = "Python";
 /// The name of the Node peer.
 pub const NODE: &str = "Node";
-/// The name of the Node peer in one file, which only differs in its cold start.
+/// The name of the bundled Node peer, which differs only in its cold start.
 pub const BUNDLED_NODE: &str = "Node, bundled";
 /// The name of the bare loop.
 pub const FLOOR: &str = "bare loop, one at a time";
-/// The name of the bare loop with ten requests under way.
+/// The name of the bare loop with ten concurrent requests.
 pub const FLOOR_OF_TEN: &str = "bare loop, ten at once";
 
 impl Contender {
-    /// All that can run here: a peer whose language is missing is left out, and said to be.
+    /// All contenders that can run on this machine. A peer whose language is missing is skipped with a message.
     pub fn all(binaries: &Path) -> Result<Vec<Self>> {
         let ours = Self {
             name: OURS,
@@ -66,14 +66,14 @@ impl Contender {
     }
 }
 
-/// Whether a function's answer says that all went well: no message of a batch failed, and no request.
+/// Whether a function's answer reports success: no failed message of a batch, and no failed request.
 #[must_use]
 pub fn succeeded(answer: &Value) -> bool {
     let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
     !failed && answer["statusCode"].as_u64().is_none_or(|status| (200..300).contains(&status))
 }
 
-/// The tables of Payments. The records are in the same table as those of the events, so that the meter knows them.
+/// The tables of Payments. Its idempotency records are in the same table as those of the events, so that the meter recognizes them.
 #[must_use]
 pub fn payment_tables() -> Tables {
     Tables { idempotency: IDEMPOTENCY_TABLE.to_owned(), ..Tables::with_prefix("ftgo-payments") }
@@ -84,9 +84,9 @@ pub fn payment_tables() -> Tables {
 pub struct Connection {
     /// Where it is.
     pub endpoint: String,
-    /// The root certificate to trust, if it is not of this world.
+    /// The root certificate to trust, if it is not a public one.
     pub root: Option<PathBuf>,
-    /// What only some functions need to know, such as where the gateway is.
+    /// Variables that only some functions need, such as the gateway's URL.
     pub more: Vec<(&'static str, String)>,
 }
 
@@ -97,7 +97,7 @@ impl Connection {
         Self { endpoint: endpoint.to_owned(), root: None, more: Vec::new() }
     }
 
-    /// What Lambda and the deployment would set.
+    /// The variables that Lambda and the deployment would set.
     #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
         let mut variables = vec![
@@ -113,7 +113,7 @@ impl Connection {
         variables.extend([("PAYMENTS_TABLE", payments), ("OUTBOX_TABLE", outbox), ("LOCKS_TABLE", locks)]);
         variables.extend(self.more.iter().cloned());
         if let Some(root) = &self.root {
-            // The SDKs of Python and of Rust read the first, Node the second.
+            // The SDKs for Python and Rust read the first, Node the second.
             variables.push(("AWS_CA_BUNDLE", root.display().to_string()));
             variables.push(("NODE_EXTRA_CA_CERTS", root.display().to_string()));
         }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_message_or_a_refused_request_is_no_success() {
+    fn a_failed_message_or_a_rejected_request_is_not_a_success() {
         for good in [json!({"batchItemFailures": []}), json!({"statusCode": 202}), json!({})] {
             assert!(succeeded(&good), "{good}");
         }

@@ -1,4 +1,4 @@
-//! The cost sheet: measured units and times by the list prices of `bench/prices.json`.
+//! The cost sheet: measured units and times, multiplied by the list prices of `bench/prices.json`.
 
 use serde::Deserialize;
 
@@ -8,13 +8,13 @@ use crate::logs::Logged;
 use crate::projection::{InBatches, PerEvent};
 use crate::query::Answered;
 
-/// List prices in US dollars, and the memory that the functions are given.
+/// List prices in US dollars, and the memory of the functions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Where they hold.
+    /// The AWS region of the prices.
     pub region: String,
-    /// When they were noted.
+    /// The month in which the prices were read.
     pub as_of: String,
     /// A million write request units, on demand.
     pub dynamodb_million_write_units: f64,
@@ -22,7 +22,7 @@ pub struct Prices {
     pub dynamodb_million_read_units: f64,
     /// A second of a gigabyte.
     pub lambda_gb_second: f64,
-    /// On which processors.
+    /// The processor architecture of that price.
     pub lambda_architecture: String,
     /// A million invocations.
     pub lambda_million_requests: f64,
@@ -34,13 +34,13 @@ pub struct Prices {
     pub s3_thousand_puts: f64,
     /// A thousand objects read.
     pub s3_thousand_gets: f64,
-    /// What this sheet says of a million events in batches of ten, for the plan of a rebuild to compare itself with.
+    /// The cost of a million events in batches of ten on this sheet. The plan of a rebuild compares its cost with it.
     pub queues_million_events: f64,
     /// A million messages published to a topic.
     pub sns_million_publishes: f64,
     /// A million requests to an HTTP API.
     pub http_api_million_requests: f64,
-    /// A gigabyte taken in by CloudWatch Logs, standard class: the first 10 TB of a month, above which Lambda's logs are cheaper.
+    /// A gigabyte ingested by CloudWatch Logs, standard class: the first 10 TB of a month, above which Lambda's logs are cheaper.
     pub logs_gb: f64,
     /// A custom metric for a month: each of the first 10,000. It is charged for the hours in which it is published.
     pub metric_month: f64,
@@ -59,18 +59,18 @@ pub struct Prices {
 pub enum Tracing {
     /// A sample of them.
     Active,
-    /// Those whose caller decided so. Nothing that calls ours does.
+    /// Those that the caller decided to trace. No caller of ours does.
     PassThrough,
 }
 
-/// The share of invocations that are traced, beside the first of every second.
+/// The share of invocations that are traced, in addition to the first of every second.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html>
 const TRACED: f64 = 0.05;
 
 /// The seconds of a month of 30 days.
 const SECONDS_OF_A_MONTH: f64 = 30.0 * 24.0 * 60.0 * 60.0;
 
-/// What a million of something costs, in dollars.
+/// The cost of a million events or queries, in dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bill {
     /// Units of DynamoDB.
@@ -79,16 +79,16 @@ pub struct Bill {
     pub lambda_time: f64,
     /// Lambda's invocations.
     pub lambda_requests: f64,
-    /// What brings it: topic and queue, or the HTTP API.
+    /// The source: topic and queue, or the HTTP API.
     pub around: f64,
-    /// What the function prints.
+    /// The function's log output.
     pub logs: f64,
-    /// Traces, but for the first of every second.
+    /// Traces, without the first of every second.
     pub traces: f64,
 }
 
 impl Bill {
-    /// All of it.
+    /// The total, in dollars.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.dynamodb + self.lambda_time + self.lambda_requests + self.around + self.logs + self.traces
@@ -105,7 +105,7 @@ impl Prices {
         Ok(serde_json::from_str(include_str!("../prices.json"))?)
     }
 
-    /// A million events, in batches of a size.
+    /// The cost of a million events, in batches of this size.
     #[must_use]
     pub fn events(&self, events: &InBatches) -> Bill {
         let size = u32::try_from(events.size).map_or(f64::NAN, f64::from);
@@ -115,14 +115,14 @@ impl Prices {
             dynamodb: self.dynamodb(&events.per_event),
             lambda_time: batch / size,
             lambda_requests: self.lambda_million_requests / size,
-            // Published once; sent to the queue; and a batch is received once and deleted once.
+            // A message is published once and sent to the queue once; a batch is received once and deleted once.
             around: self.sns_million_publishes + self.sqs_million_requests * (1.0 + 2.0 / size),
             logs: self.logs(&events.logged),
             traces: self.traces(size, self.tracing),
         }
     }
 
-    /// A million queries.
+    /// The cost of a million queries.
     #[must_use]
     pub fn queries(&self, answered: &Answered) -> Bill {
         let waiting_millis = answered.per_request.all_requests() * DISTANCE.as_secs_f64() * 1e3;
@@ -137,7 +137,7 @@ impl Prices {
         }
     }
 
-    /// The traces of a million events in batches of a size, but for the first of every second.
+    /// The traces of a million events in batches of this size, without the first of every second.
     #[must_use]
     pub fn traces(&self, size: f64, tracing: Tracing) -> f64 {
         match tracing {
@@ -152,13 +152,13 @@ impl Prices {
         self.xray_million_traces * SECONDS_OF_A_MONTH / 1e6
     }
 
-    /// So many custom metrics for a month.
+    /// The cost of this many custom metrics for a month.
     #[must_use]
     pub fn metrics(&self, live: usize) -> f64 {
         self.metric_month * u32::try_from(live).map_or(f64::NAN, f64::from)
     }
 
-    /// A million times what is printed.
+    /// The cost of a million times this log output.
     fn logs(&self, each: &Logged) -> f64 {
         each.ingested() * 1e6 / 1e9 * self.logs_gb
     }
@@ -167,7 +167,7 @@ impl Prices {
         each.written.sum() * self.dynamodb_million_write_units + each.read.sum() * self.dynamodb_million_read_units
     }
 
-    /// A million invocations that wait and compute so long, on the share of a core that comes with the memory. Lambda
+    /// A million invocations that wait and compute for this long, on the share of a core that belongs to the memory size. Lambda
     /// bills started milliseconds.
     fn lambda_time(&self, waiting_millis: f64, cpu_millis: f64, memory_mb: f64) -> f64 {
         let share = (memory_mb / MEMORY_OF_A_CORE_MB).min(1.0);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_batch_shares_costs_an_event_of_a_full_one_a_tenth() {
+    fn an_event_in_a_batch_of_ten_pays_a_tenth_of_the_shared_cost() {
         let of = |size| {
             let logged = Logged { lines: 0.0, bytes: 100.0 };
             prices().events(&InBatches { size, logged, ..InBatches::default() })
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_billed_wherever_they_were_spent() {
+    fn units_of_items_records_and_indexes_are_billed() {
         let written = Units { orders: 1.0, index: 2.0, records: 3.0 };
         close(prices().dynamodb(&PerEvent { written, ..PerEvent::default() }), 3.0);
     }

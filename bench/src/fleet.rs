@@ -1,4 +1,4 @@
-//! The functions of one contender, one for each event type, as they are deployed; or the bare loop in their place.
+//! The functions of one contender, one for each event type as in a deployment; or the bare loop instead.
 
 use std::ops::AddAssign;
 use std::path::Path;
@@ -15,21 +15,21 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::contender::{Connection, Contender, succeeded};
 use crate::{Result, process};
 
-/// What some work took.
+/// The measured effort of some work.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Effort {
-    /// How many events, or requests.
+    /// The number of events or requests.
     pub count: u32,
-    /// On the clock.
+    /// Wall-clock time.
     pub wall: Duration,
-    /// On the processor, in the contender's processes alone.
+    /// CPU time of the contender's processes only.
     pub cpu: Duration,
-    /// With nothing to do but to wait for answers.
+    /// The time in which the contender only waits for answers.
     pub waiting: Duration,
 }
 
 impl Effort {
-    /// Microseconds of CPU for each.
+    /// Microseconds of CPU for each event or request.
     #[must_use]
     pub fn cpu_micros_each(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / f64::from(self.count)
@@ -42,7 +42,7 @@ impl Effort {
         self.waiting.as_secs_f64() * 1e3 * batch / f64::from(self.count)
     }
 
-    /// How many in a second.
+    /// The number per second.
     #[must_use]
     pub fn per_second(&self) -> f64 {
         f64::from(self.count) / self.wall.as_secs_f64()
@@ -58,7 +58,7 @@ impl AddAssign for Effort {
     }
 }
 
-/// Measures what some processes do from its start on.
+/// Measures some processes.
 #[derive(Debug)]
 pub struct Watch {
     process_ids: Vec<u32>,
@@ -68,13 +68,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to measure.
+    /// Starts measuring.
     pub fn start(process_ids: Vec<u32>) -> Result<Self> {
         let (cpu, busy) = used(&process_ids)?;
         Ok(Self { process_ids, began: Instant::now(), cpu, busy })
     }
 
-    /// What so many events, or requests, took since.
+    /// The effort since the start, for this many events or requests.
     pub fn stop(self, count: usize) -> Result<Effort> {
         let wall = self.began.elapsed();
         let (cpu, busy) = used(&self.process_ids)?;
@@ -104,12 +104,12 @@ impl Fleet {
             functions.push((*event_type, contender.start(event_type.name(), connection).await?));
         }
         for (_, function) in &functions {
-            function.asks_for_work().await;
+            function.wait_until_initialized().await;
         }
         Ok(Self { name: contender.name, functions })
     }
 
-    /// Hands each batch to its function, one after the other.
+    /// Invokes each batch's function, one after the other.
     pub async fn handle(&self, batches: Vec<(EventType, Value)>) -> Result<Effort> {
         let mut count = 0;
         let watch = Watch::start(self.process_ids().collect())?;
@@ -124,7 +124,7 @@ impl Fleet {
         watch.stop(count)
     }
 
-    /// Ends the functions, and returns all that they printed.
+    /// Ends the functions, and returns their output.
     pub async fn stop(self) -> Result<Vec<String>> {
         let mut lines = Vec::new();
         for (_, function) in self.functions {
@@ -133,7 +133,7 @@ impl Fleet {
         Ok(lines)
     }
 
-    /// The most memory that one of the functions has had.
+    /// The peak memory of the function with the most, in bytes.
     pub fn peak_memory(&self) -> Result<u64> {
         let peaks = self.process_ids().map(process::peak_memory).collect::<Result<Vec<_>>>()?;
         Ok(peaks.into_iter().max().unwrap_or_default())
@@ -150,7 +150,7 @@ impl Fleet {
     }
 }
 
-/// A program that does what a line on its standard input says, and prints a line when it is done.
+/// A program that gets a task as a line on standard input, and prints a line when it is done.
 #[derive(Debug)]
 pub struct Program {
     process: Child,
@@ -159,7 +159,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it. It ends when this value is dropped.
+    /// Starts the program. It ends when this value is dropped.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let tasks = process.stdin.take().ok_or("the program has no standard input")?;
@@ -167,7 +167,7 @@ impl Program {
         Ok(Self { process, tasks, reports: BufReader::new(stdout).lines() })
     }
 
-    /// Tells it what to do, and waits until it is done.
+    /// Sends a task, and waits until it is done.
     pub async fn tell(&mut self, line: &str) -> Result<()> {
         self.tasks.write_all(format!("{line}\n").as_bytes()).await?;
         self.reports.next_line().await?.ok_or("the program has ended")?;
@@ -185,13 +185,13 @@ impl Program {
 pub struct Floor(Program);
 
 impl Floor {
-    /// Starts it, to have so many requests under way at once.
+    /// Starts it with this many concurrent requests.
     pub fn start(binaries: &Path, at_once: usize, connection: &Connection) -> Result<Self> {
         let mut command = Command::new(binaries.join("floor"));
         Program::start(command.arg(at_once.to_string()).envs(connection.environment())).map(Self)
     }
 
-    /// Sends the updates of these batches. Reading and rendering them is not counted.
+    /// Sends the updates of these batches. Parsing and rendering them is not measured.
     pub async fn handle(&mut self, batches: &[(EventType, Value)]) -> Result<Effort> {
         let records = batches.iter().flat_map(|(_, batch)| batch["Records"].as_array().into_iter().flatten());
         let messages: Vec<&Value> = records.map(|record| &record["body"]).collect();
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn waiting_is_told_for_a_batch_whatever_the_cpu() {
         let millis = Duration::from_millis;
-        // Node's helpers make its CPU more than the time that passed.
+        // Node's helper threads can make the CPU time larger than the wall-clock time.
         let effort = Effort { count: 20, wall: millis(100), cpu: millis(250), waiting: millis(40) };
         assert_eq!(format!("{} {}", effort.waiting_millis_of(10), effort.waiting_millis_of(1)), "20 2");
     }

@@ -1,4 +1,4 @@
-//! Growth: what an event and a page cost as an item ages, as a history grows, as a batch grows.
+//! Growth: the cost of an event and of a page as an item ages, as a history grows, as a batch grows.
 
 use std::path::Path;
 
@@ -18,19 +18,19 @@ use crate::units::{Item, item_bytes, write_units};
 /// All three.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Growth {
-    /// An order that is revised again and again: every event adds to its timeline, every other one to its revisions.
+    /// An order that is revised many times: every event adds to its timeline, every second one to its revisions.
     pub revised: Vec<Point>,
     /// An order whose courier moves.
     pub moving: Vec<Point>,
-    /// A page of 20 of a consumer's orders, by how many there are.
+    /// A page of 20 of a consumer's orders, by the size of the history.
     pub history: Vec<Point>,
-    /// A page of five, which the smallest history fills as well as the largest.
+    /// A page of five, which even the smallest history fills.
     pub small_pages: Vec<Point>,
-    /// An event, by how many come in a batch.
+    /// An event, by the size of its batch.
     pub batch: Vec<Point>,
 }
 
-/// What an event or a page costs at some size.
+/// The cost of an event or a page at one size.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Point {
     /// The events so far, the orders of the consumer, or the messages of a batch.
@@ -39,12 +39,12 @@ pub struct Point {
     pub cpu_micros: Rounds,
     /// What went to DynamoDB.
     pub each: PerEvent,
-    /// The bytes of the item, where it is one that grows.
+    /// The bytes of the item, for an item that grows.
     pub item_bytes: Option<usize>,
 }
 
 const AGES: usize = 40;
-/// How many batches of ten orders age together.
+/// The number of batches of ten orders that age together.
 const AGING_BATCHES: usize = 4;
 
 /// Ages orders: their first five events, then these in turn.
@@ -80,7 +80,7 @@ pub async fn age(
     Ok(points)
 }
 
-/// The engine's answer and DynamoDB's documented rule must come to the same, or neither is worth reporting.
+/// The engine's answer must agree with DynamoDB's documented rule; otherwise the result is not usable.
 fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
     if format!("{}", written.orders) == by_size.to_string() {
         return Ok(());
@@ -90,18 +90,18 @@ fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
 }
 
 const HISTORIES: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
-/// How many pages of each history a round has, and how many of them in a row: what slows the machine for a moment then slows
+/// The number of pages of each history in a round, and how many are read in a row: a short slowdown of the machine then affects
 /// all sizes.
 const PAGES: u32 = 200;
 const PAGES_IN_A_ROW: u32 = 20;
 
-/// The consumer who has so many orders.
+/// The consumer with this many orders.
 #[must_use]
 pub fn consumer_of(orders: usize) -> String {
     format!("77{orders}")
 }
 
-/// Gives five consumers histories of all sizes.
+/// Creates five consumers with histories of all sizes.
 pub async fn fill_histories(dynamodb: &DynamoDb, like: &Item) -> Result<()> {
     eprintln!("filling histories of {HISTORIES:?} orders");
     for orders in HISTORIES {
@@ -110,7 +110,7 @@ pub async fn fill_histories(dynamodb: &DynamoDb, like: &Item) -> Result<()> {
     Ok(())
 }
 
-/// Asks for the first page of each history, in turn; `page_size` is a part of the query, or empty for 20.
+/// Reads the first page of each history, in turn; `page_size` is a part of the query, or empty for 20.
 pub async fn page_through(
     binaries: &Path,
     dynamodb: &mut DynamoDb,
@@ -142,10 +142,10 @@ pub async fn page_through(
 }
 
 const BATCHES: [usize; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
-/// At least how many events a point of growing batches is measured with in a round.
+/// The least number of events for each batch size in a round.
 const EVENTS: usize = 200;
 
-/// Hands over batches of all sizes, in turn.
+/// Sends batches of all sizes, in turn.
 pub async fn batches(
     contender: &Contender,
     dynamodb: &mut DynamoDb,
@@ -174,7 +174,7 @@ impl Point {
         sizes.iter().map(of_size).collect()
     }
 
-    /// Adds a round. The meter is free of noise, so its last word is as good as any.
+    /// Adds a round. The meter has no noise, so its last value is enough.
     fn add(&mut self, effort: &Effort, tally: &Tally) {
         self.cpu_micros.0.push(effort.cpu_micros_each());
         self.each = PerEvent::of(tally, effort.count);

@@ -24,5 +24,5 @@ pub mod statistics;
 pub mod svg;
 pub mod units;
 
-/// A benchmark that cannot go on stops with its reason.
+/// A benchmark that fails stops with the reason.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -1,4 +1,4 @@
-//! What the product promises of itself, and whether this run kept it.
+//! The limits of the product, and whether this run kept them.
 
 use std::fmt;
 
@@ -13,21 +13,21 @@ use crate::rebuild::{FOLD, IntoEngine, MEMORY_MB};
 use crate::results::Results;
 use crate::statistics::Rounds;
 
-/// A promise and what became of it.
+/// A limit and the measured value.
 #[derive(Debug, Clone)]
 pub struct Limit {
-    /// Of what.
+    /// The measured quantity.
     pub what: String,
-    /// At most so much.
+    /// The largest allowed value.
     pub limit: f64,
-    /// What it was; not a number if it could not be measured.
+    /// The measured value; NaN if it could not be measured.
     pub measured: f64,
-    /// Of what.
+    /// The unit, with a leading space; empty for a count.
     pub unit: &'static str,
 }
 
 impl Limit {
-    /// Whether it was kept. What could not be measured was not.
+    /// Whether the limit was kept. A value that could not be measured does not count as kept.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.measured <= self.limit
@@ -42,10 +42,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// All of them. A peer that took no part is not compared with.
+/// All limits. A peer that was not measured has none.
 ///
-/// Each is judged by what does not move with whatever else the machine does: counts, bytes, and CPU rather than the clock, with room
-/// for the noise that is left. The page shows the rest.
+/// Limits use values that do not depend on other activity of the machine: counts, bytes, and CPU instead of the clock, with room
+/// for the remaining noise. The document shows the other values.
 #[must_use]
 pub fn limits(results: &Results, prices: &Prices) -> Vec<Limit> {
     let mut limits = Vec::new();
@@ -160,7 +160,7 @@ fn pages(results: &Results) -> Vec<Limit> {
     limits
 }
 
-/// Alone only: with others there, how often one asks depends on who is on a core at the moment.
+/// Only without contention: with others, the number of requests depends on which process has a core at the moment.
 fn locks(results: &Results) -> Vec<Limit> {
     let mut limits = Vec::new();
     for name in [TRANSACTION, IN_PLACE] {
@@ -181,7 +181,7 @@ fn locks(results: &Results) -> Vec<Limit> {
 
 fn payments(results: &Results) -> Vec<Limit> {
     let mut limits = Vec::new();
-    // One read and one transaction; the handler takes its lock, reads, and settles; the relay publishes ten and deletes ten at once.
+    // One read and one transaction; the handler takes its lock, reads, and settles; the relay publishes ten and deletes ten in one request each.
     for (step, most) in
         [(Step::Create, 2.0), (Step::ChangeAmount, 2.0), (Step::Charge, 2.0), (Step::Settle, 3.0), (Step::Relay, 1.1)]
     {
@@ -191,7 +191,7 @@ fn payments(results: &Results) -> Vec<Limit> {
     limits
 }
 
-/// Of a rebuild.
+/// The limits of a rebuild.
 #[must_use]
 pub fn rebuild(results: &Results) -> Vec<Limit> {
     let Some(rebuild) = &results.rebuild else { return Vec::new() };
@@ -228,7 +228,7 @@ pub fn rebuild(results: &Results) -> Vec<Limit> {
 /// Bytes in millions, or in mebibytes, as `unit` says.
 #[must_use]
 pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
-    // Nothing here has four gigabytes.
+    // All sizes here are below four gigabytes.
     u32::try_from(bytes).map_or(f64::INFINITY, f64::from) / unit
 }
 
@@ -242,7 +242,7 @@ mod tests {
     use crate::query::Answered;
     use crate::rebuild::{Grown, Peer, Rebuild, Stage};
 
-    /// A contender that differs from others in what it logs, and in what its CPU on the engine was.
+    /// A contender with these logged bytes and this CPU time on the engine.
     fn contender(name: &str, bytes: f64, engine_cpu: f64) -> Projection {
         let pace = |cpu_micros| Pace { cpu_micros: Rounds(vec![cpu_micros]), ..Pace::default() };
         let in_batches = |size| InBatches {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn who_logs_more_than_a_peer_costs_more() {
+    fn a_contender_that_logs_more_than_a_peer_costs_more() {
         let all_in = |size| format!("all-in costs of an event in batches of {size} against Python");
         let missed = missed(vec![contender(OURS, 61.0, 1.0), contender(PYTHON, 60.0, 1.0)]);
         for what in ["bytes logged per event in batches of 10".to_owned(), all_in(1), all_in(10)] {
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_engine_does_to_the_cpu_misses_no_limit() {
+    fn the_cpu_time_on_the_engine_has_no_limit() {
         let quick = missed(vec![contender(OURS, 1.0, 1.0), contender(NODE, 1.0, 100.0)]);
         let slow = missed(vec![contender(OURS, 1.0, 100.0), contender(NODE, 1.0, 1.0)]);
         assert_eq!(quick, slow);
     }
 
-    /// What missed its limit, if one grant took so many requests and so many microseconds, and the peer's took 100.
+    /// The missed limits, if one grant takes this many requests and microseconds, and the peer's takes 100.
     fn missed_by_lock(requests: f64, cpu: f64) -> Vec<String> {
         let locking = |name: &str, cpu| Locking {
             name: name.to_owned(),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_a_payment_has_its_own_limit() {
+    fn each_step_of_a_payment_has_its_own_limit() {
         let took = |step: Step, requests| Answered {
             question: step.name().to_owned(),
             per_request: PerEvent { requests: [("GetItem".to_owned(), requests)].into(), ..PerEvent::default() },
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(kept, [false, true, false], "{limits:?}");
     }
 
-    /// What missed its limit, if the fold of an event took so many microseconds, where the floor takes one and Python takes 24.
+    /// The missed limits, if the fold of an event takes this many microseconds, the floor takes one and Python takes 24.
     fn missed_by_rebuild(fold: f64, change: impl FnOnce(&mut Rebuild)) -> Vec<String> {
         let pace = |cpu_micros| Pace { cpu_micros: Rounds(vec![cpu_micros]), ..Pace::default() };
         let requests = [("PutItem".to_owned(), 1.1)].into();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rebuild_has_a_limit_for_each_of_its_promises() {
+    fn a_rebuild_has_a_limit_for_each_measured_value() {
         assert_eq!(missed_by_rebuild(3.5, |_| {}), Vec::<String>::new());
         let lean = "CPU of the fold against a lean parse of the same messages";
         assert_eq!(missed_by_rebuild(3.6, |_| {}), [lean]);
@@ -352,11 +352,11 @@ mod tests {
         assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.into_engine.rebuild_cpu_micros.0[0] = 51.0), [queues]);
         let peak = "peak memory of a rebuild into files with --memory 512";
         assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.growth[0].peak_memory += 1), [peak]);
-        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.growth.clear()), [peak], "it was not measured");
+        assert_eq!(missed_by_rebuild(1.0, |rebuild| rebuild.growth.clear()), [peak], "the value was not measured");
     }
 
     #[test]
-    fn what_was_not_measured_was_not_kept() {
+    fn a_limit_without_a_measured_value_is_not_kept() {
         assert!(limit("a", 1.0, 1.0, "").is_kept());
         assert!(!limit("a", 1.0, 1.001, "").is_kept());
         assert!(!limit("a", 1.0, f64::NAN, "").is_kept());

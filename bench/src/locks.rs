@@ -1,4 +1,4 @@
-//! Locks: take one, write an item under it, release it; alone, and with others who want the same one.
+//! Locks: take one, write an item under it, release it; without and with contention.
 
 use std::path::{Path, PathBuf};
 
@@ -18,20 +18,20 @@ use crate::projection::{Pace, PerEvent};
 use crate::statistics::Rounds;
 use crate::{Result, peers};
 
-/// What a lock and the write under it took a contender: a grant.
+/// The cost of a grant: a lock and the write under it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Locking {
-    /// Who.
+    /// The contender's name.
     pub name: String,
     /// What it is made of.
     pub made_of: String,
-    /// With nobody else who wants the lock.
+    /// Without contention.
     pub alone: Alone,
-    /// With [`CONTENDERS`] who want it at the same moment.
+    /// With [`CONTENDERS`] processes that want it at the same time.
     pub contended: Contended,
 }
 
-/// What a grant took with nobody else there.
+/// The cost of a grant without contention.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Alone {
     /// Against the stub.
@@ -42,55 +42,55 @@ pub struct Alone {
     pub per_grant: PerEvent,
 }
 
-/// What a grant took with others there, all their processes together; round by round.
+/// The cost of a grant with contention, for all processes together; one value for each round.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Contended {
     /// Against the engine, behind the meter.
     pub pace: Pace,
     /// Requests.
     pub requests: Rounds,
-    /// Write units. DynamoDB takes them for a write that it refuses, too.
+    /// Write units. DynamoDB also charges them for a failed conditional write.
     pub written: Rounds,
     /// Read units.
     pub read: Rounds,
 }
 
 impl Contended {
-    /// Milliseconds on the clock for a grant.
+    /// Wall-clock milliseconds for a grant.
     #[must_use]
     pub fn wall_millis(&self) -> Rounds {
         Rounds(self.pace.per_second.0.iter().map(|per_second| 1e3 / per_second).collect())
     }
 }
 
-/// Ours, in which the write of the item, the check of the lock and its release are one transaction.
+/// Ours: the write of the item, the check of the lock and its release are one transaction.
 pub const TRANSACTION: &str = "ours, in the commit's transaction";
-/// Ours, in which they are one update, because the lock is in the item that is written.
+/// Ours: they are one update, because the lock is in the written item.
 pub const IN_PLACE: &str = "ours, in the item itself";
 /// Ours, with the peer's three steps.
 pub const APART: &str = "ours, released after the write";
 /// The peer.
 pub const PYTHON_LOCKS: &str = "python_dynamodb_lock";
 
-/// How many want the lock at the same moment.
+/// The number of processes that want the lock at the same time.
 pub const CONTENDERS: usize = 8;
-/// How long each of them works under it, in milliseconds: as long as an answer takes from a real DynamoDB.
+/// How long each of them holds it, in milliseconds: the latency of a real DynamoDB.
 pub const WORK_MILLIS: u32 = 5;
 
-/// How often all of them want it in a round.
+/// The number of grants for each of them in a round.
 const BURSTS: usize = 5;
-/// How many locks a round has for one that is alone.
+/// The number of grants in a round without contention.
 const GRANTS: usize = 200;
-/// How many of them go through the meter.
+/// The number of grants through the meter.
 const METERED: usize = 10;
 
 const LOCKS_TABLE: &str = "bench-locks";
 const PYTHON_LOCKS_TABLE: &str = "bench-python-locks";
 const ITEMS_TABLE: &str = "bench-items";
-/// What is locked and written.
+/// The key that is locked and written.
 const KEY: &str = "a";
 
-/// Each in turn, in rounds.
+/// Measures all contenders in turn, in rounds.
 pub async fn lock_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<Locking>> {
     create_tables(&dynamodb.client()).await?;
     let contenders = contenders(binaries)?;
@@ -107,13 +107,11 @@ pub async fn lock_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -
         let effort = grants(std::slice::from_mut(&mut program), METERED, 0).await?;
         let tally = dynamodb.metered().await?;
         if tally.refused > 0 {
-            return Err(
-                format!("{}: {} requests were refused, and nobody else was there", found.name, tally.refused).into()
-            );
+            return Err(format!("{}: {} requests failed without contention", found.name, tally.refused).into());
         }
         found.alone.per_grant = PerEvent::of(&tally, effort.count);
     }
-    // A read finds no lock on the stub: the peer's last one on the meter found none.
+    // A read of the stub finds no lock, like the peer's last read through the meter.
     let mut on_stub = start_all(&contenders, &endpoints.stub)?;
     let mut on_engine = start_all(&contenders, &endpoints.engine)?;
     for program in on_stub.iter_mut().chain(&mut on_engine) {
@@ -157,11 +155,11 @@ impl Contended {
     }
 }
 
-/// The write units of a write that a condition refuses: those of the item that is there, which has less than a kilobyte.
+/// The write units of a failed conditional write: those of the existing item, which has less than a kilobyte.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.ConditionalUpdate>
 const REFUSED: f64 = 1.0;
 
-/// Each program takes the lock so many times, all at once.
+/// Each program takes the lock this many times, all at the same time.
 async fn grants(programs: &mut [Program], times: usize, work_millis: u32) -> Result<Effort> {
     let task = json!({"key": KEY, "times": times, "work_millis": work_millis}).to_string();
     let count = programs.len() * times;
@@ -195,7 +193,7 @@ fn start_all(contenders: &[Contender], endpoint: &str) -> Result<Vec<Program>> {
     contenders.iter().map(|contender| contender.start(endpoint)).collect()
 }
 
-/// Ours, and the peer if it can run here.
+/// Ours, and the peer if it can run on this machine.
 fn contenders(binaries: &Path) -> Result<Vec<Contender>> {
     let ours = [
         (TRANSACTION, "transaction", "one `TransactWriteItems` writes the item, checks the lock and releases it"),
@@ -229,13 +227,13 @@ async fn create_tables(client: &Client) -> Result<()> {
     dynamodb_locks::create_table(client, LOCKS_TABLE).await?;
     create_table(client, PYTHON_LOCKS_TABLE, &["lock_key", "sort_key"]).await?;
     create_table(client, ITEMS_TABLE, &["id"]).await?;
-    // A lock in place never creates its item.
+    // A lock in an item never creates the item.
     let item = client.put_item().table_name(ITEMS_TABLE).item("id", AttributeValue::S(KEY.to_owned()));
     item.send().await?;
     Ok(())
 }
 
-/// A table with these keys, which are texts.
+/// A table with these string keys.
 async fn create_table(client: &Client, table: &str, keys: &[&str]) -> Result<()> {
     let mut request = client.create_table().table_name(table).billing_mode(BillingMode::PayPerRequest);
     for (key, key_type) in keys.iter().zip([KeyType::Hash, KeyType::Range]) {

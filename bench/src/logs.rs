@@ -1,11 +1,11 @@
-//! What a function prints, as CloudWatch bills it: bytes of logs, and the metrics that are in them.
+//! The function's output as CloudWatch bills it: log bytes, and the metrics in them.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What was printed for each event or request, standard output and standard error together.
+/// The output for each event or request, standard output and standard error together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Logged {
     /// Lines. Each becomes one log event.
@@ -14,12 +14,12 @@ pub struct Logged {
     pub bytes: f64,
 }
 
-/// What CloudWatch Logs counts for a log event in addition to its text.
+/// The bytes that CloudWatch Logs counts for a log event in addition to its text.
 /// <https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html>
 const LOG_EVENT_BYTES: f64 = 26.0;
 
 impl Logged {
-    /// What so many events, or requests, add to what is printed without them. A start may print too, as Node's does.
+    /// The additional output for this many events or requests. A start may also print, as Node's does.
     #[must_use]
     pub fn between(without: &[String], with: &[String], count: u32) -> Self {
         let number = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
@@ -30,14 +30,14 @@ impl Logged {
         }
     }
 
-    /// The bytes that CloudWatch Logs takes in.
+    /// The bytes that CloudWatch Logs ingests.
     #[must_use]
     pub fn ingested(&self) -> f64 {
         self.bytes + self.lines * LOG_EVENT_BYTES
     }
 }
 
-/// The custom metrics in these lines, as CloudWatch tells them apart: namespace, dimensions with their values, name.
+/// The distinct custom metrics in these lines, as in CloudWatch: namespace, dimensions with their values, name.
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 #[must_use]
 pub fn metrics(lines: &[String]) -> BTreeSet<String> {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_a_log_event_with_26_bytes_of_its_own() {
+    fn every_line_is_a_log_event_with_26_additional_bytes() {
         let start = vec!["a warning at the start".to_owned()];
         let all = [start.clone(), vec!["0123456789".to_owned(), "é".to_owned()]].concat();
         let logged = Logged::between(&start, &all, 4);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_told_apart_by_namespace_dimensions_and_name() {
+    fn metrics_differ_by_namespace_dimensions_and_name() {
         let line = |event_type: &str, names: &[&str]| {
             let declared: Vec<_> = names.iter().map(|name| json!({"Name": name, "Unit": "Count"})).collect();
             let directive = json!({"Namespace": "N", "Dimensions": [["EventType"]], "Metrics": declared});

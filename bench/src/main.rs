@@ -16,7 +16,7 @@ use bench::results::{Results, machine};
 use bench::{Result, locks, payments, query, rebuild, report, sight};
 use order_events::{EventType, Timestamp};
 
-/// Spreads are worth reading from five on.
+/// The default number of rounds. Fewer give no useful spread.
 const ROUNDS: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,7 +40,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Says whether all limits were kept.
+/// Returns whether all limits were kept.
 async fn run() -> Result<bool> {
     let began = Instant::now();
     let results = measure(&root().join("target/release"), rounds()?).await?;
@@ -48,12 +48,12 @@ async fn run() -> Result<bool> {
     tell(&results)
 }
 
-/// Tells the last run's results again, as after a change of prices.
+/// Writes the document from the last run's results, for example after a change of prices.
 fn tell_again() -> Result<bool> {
     tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
 }
 
-/// Only measures from send to sight, with the functions of the directory that is named, or of the release build; writes nothing.
+/// Measures only from send to sight, with the functions of the given directory or of the release build; writes nothing.
 async fn look() -> Result<bool> {
     let found = sight::look(&binaries(), &mut Messages::starting_at(now()?)?, rounds()?).await?;
     for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
@@ -62,7 +62,7 @@ async fn look() -> Result<bool> {
     Ok(true)
 }
 
-/// Only measures locks and payments, with the binaries of the directory that is named, or of the release build; writes nothing.
+/// Measures only locks and payments, with the binaries of the given directory or of the release build; writes nothing.
 async fn command() -> Result<bool> {
     let (binaries, rounds, mut dynamodb) = (binaries(), rounds()?, DynamoDb::start().await?);
     let locks = locks::lock_all(&binaries, &mut dynamodb, rounds).await?;
@@ -71,7 +71,7 @@ async fn command() -> Result<bool> {
     Ok(true)
 }
 
-/// Only measures a rebuild, with the binaries of the directory that is named, or of the release build; writes nothing.
+/// Measures only a rebuild, with the binaries of the given directory or of the release build; writes nothing.
 async fn build_again() -> Result<bool> {
     let mut dynamodb = DynamoDb::start().await?;
     let rebuild = Some(rebuild::rebuild_all(&binaries(), &mut dynamodb, rounds()?).await?);
@@ -84,7 +84,7 @@ async fn build_again() -> Result<bool> {
     Ok(limits.iter().all(Limit::is_kept))
 }
 
-/// Only measures cold starts of the query functions of the directories that are named, in turn; writes nothing.
+/// Measures only cold starts of the query functions of the given directories, in turn; writes nothing.
 async fn compare_starts() -> Result<bool> {
     let directories: Vec<_> = std::env::args_os().skip(2).map(PathBuf::from).collect();
     let cold_starts = cold_start::compare(&directories, &DynamoDb::start().await?, rounds()?).await?;
@@ -104,7 +104,7 @@ async fn compare_starts() -> Result<bool> {
     Ok(true)
 }
 
-/// The directory that the command line names, or that of the release build.
+/// The directory on the command line, or that of the release build.
 fn binaries() -> PathBuf {
     std::env::args_os().nth(2).map_or_else(|| root().join("target/release"), PathBuf::from)
 }
@@ -160,7 +160,7 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let rebuild = Some(rebuild::rebuild_all(binaries, &mut dynamodb, rounds).await?);
 
-    // The rest wants nothing of what the others left.
+    // The remaining measurements use new tables.
     let sight = sight::look(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 

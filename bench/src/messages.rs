@@ -1,4 +1,4 @@
-//! What the queues bring: the events of fresh orders, typical ones with three line items, in batches.
+//! Batches with the events of new orders, typical ones with three line items.
 
 use order_events::EventType;
 use sample_events::{message_of_order, story_messages};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// The first five events of a typical order, in the order they happen.
+/// The first five events of a typical order, in sequence.
 pub const FIRST_FIVE: [EventType; 5] = [
     EventType::OrderCreated,
     EventType::TicketCreated,
@@ -15,11 +15,11 @@ pub const FIRST_FIVE: [EventType; 5] = [
     EventType::TicketAccepted,
 ];
 
-/// The messages of the story in `events/`, told of other orders.
+/// The messages of the story in `events/`, changed to other orders.
 #[derive(Debug)]
 pub struct Messages {
     samples: Vec<(EventType, Value)>,
-    /// When the first event happens, in milliseconds since 1970. Every event is a millisecond later than the one before.
+    /// The time of the first event, in milliseconds since 1970. Every event is a millisecond later than the previous one.
     now: u64,
     orders: u64,
 }
@@ -35,7 +35,7 @@ impl Messages {
         Ok(Self { samples, now, orders: 1_000_000 })
     }
 
-    /// The ids of orders that nothing has been told of yet.
+    /// The ids of new orders.
     pub fn fresh_orders(&mut self, count: usize) -> Vec<String> {
         (0..count)
             .map(|_| {
@@ -45,7 +45,7 @@ impl Messages {
             .collect()
     }
 
-    /// The next event of an order, as its service publishes it.
+    /// The next event of an order, in its service's format.
     pub fn message(&mut self, event_type: EventType, order_id: &str) -> Result<String> {
         self.now += 1;
         let (_, sample) = self
@@ -57,7 +57,7 @@ impl Messages {
         Ok(message_of_order(sample, id, order_id, None).to_string())
     }
 
-    /// The next event of each of these orders, as Lambda hands a batch of a queue to its function.
+    /// The next event of each of these orders, as Lambda's event for a batch of a queue.
     pub fn batch(&mut self, event_type: EventType, order_ids: &[String]) -> Result<Value> {
         let mut records = Vec::with_capacity(order_ids.len());
         for order_id in order_ids {
@@ -82,7 +82,7 @@ impl Messages {
         Ok(json!({ "Records": records }))
     }
 
-    /// For as many groups of fresh orders, each of `size`: one batch for each of these events.
+    /// For each of `groups` groups of `size` new orders: one batch for each of these events.
     pub fn batches(&mut self, events: &[EventType], size: usize, groups: usize) -> Result<Vec<(EventType, Value)>> {
         let mut batches = Vec::with_capacity(groups * events.len());
         for _ in 0..groups {

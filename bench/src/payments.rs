@@ -1,4 +1,4 @@
-//! Payments: the commands of `payment-api` in saga mode, then the charge handler and the relay, as one payment needs them.
+//! Payments: the commands of `payment-api` in saga mode, then the charge handler and the relay.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::units::Item;
 /// The name of the HTTP Lambda of Payments.
 pub const PAYMENT_API: &str = "payment-api";
 
-/// What is measured, in the order in which a payment needs it.
+/// The steps of a payment, in sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// `POST /payment-intents`.
@@ -39,7 +39,7 @@ pub enum Step {
 impl Step {
     const ALL: [Self; 5] = [Self::Create, Self::ChangeAmount, Self::Charge, Self::Settle, Self::Relay];
 
-    /// How it is called in tables.
+    /// Its name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Step {
         }
     }
 
-    /// The binary that does it, and the function's `Handler`.
+    /// The binary of the step, and the function's `Handler`.
     fn function(self) -> (&'static str, &'static str) {
         match self {
             Self::Create | Self::ChangeAmount | Self::Charge => (PAYMENT_API, PAYMENT_API),
@@ -61,9 +61,9 @@ impl Step {
     }
 }
 
-/// How many intents a round has.
+/// The number of intents in a round.
 const INTENTS: usize = 200;
-/// How many intents go through the meter: a full batch, so that the last batch of every step is full.
+/// The number of intents through the meter: a full batch, so that the last batch of every step is full.
 const METERED: usize = BATCH;
 
 /// The HTTP Lambda of Payments as a contender without peers.
@@ -72,13 +72,13 @@ pub fn payment_api(binaries: &Path) -> Contender {
     without_peers(PAYMENT_API, binaries)
 }
 
-/// A request for a charge, for who only wants an answer: the stub finds an intent that can be charged, whatever the id.
+/// A request for a charge with any id: the stub always finds an intent that can be charged.
 #[must_use]
 pub fn any_charge() -> Value {
     sample("request-charge")
 }
 
-/// Takes fresh intents through all steps, in rounds.
+/// Runs all steps with new intents, in rounds.
 pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<Answered>> {
     let client = dynamodb.client();
     create_tables(&client, &payment_tables()).await?;
@@ -92,7 +92,7 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
     ];
     let connection = |endpoint: &str| Connection { more: more.clone(), ..Connection::plain(endpoint) };
 
-    // The first ones go through the meter, the next ones warm the engine up, then a round each.
+    // The first group goes through the meter, the second warms up the engine, then one for each round.
     let mut groups = vec![Group::of(0, METERED)];
     for round in 0..=rounds {
         groups.push(Group::of(METERED + round * INTENTS, INTENTS));
@@ -111,14 +111,14 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         let (effort, answers) = on_meter.ask_each(events.clone()).await?;
         let tally = dynamodb.metered().await?;
         if tally.refused > 0 {
-            return Err(format!("{} requests to {} were refused", tally.refused, step.name()).into());
+            return Err(format!("{} requests to {} were rejected", tally.refused, step.name()).into());
         }
         groups[0].note(step, &answers)?;
         found.per_request = PerEvent::of(&tally, effort.count);
         // A start prints nothing.
         found.logged = Logged::between(&[], &on_meter.stop().await?, effort.count);
 
-        // From here on the stub answers as the engine just did: the last request of those can be repeated for ever.
+        // From here on the stub repeats the engine's last answers, so the last request can be repeated.
         let on_stub = Asked::start_as(&lambda, handler, &connection(&endpoints.stub)).await?;
         let on_engine = Asked::start_as(&lambda, handler, &connection(&endpoints.engine)).await?;
         let again = again(step, &events)?;
@@ -137,7 +137,7 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
     Ok(steps)
 }
 
-/// The last of these events, as often as a round wants it.
+/// The last of these events, repeated for a round.
 fn again(step: Step, events: &[Value]) -> Result<Vec<Value>> {
     let last = events.last().ok_or("there are no events")?;
     let times = match step {
@@ -180,7 +180,7 @@ impl Group {
         }
     }
 
-    /// Notes which intents were created.
+    /// Records the created intents.
     fn note(&mut self, step: Step, answers: &[Value]) -> Result<()> {
         if step == Step::Create {
             self.intents = answers.iter().map(created).collect::<Result<_>>()?;
@@ -208,7 +208,7 @@ fn create(order_id: &str) -> Value {
     event
 }
 
-/// A command to an intent, like the one of this sample.
+/// A command for an intent, from a sample.
 fn command(name: &str, intent_id: &str, rest: &str) -> Value {
     let mut event = sample(name);
     let path = format!("/payment-intents/{intent_id}{rest}");
@@ -225,7 +225,7 @@ fn created(answer: &Value) -> Result<String> {
     Ok(body["paymentIntentId"].as_str().ok_or("an intent without an id")?.to_owned())
 }
 
-/// The event rows of each intent that are to be published, in order of their versions.
+/// The unpublished event rows of each intent, in order of their versions.
 struct Rows(HashMap<String, Vec<Item>>);
 
 impl Rows {
@@ -247,7 +247,7 @@ impl Rows {
     }
 }
 
-/// The row's event as the charge queue brings it.
+/// The row's event as a message of the charge queue.
 fn message(row: &Item) -> Result<Value> {
     let mut record = sample("charge")["Records"][0].take();
     let mut notification: Value = serde_json::from_str(record["body"].as_str().ok_or("a message without a body")?)?;
@@ -257,7 +257,7 @@ fn message(row: &Item) -> Result<Value> {
     Ok(record)
 }
 
-/// The row as the table's stream brings it.
+/// The row as a record of the table's stream.
 fn stream_record(row: &Item) -> Result<Value> {
     let mut image = Map::new();
     for (name, value) in row {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_comes_by_the_queue_and_by_the_stream() {
+    fn a_row_becomes_a_queue_message_and_a_stream_record() {
         let message = message(&row()).unwrap();
         let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
         assert_eq!((&body["Type"], &body["Message"]), (&json!("Notification"), &json!("a message")));

@@ -1,4 +1,4 @@
-//! The peers of `bench/peers`: how they are set up under `target/bench`, in the versions they are pinned to.
+//! Installs the peers of `bench/peers` under `target/bench`, in their pinned versions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,12 +11,12 @@ use crate::contender::{BUNDLED_NODE, Contender, NODE, PYTHON};
 /// The peer in Python, unless Python is missing.
 pub fn python() -> Result<Option<Contender>> {
     let Some(Python { version, interpreter }) = Python::set_up()? else {
-        eprintln!("Python is left out: there is no python3 here");
+        eprintln!("Python is skipped: python3 is not installed");
         return Ok(None);
     };
     let (sources, home) = (sources("python"), home("python"));
     fs::copy(sources.join("handler.py"), home.join("handler.py"))?;
-    // AWS's own runtime client; the function's directory is the first on the path, as in Lambda.
+    // AWS's runtime client; the function's directory is the first on the path, as in Lambda.
     let program = "import sys\nfrom awslambdaric.__main__ import main\nmain(['', 'handler.handler'])\n";
     let bootstrap = script(&home.join("bootstrap"), &interpreter, program)?;
     let made_of = format!("{version}, {}", pinned(&sources.join("requirements.txt"), &POWERTOOLS)?);
@@ -26,11 +26,11 @@ pub fn python() -> Result<Option<Contender>> {
 /// A loop in Python.
 #[derive(Debug, Clone)]
 pub struct LoopPeer {
-    /// What it is made of, with versions.
+    /// Its components, with versions.
     pub made_of: String,
-    /// What runs it.
+    /// The interpreter.
     pub interpreter: PathBuf,
-    /// What is run.
+    /// The script.
     pub script: PathBuf,
 }
 
@@ -73,7 +73,7 @@ impl Python {
 /// The peer in Node, unless Node is missing.
 pub fn node() -> Result<Option<Contender>> {
     let (Some(version), Some(_)) = (version_of("node"), version_of("npm")) else {
-        eprintln!("Node is left out: there is no node, or no npm, here");
+        eprintln!("Node is skipped: node or npm is not installed");
         return Ok(None);
     };
     let (sources, home) = (sources("node"), home("node"));
@@ -84,17 +84,17 @@ pub fn node() -> Result<Option<Contender>> {
     fs::copy(sources.join("handler.mjs"), home.join("handler.mjs"))?;
     fs::copy(sources.join("runtime.mjs"), home.join("runtime.mjs"))?;
     let node = which("node").ok_or("node is not on the path")?;
-    // Node takes a file without an extension for the package's kind: a module.
+    // For a file without an extension, Node uses the type of the package: a module.
     let bootstrap = script(&home.join("bootstrap"), &node, "import './runtime.mjs';\n")?;
     let made_of = format!("Node {version}, {}", pinned(&sources.join("package.json"), &POWERTOOLS)?);
     Ok(Some(Contender { name: NODE, made_of, bootstrap, batches: 12, warm_up: 120 }))
 }
 
-/// The peer in Node again, bundled into one file as AWS advises for cold starts; it differs in nothing else.
+/// The peer in Node, bundled into one file as AWS recommends for cold starts; otherwise the same.
 pub fn bundled_node() -> Result<Option<Contender>> {
     let Some(node) = node()? else { return Ok(None) };
     let home = home("node");
-    // The SDK's older parts ask for Node's own modules as CommonJS does.
+    // Older parts of the SDK load Node's modules with `require`.
     let banner = "--banner:js=import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
     let options = ["runtime.mjs", "--bundle", "--minify", "--platform=node", "--format=esm", "--log-level=warning"];
     let bundler = home.join("node_modules/.bin/esbuild");
@@ -104,18 +104,18 @@ pub fn bundled_node() -> Result<Option<Contender>> {
     Ok(Some(Contender { name: BUNDLED_NODE, bootstrap, ..node }))
 }
 
-/// Where a peer's source is.
+/// The folder of a peer's source.
 fn sources(peer: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(peer)
 }
 
-/// Where a peer, or what else a run needs, is set up.
+/// The folder in which a peer, or something else for a run, is installed.
 #[must_use]
 pub fn home(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench").join(name)
 }
 
-/// Installs a peer's dependencies, unless those of the same list are installed.
+/// Installs a peer's dependencies, unless they are already installed from the same list.
 fn set_up(sources: &Path, home: &Path, list: &str, install: impl FnOnce() -> Result<()>) -> Result<()> {
     let (wanted, installed) = (sources.join(list), home.join("installed"));
     let wanted_list = fs::read_to_string(&wanted)?;
@@ -129,7 +129,7 @@ fn set_up(sources: &Path, home: &Path, list: &str, install: impl FnOnce() -> Res
     Ok(fs::write(installed, wanted_list)?)
 }
 
-/// A program that the kernel starts with its interpreter, and no shell between.
+/// A script that the kernel starts with its interpreter, without a shell.
 fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
     let interpreter = std::path::absolute(interpreter)?;
     fs::write(path, format!("#!{}\n{program}", interpreter.display()))?;
@@ -137,12 +137,12 @@ fn script(path: &Path, interpreter: &Path, program: &str) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The libraries that count for the projection of events.
+/// The libraries in the description of the projection.
 const POWERTOOLS: [&str; 4] = ["aws-lambda-powertools", "awslambdaric", "boto3", "client-dynamodb"];
-/// The libraries that count for locks.
+/// The libraries in the description of the locks.
 const LOCKS: [&str; 2] = ["boto3", "python-dynamodb-lock"];
 
-/// These libraries with their versions, as the list of dependencies has them.
+/// These libraries with their versions in the list of dependencies.
 fn pinned(list: &Path, libraries: &[&str]) -> Result<String> {
     let list = fs::read_to_string(list)?;
     let told = list.lines().filter(|line| libraries.iter().any(|library| line.contains(library)));

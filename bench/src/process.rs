@@ -1,4 +1,4 @@
-//! What Linux knows of a process: CPU, waiting and memory.
+//! Reads CPU time, waiting time and memory of a process from Linux.
 
 use std::fs::{read_dir, read_to_string};
 use std::time::Duration;
@@ -7,28 +7,28 @@ use crate::Result;
 
 /// The CPU time that the threads of a process have used, to the nanosecond: user and system together.
 ///
-/// A thread that has ended is not counted, so this is for the difference between two moments close to each other.
+/// Ended threads are not counted, so use it only for the difference between two close moments.
 pub fn cpu(process_id: u32) -> Result<Duration> {
     let mut on_cpu = Duration::ZERO;
     for thread in read_dir(format!("/proc/{process_id}/task"))? {
-        // A thread may end between the listing and the look.
+        // A thread may end after it was listed.
         let Ok(schedule) = read_to_string(thread?.path().join("schedstat")) else { continue };
         on_cpu += Schedule::parse(&schedule)?.on_cpu;
     }
     Ok(on_cpu)
 }
 
-/// How long the first thread of a process has had something to do: on a core, or waiting for one. The rest of the time it
+/// The time in which the first thread of a process was busy: on a core, or waiting for one. The rest of the time it
 /// waits for an answer.
 ///
-/// All handlers here run on their first thread. Node compiles and collects garbage on others meanwhile, so that the CPU of the
+/// All handlers here run on their first thread. Node compiles and collects garbage on others, so the CPU time of the
 /// whole process can be more than the time that has passed.
 pub fn busy(process_id: u32) -> Result<Duration> {
     let Schedule { on_cpu, queued } = Schedule::parse(&read_to_string(format!("/proc/{process_id}/schedstat"))?)?;
     Ok(on_cpu + queued)
 }
 
-/// What the scheduler knows of a thread. <https://docs.kernel.org/scheduler/sched-stats.html>
+/// The scheduler's statistics of a thread. <https://docs.kernel.org/scheduler/sched-stats.html>
 #[derive(Debug, PartialEq)]
 struct Schedule {
     on_cpu: Duration,
@@ -45,12 +45,12 @@ impl Schedule {
     }
 }
 
-/// The most memory that a process has had resident, in bytes.
+/// The peak resident memory of a process, in bytes.
 pub fn peak_memory(process_id: u32) -> Result<u64> {
     status(process_id, "VmHWM:")
 }
 
-/// The memory that a process has resident, in bytes.
+/// The resident memory of a process, in bytes.
 pub fn memory(process_id: u32) -> Result<u64> {
     status(process_id, "VmRSS:")
 }
@@ -65,7 +65,7 @@ fn status(process_id: u32, name: &str) -> Result<u64> {
     Ok(kilobytes.parse::<u64>()? * 1024)
 }
 
-/// The CPU time that a process used which has ended, but which nobody has waited for; `None` while it runs. To a hundredth of a
+/// The CPU time of a process that has ended but was not waited for; `None` while it runs. To a hundredth of a
 /// second, with all of its threads.
 pub fn cpu_of_ended(process_id: u32) -> Result<Option<Duration>> {
     ended(&read_to_string(format!("/proc/{process_id}/stat"))?)
@@ -88,7 +88,7 @@ pub fn family(process_id: u32) -> Result<Vec<u32>> {
     let mut parents = Vec::new();
     for entry in read_dir("/proc")? {
         let Ok(process_id) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
-        // It may end between the listing and the look.
+        // It may end after it was listed.
         let Ok(stat) = read_to_string(format!("/proc/{process_id}/stat")) else { continue };
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
         let parent = fields.split_whitespace().nth(1).and_then(|parent| parent.parse::<u32>().ok());

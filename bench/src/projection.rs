@@ -15,20 +15,20 @@ use crate::logs::{self, Logged};
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::statistics::Rounds;
 
-/// How many messages SQS hands to a function at once, unless told otherwise.
+/// The default batch size of a queue's event source mapping.
 pub const BATCH: usize = 10;
 
-/// How many groups of orders go through the meter, and for how many what is printed is counted.
+/// The number of groups of orders through the meter, and for the count of log output.
 const METERED_GROUPS: usize = 5;
-/// The bare loop, and how many requests it has under way.
+/// The bare loops, and their numbers of concurrent requests.
 const FLOORS: [(&str, usize); 2] = [(FLOOR, 1), (FLOOR_OF_TEN, BATCH)];
-/// How many batches the bare loop gets in a round for each event type.
+/// The number of batches of the bare loop in a round for each event type.
 const FLOOR_BATCHES: usize = 60;
 
-/// What projecting an event took a contender.
+/// The cost of projecting an event for one contender.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Projection {
-    /// Who.
+    /// The contender's name.
     pub name: String,
     /// What it is made of.
     pub made_of: String,
@@ -38,29 +38,29 @@ pub struct Projection {
     pub ones: Option<InBatches>,
     /// Against the engine, in batches of ten.
     pub engine: Pace,
-    /// In bytes: of the process that had the most. The bare loop holds all its updates, so that it is not compared.
+    /// In bytes, for the process with the most. The bare loop has none, because it holds all its updates in memory.
     pub peak_memory: Option<u64>,
-    /// The custom metrics that are published while all is well: ours for every event type, a peer's for those it handles.
+    /// The custom metrics that are published without failures: ours for every event type, a peer's for those it handles.
     pub live_metrics: usize,
 }
 
-/// What projecting an event took in batches of one size.
+/// The cost of projecting an event in batches of one size.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct InBatches {
-    /// How many messages a batch has.
+    /// The number of messages in a batch.
     pub size: usize,
     /// Against the stub.
     pub stub: Pace,
-    /// How long a batch waits for a DynamoDB that takes five milliseconds for an answer, in milliseconds.
+    /// The waiting time of a batch with a DynamoDB that takes five milliseconds for an answer, in milliseconds.
     pub waiting_millis: Rounds,
     /// What went to DynamoDB for each event.
     pub per_event: PerEvent,
-    /// What was printed for each event.
+    /// The log output for each event.
     pub logged: Logged,
 }
 
 impl Projection {
-    /// What an event took, for each size of batches.
+    /// The cost of an event, for each batch size.
     pub fn in_batches(&self) -> impl Iterator<Item = &InBatches> {
         self.ones.iter().chain([&self.tens])
     }
@@ -70,12 +70,12 @@ impl Projection {
     }
 }
 
-/// How fast, round by round.
+/// The speed, for each round.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Pace {
     /// Microseconds of CPU for each event, or request.
     pub cpu_micros: Rounds,
-    /// How many in a second.
+    /// The number per second.
     pub per_second: Rounds,
 }
 
@@ -99,7 +99,7 @@ impl Pace {
 }
 
 impl PerEvent {
-    /// What the meter saw of so many.
+    /// The meter's tally divided by the number of events or requests.
     #[must_use]
     pub fn of(tally: &Tally, count: u32) -> Self {
         let count = f64::from(count);
@@ -124,7 +124,7 @@ impl PerEvent {
 
 type Batches = Vec<(EventType, Value)>;
 
-/// A contender at work.
+/// A running contender.
 enum Worker {
     Lambdas(Fleet, Contender),
     Floor(Box<Floor>),
@@ -138,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// How many batches of ten it gets in a round for each event type.
+    /// The number of batches of ten in a round for each event type.
     fn groups(&self) -> usize {
         match self {
             Self::Lambdas(_, contender) => contender.batches,
@@ -161,24 +161,24 @@ impl Worker {
     }
 }
 
-/// Where the benchmark runs and with whom.
+/// The settings of the benchmark.
 #[derive(Debug)]
 pub struct Bench<'a> {
-    /// Who competes.
+    /// The contenders.
     pub contenders: &'a [Contender],
-    /// Where our binaries are.
+    /// The folder of our binaries.
     pub binaries: &'a Path,
-    /// How often each has its turn.
+    /// The number of rounds.
     pub rounds: usize,
 }
 
-/// A batch of one takes about as long as half of a batch of ten.
+/// A batch of one takes about half as long as a batch of ten.
 const ONES: usize = 2;
-/// How many groups of batches of ten, and of one, a round on the distant stub has.
+/// The number of groups of batches of ten, and of one, in a round on the distant stub.
 const DISTANT_GROUPS: (usize, usize) = (2, 5);
 
 impl Bench<'_> {
-    /// Runs it all.
+    /// Runs all measurements.
     pub async fn project(&self, dynamodb: &mut DynamoDb, messages: &mut Messages) -> Result<Vec<Projection>> {
         let endpoints = dynamodb.endpoints.clone();
         eprintln!("projection, on the stub");
@@ -275,7 +275,7 @@ impl Bench<'_> {
         Ok((paces, peaks))
     }
 
-    /// How long the functions of each contender wait in a batch of ten and in one of one, in milliseconds.
+    /// The waiting time of each contender's functions in a batch of ten and of one, in milliseconds.
     async fn waiting(&self, endpoint: &str, messages: &mut Messages) -> Result<Vec<(Rounds, Rounds)>> {
         let mut workers = self.lambdas(endpoint).await?;
         warm_up(&mut workers, messages).await?;
@@ -291,7 +291,7 @@ impl Bench<'_> {
         Ok(waiting)
     }
 
-    /// Adds what each sends to DynamoDB.
+    /// Adds the DynamoDB requests of each.
     async fn meter(
         &self,
         projections: &mut [Projection],
@@ -313,7 +313,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Adds what each prints, and how many metrics are in that.
+    /// Adds the log output of each, and the number of metrics in it.
     async fn read_logs(
         &self,
         projections: &mut [Projection],
@@ -334,7 +334,7 @@ impl Bench<'_> {
             }
             projection.live_metrics = metrics.len();
         }
-        // Only ours knows all event types.
+        // Only our handler supports all event types.
         let batches = messages.batches(EventType::ALL, BATCH, 1)?;
         let lines = printed(&self.contenders[0], connection, EventType::ALL, batches).await?;
         projections[0].live_metrics = logs::metrics(&lines).len();
@@ -342,7 +342,7 @@ impl Bench<'_> {
     }
 }
 
-/// All that new functions of a contender print while they handle these batches.
+/// The output of new functions of a contender for these batches.
 async fn printed(
     contender: &Contender,
     connection: &Connection,

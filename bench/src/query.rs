@@ -1,4 +1,4 @@
-//! The query Lambda, behind the events that API Gateway makes of requests.
+//! The query Lambda, invoked with API Gateway's events.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::projection::{Pace, PerEvent};
 use crate::units::Item;
 use crate::{Result, process};
 
-/// What answering a question, or carrying a command out, took.
+/// The cost of answering a query or executing a command.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Answered {
     /// The question.
@@ -34,15 +34,15 @@ pub struct Answered {
     pub engine: Pace,
     /// What went to DynamoDB for each request.
     pub per_request: PerEvent,
-    /// What was printed for each request.
+    /// The log output for each request.
     pub logged: Logged,
     /// In bytes.
     pub peak_memory: u64,
 }
 
-/// How many requests a round has.
+/// The number of requests in a round.
 const REQUESTS: u32 = 200;
-/// How many requests go through the meter.
+/// The number of requests through the meter.
 const METERED: u32 = 10;
 
 /// The name of the query Lambda.
@@ -60,7 +60,7 @@ pub fn without_peers(name: &'static str, binaries: &Path) -> Contender {
     Contender { name, made_of: String::new(), bootstrap: binaries.join(name), batches: 0, warm_up: 0 }
 }
 
-/// Asks each question in rounds; `consumer` has plenty of orders, and `order_id` is one of them.
+/// Sends each query in rounds; `consumer` has many orders, and `order_id` is one of them.
 pub async fn ask_all(
     binaries: &Path,
     dynamodb: &mut DynamoDb,
@@ -80,7 +80,7 @@ pub async fn ask_all(
     for (question, request) in questions {
         eprintln!("query: {question}");
         dynamodb.metered().await?;
-        // From here on the stub answers as the engine just did.
+        // From here on the stub repeats the engine's last answers.
         let metered = Asked::start(&lambda, &endpoints.meter).await?;
         let effort = metered.ask(&request, METERED).await?;
         let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
@@ -106,7 +106,7 @@ pub async fn ask_all(
     Ok(answered)
 }
 
-/// A function that is asked.
+/// A running function.
 #[derive(Debug)]
 pub struct Asked {
     function: Function,
@@ -119,20 +119,20 @@ impl Asked {
         Self::start_as(lambda, lambda.name, &Connection::plain(endpoint)).await
     }
 
-    /// Starts it with another `Handler` than its name.
+    /// Starts it with a `Handler` that differs from its name.
     pub async fn start_as(lambda: &Contender, handler: &str, connection: &Connection) -> Result<Self> {
         let function = lambda.start(handler, connection).await?;
-        function.asks_for_work().await;
+        function.wait_until_initialized().await;
         let process_id = function.process_id().ok_or("the function has ended")?;
         Ok(Self { function, process_id })
     }
 
-    /// Asks the same again and again.
+    /// Sends the same request repeatedly.
     pub async fn ask(&self, request: &Value, times: u32) -> Result<Effort> {
         Ok(self.ask_each(vec![request.clone(); usize::try_from(times)?]).await?.0)
     }
 
-    /// Asks one after the other, and returns the answers too. The messages of a batch count.
+    /// Sends the requests one after the other, and also returns the answers. For a batch, each message is counted.
     pub async fn ask_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
         let mut count = 0;
         let mut answers = Vec::with_capacity(requests.len());
@@ -148,12 +148,12 @@ impl Asked {
         Ok((watch.stop(count)?, answers))
     }
 
-    /// Ends it, and returns all that it printed.
+    /// Ends it, and returns its output.
     pub async fn stop(self) -> Result<Vec<String>> {
         Ok(self.function.stop().await?)
     }
 
-    /// The most memory that it has had, in bytes.
+    /// Its peak memory, in bytes.
     pub fn peak_memory(&self) -> Result<u64> {
         process::peak_memory(self.process_id)
     }
@@ -168,7 +168,7 @@ fn one_order(consumer: &str, order_id: &str) -> Value {
     asked_by(consumer, request)
 }
 
-/// A page of this consumer's orders, however old.
+/// A page of this consumer's orders of any age.
 #[must_use]
 pub fn page(consumer: &str, filter: &str) -> Value {
     let mut request = sample_events::sample("query-history");
@@ -181,7 +181,7 @@ fn asked_by(consumer: &str, mut request: Value) -> Value {
     request
 }
 
-/// An order after its first five events, as our handler left it.
+/// An order's item after its first five events, written by our handler.
 pub async fn typical_order(contender: &Contender, dynamodb: &DynamoDb, messages: &mut Messages) -> Result<Item> {
     let fleet = Fleet::start(contender, &FIRST_FIVE, &Connection::plain(&dynamodb.endpoints.engine)).await?;
     let orders = messages.fresh_orders(1);
@@ -204,7 +204,7 @@ pub async fn item_of(client: &Client, order_id: &str) -> Result<Item> {
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>
 const WRITTEN_AT_ONCE: usize = 25;
 
-/// Gives a consumer so many orders, a minute apart, like this one; every other one has no vindaloo.
+/// Creates this many orders of a consumer, a minute apart, as copies of this one; every second one has no vindaloo.
 pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -> Result<()> {
     let began = Instant::now();
     let numbers: Vec<usize> = (0..orders).collect();

@@ -1,4 +1,4 @@
-//! A rebuild: what it takes stage by stage, beside a floor and the same fold in Python, and as the archive grows.
+//! A rebuild: its cost for each stage, compared with a floor and the same fold in Python, and as the archive grows.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,14 +16,14 @@ use crate::sight::System;
 use crate::statistics::Rounds;
 use crate::{Result, peers, process};
 
-/// What a rebuild takes.
+/// The cost of a rebuild.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Rebuild {
-    /// The floor: the same messages, read by derived code that borrows all it can and checks nothing.
+    /// The floor: the same messages, parsed by derived code that borrows where possible and checks nothing.
     pub lean: Pace,
     /// Our stages, each with those before it.
     pub stages: Vec<Stage>,
-    /// The same fold in Python, if it took part.
+    /// The same fold in Python, if it was measured.
     pub python: Option<Peer>,
     /// The bytes of memory for a view of ten events.
     pub view_bytes: f64,
@@ -36,7 +36,7 @@ pub struct Rebuild {
 /// A stage, with those before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Stage {
-    /// Which.
+    /// The name of the stage.
     pub name: String,
     /// Per event.
     pub pace: Pace,
@@ -60,11 +60,11 @@ pub struct Grown {
     pub cpu_micros: f64,
     /// Events per second on the clock.
     pub per_second: f64,
-    /// The most memory that was resident, in bytes.
+    /// The peak resident memory, in bytes.
     pub peak_memory: u64,
 }
 
-/// The same events as a rebuild, and as live events.
+/// The same events in a rebuild, and as live events.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct IntoEngine {
     /// Events.
@@ -73,26 +73,26 @@ pub struct IntoEngine {
     pub rebuild_cpu_micros: Rounds,
     /// Microseconds of CPU per event through the queues: the local system, in which the engine is, and its functions.
     pub queues_cpu_micros: Rounds,
-    /// What went to DynamoDB in the rebuild, for each order.
+    /// The DynamoDB requests of the rebuild, for each order.
     pub per_order: PerEvent,
 }
 
-/// The names of the stages, in their order, as `fold-loop` has them.
+/// The names of the stages in `fold-loop`, in sequence.
 pub const STAGES: [&str; 4] = ["decode", "parse", "fold", "write"];
 /// The stage that makes views.
 pub const FOLD: &str = "fold";
-/// The memory that a rebuild into files is given, in MB.
+/// The memory limit of a rebuild into files, in MB.
 pub const MEMORY_MB: u32 = 512;
 
-/// Orders of the archive by which stages are measured: one file.
+/// The orders in the archive for the stages: one file.
 const ORDERS: usize = 2_000;
-/// How often a file is done in a round, so that a round takes some hundreds of milliseconds.
+/// How often a file is processed in a round, so that a round takes some hundreds of milliseconds.
 const TIMES: usize = 10;
 /// Orders whose views are held in memory.
 const HELD: usize = 40_000;
 /// Orders that go through the queues.
 const QUEUED: usize = 200;
-/// The largest archive, in events, unless the environment says otherwise.
+/// The default of the largest archive, in events.
 const MOST_EVENTS: usize = 10_000_000;
 
 impl Rebuild {
@@ -103,7 +103,7 @@ impl Rebuild {
     }
 }
 
-/// Measures it all.
+/// Runs all measurements.
 pub async fn rebuild_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Rebuild> {
     let mut found = stages(binaries, rounds).await?;
     found.view_bytes = view_bytes(binaries).await?;
@@ -164,7 +164,7 @@ async fn measure(program: &mut Program, task: &str, times: usize, events: usize,
     Ok(())
 }
 
-/// By the memory that is resident before and after many views were made. What it takes to make them is resident before.
+/// Computed from the resident memory before and after many views are made. A first fold warms up the memory.
 async fn view_bytes(binaries: &Path) -> Result<f64> {
     eprintln!("the memory of views");
     let archived = Archived::write("memory", 0..HELD)?;
@@ -233,7 +233,7 @@ fn into_files(binaries: &Path, events: usize) -> Result<Grown> {
     })
 }
 
-/// What a process that has ended took.
+/// The effort of a process that has ended.
 struct Ended {
     cpu: Duration,
     peak_memory: u64,
@@ -252,17 +252,17 @@ fn run(command: &mut Command) -> Result<Ended> {
     }
 }
 
-/// How often to look: the last look at its memory is so long before the end at most.
+/// The polling interval: the last reading of the memory is at most this long before the end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The most memory and the CPU of a process, which has ended then but is not yet forgotten.
+/// Waits for the end of a process, and returns its peak memory and its CPU time.
 fn follow(child: &Child) -> Result<(u64, Duration)> {
     let mut peak = 0;
     loop {
         if let Some(cpu) = process::cpu_of_ended(child.id())? {
             return Ok((peak, cpu));
         }
-        // It may end between the two looks, and then has no memory.
+        // It may end between the two readings, and then has no memory.
         peak = process::peak_memory(child.id()).unwrap_or(peak);
         std::thread::sleep(LOOK);
     }

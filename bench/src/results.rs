@@ -1,4 +1,4 @@
-//! What a run found: `docs/benchmarks/results.json`, from which everything else there is made.
+//! The results of a run: `docs/benchmarks/results.json`, from which all other files there are generated.
 
 use std::fs::read_to_string;
 
@@ -14,14 +14,14 @@ use crate::query::Answered;
 use crate::rebuild::Rebuild;
 use crate::sight::Sight;
 
-/// All of it.
+/// The results of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Results {
-    /// When, as RFC 3339 in UTC.
+    /// The date in RFC 3339, in UTC.
     pub date: String,
-    /// Where.
+    /// The machine, in one line.
     pub machine: String,
-    /// How often each had its turn.
+    /// The number of rounds.
     pub rounds: usize,
     /// The projection of events.
     pub projections: Vec<Projection>,
@@ -33,25 +33,25 @@ pub struct Results {
     pub growth: Growth,
     /// From send to sight.
     pub sight: Sight,
-    /// Locks. A run before they were measured has none.
+    /// Locks; empty in older results.
     #[serde(default)]
     pub locks: Vec<Locking>,
-    /// The steps of a payment. A run before they were measured has none.
+    /// The steps of a payment; empty in older results.
     #[serde(default)]
     pub payments: Vec<Answered>,
-    /// A rebuild. A run before it was measured has none.
+    /// A rebuild; absent in older results.
     #[serde(default)]
     pub rebuild: Option<Rebuild>,
 }
 
 impl Results {
-    /// A contender's projection, if it took part.
+    /// A contender's projection, if it was measured.
     #[must_use]
     pub fn projection(&self, name: &str) -> Option<&Projection> {
         self.projections.iter().find(|projection| projection.name == name)
     }
 
-    /// A contender's locks, if it took part.
+    /// A contender's locks, if it was measured.
     #[must_use]
     pub fn locking(&self, name: &str) -> Option<&Locking> {
         self.locks.iter().find(|locking| locking.name == name)
@@ -63,14 +63,14 @@ impl Results {
         self.payments.iter().find(|answered| answered.question == step.name())
     }
 
-    /// A contender's cold start, if it took part.
+    /// A contender's cold start, if it was measured.
     #[must_use]
     pub fn cold_start(&self, name: &str) -> Option<&ColdStart> {
         self.cold_starts.iter().find(|cold_start| cold_start.name == name)
     }
 }
 
-/// What this machine is, in a line.
+/// A description of this machine, in one line.
 pub fn machine() -> Result<String> {
     let processors = read_to_string("/proc/cpuinfo")?;
     let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown processor");

@@ -1,4 +1,4 @@
-//! From send to sight: how long it takes from a message's send to its order's sight over HTTP, on the local system.
+//! From send to sight: the time from sending a message until its order is visible over HTTP, on the local system.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,22 +23,22 @@ use crate::{Result, peers, process};
 /// Milliseconds from the send of an `OrderCreated` to the answer that shows its order, order by order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sight {
-    /// To a client that asks again and again, without a token.
+    /// For a client that polls, without a consistency token.
     pub polled: Rounds,
-    /// To a client that asks once, with a token and `Prefer: wait`.
+    /// For a client that sends one request with a consistency token and `Prefer: wait`.
     pub waited: Rounds,
 }
 
-/// How many orders a round has, for each kind of client.
+/// The number of orders in a round, for each kind of client.
 const ORDERS: usize = 60;
-/// How many orders come before, so that the functions run.
+/// The number of orders before the measurement, so that the functions are warm.
 const WARM_UP: usize = 10;
-/// How long the client that asks again and again pauses between an answer and its next request.
+/// The pause of the polling client after each answer.
 const PAUSE: Duration = Duration::from_millis(1);
-/// A message that is not seen by then will not be.
+/// The longest wait for an order.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts the local system with these functions, and sends it orders; each kind of client has its turn.
+/// Starts the local system with these functions, and sends orders; the two kinds of clients take turns.
 pub async fn look(binaries: &Path, messages: &mut Messages, rounds: usize) -> Result<Sight> {
     let system = System::start(binaries).await?;
     for order_id in messages.fresh_orders(WARM_UP) {
@@ -62,7 +62,7 @@ fn in_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The local system, in a process of its own. It ends when this value is dropped.
+/// The local system, in its own process. It ends when this value is dropped.
 pub(crate) struct System {
     process: Child,
     http: String,
@@ -96,7 +96,7 @@ impl System {
             http = http.or_else(|| line.strip_prefix("ready ").map(str::to_owned));
             sqs = sqs.or_else(|| Some(line.split_once("SQS at ")?.1.split(',').next()?.to_owned()));
         }
-        // It goes on to print; a pipe that nobody reads would stop it.
+        // The system continues to print; an unread pipe would block it.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
 
         let client = Client::builder(TokioExecutor::new()).build_http();
@@ -107,10 +107,10 @@ impl System {
         Ok(Self { process, http, queue: Queue { endpoint, url }, client })
     }
 
-    /// The CPU time that it and its functions have used.
+    /// The CPU time of the system and its functions.
     pub(crate) fn cpu(&self) -> Result<Duration> {
         let family = process::family(self.process.id().ok_or("the local system has ended")?)?;
-        // A function may end between the listing and the look.
+        // A function may end after it was listed.
         Ok(family.into_iter().filter_map(|process_id| process::cpu(process_id).ok()).sum())
     }
 
@@ -150,7 +150,7 @@ impl System {
         Ok(names.iter().all(|name| found["Attributes"][name] == "0"))
     }
 
-    /// Sends a message, and asks for its order until it is there.
+    /// Sends a message, and polls for its order.
     async fn poll(&self, order_id: &str, message: &str) -> Result<Duration> {
         let began = Instant::now();
         self.send(message).await?;
@@ -163,7 +163,7 @@ impl System {
         Ok(began.elapsed())
     }
 
-    /// Sends a message, and asks once for an answer that has seen it.
+    /// Sends a message, and sends one request that waits for it.
     async fn wait(&self, order_id: &str, message: &str) -> Result<Duration> {
         let event = Message::parse(message)?.event;
         let token =
@@ -216,7 +216,7 @@ async fn sqs_request(
     Ok(serde_json::from_slice(&body)?)
 }
 
-/// The local system looks for the functions' binaries beside its own, and begins without data.
+/// A folder with links to these functions: the local system expects them next to its own binary, and starts without data.
 fn install(binaries: &Path) -> Result<PathBuf> {
     let home = peers::home("local");
     if home.exists() {

@@ -1,16 +1,16 @@
-//! Medians, spreads and ratios of what several rounds gave.
+//! Medians, spreads and ratios of the values of several rounds.
 
 use serde::{Deserialize, Serialize};
 
-/// One value for each round. In a round every contender has its turn, so the same round of two contenders was measured
+/// One value for each round. In a round all contenders take turns, so the same round of two contenders was measured
 /// on the same machine in the same minute.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounds(pub Vec<f64>);
 
-/// The middle of some values, and how far they go apart.
+/// The median, the minimum and the maximum of some values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The middle one, or the mean of the two in the middle.
+    /// The median; for an even number of values the mean of the two in the middle.
     pub median: f64,
     /// The smallest.
     pub min: f64,
@@ -19,7 +19,7 @@ pub struct Spread {
 }
 
 impl Rounds {
-    /// Their spread; not a number where there were none.
+    /// The spread; NaN without values.
     #[must_use]
     pub fn spread(&self) -> Spread {
         let mut sorted = self.0.clone();
@@ -33,7 +33,7 @@ impl Rounds {
         Spread { median, min: *min, max: *max }
     }
 
-    /// The least of the values that so many percent of all do not exceed; not a number where there were none.
+    /// The smallest value that this percentage of all values does not exceed; NaN without values.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();
@@ -48,7 +48,7 @@ impl Rounds {
         self.spread().median
     }
 
-    /// How many times as much as `other`, round by round.
+    /// The ratio to `other`, computed for each round.
     #[must_use]
     pub fn times(&self, other: &Self) -> Spread {
         Self(self.0.iter().zip(&other.0).map(|(ours, theirs)| ours / theirs).collect()).spread()
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle_whatever_the_order() {
+    fn the_median_does_not_depend_on_the_order() {
         check(Rounds(vec![3.0]).spread(), 3.0, 3.0, 3.0);
         check(Rounds(vec![9.0, 1.0, 2.0]).spread(), 2.0, 1.0, 9.0);
         check(Rounds(vec![4.0, 1.0, 2.0, 100.0]).spread(), 3.0, 1.0, 100.0);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_a_value_that_was_measured() {
+    fn a_percentile_is_one_of_the_measured_values() {
         let hundred = Rounds((1..=100).rev().map(f64::from).collect());
         assert_eq!([50, 99, 100].map(|percent| hundred.percentile(percent).to_string()), ["50", "99", "100"]);
         let two = Rounds(vec![7.0, 8.0]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_minute_is_slow_for_both() {
+    fn a_ratio_is_computed_within_each_round() {
         let (ours, theirs) = (Rounds(vec![1.0, 3.0, 1.0]), Rounds(vec![10.0, 30.0, 20.0]));
         check(theirs.times(&ours), 10.0, 10.0, 20.0);
     }

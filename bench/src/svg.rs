@@ -1,24 +1,24 @@
-//! Pictures: bars and lines as SVG.
+//! Draws bars and lines as SVG.
 
 use std::fmt::Write as _;
 
 /// A bar.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What.
+    /// The name in the picture.
     pub label: String,
-    /// How much.
+    /// The median.
     pub value: f64,
-    /// The least and the most of the rounds.
+    /// The minimum and the maximum of the rounds.
     pub spread: (f64, f64),
 }
 
 /// A line.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What.
+    /// The name in the picture.
     pub label: String,
-    /// Where it goes: x and y.
+    /// The points: x and y.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -27,9 +27,9 @@ pub struct Line {
 pub struct Chart {
     /// What it shows.
     pub title: String,
-    /// What the x axis counts.
+    /// The label of the x axis.
     pub x: &'static str,
-    /// Whether that grows by factors.
+    /// Whether the x axis is logarithmic.
     pub by_factors: bool,
     /// What is drawn.
     pub lines: Vec<Line>,
@@ -37,9 +37,9 @@ pub struct Chart {
 
 const WIDTH: f64 = 720.0;
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
-/// Where a bar begins: labels are left of it.
+/// The left end of the bars; the labels are left of it.
 const BARS_LEFT: f64 = 170.0;
-/// What a bar's number needs right of it.
+/// The space for a bar's number, right of the bar.
 const BARS_RIGHT: f64 = 120.0;
 const BAR_HEIGHT: f64 = 34.0;
 
@@ -118,7 +118,7 @@ pub fn lines(chart: &Chart) -> String {
     picture(HEIGHT, &body)
 }
 
-/// Below the title, in columns as wide as the longest label, a second row if they do not fit in one.
+/// The legend below the title, in columns as wide as the longest label, with a second row if needed.
 fn legend(lines: &[Line]) -> String {
     let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or_default();
     let column = 32.0 + 7.0 * f64::from(u16::try_from(longest).unwrap_or(u16::MAX));
@@ -140,13 +140,13 @@ fn drawn(line: &Line, colour: &str, at_x: impl Fn(f64) -> f64, at_y: impl Fn(f64
     format!("<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n", points.join(" "))
 }
 
-/// The next number of the form 1, 2, 4 or 8 times a power of ten, which four steps divide well.
+/// The next number that is 1, 2, 4 or 8 times a power of ten, so that four steps divide it well.
 fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.max(1e-9).log10().floor());
     [1.0, 2.0, 4.0, 8.0, 10.0].into_iter().map(|step| step * power).find(|step| *step >= value).unwrap_or(value)
 }
 
-/// Three figures, thousands apart.
+/// Three significant digits, with separators for thousands.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value.is_nan() {
@@ -176,7 +176,7 @@ fn text(x: f64, y: f64, anchor: &str, size: u8, content: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{content}</text>\n")
 }
 
-/// On white, so that it can be read in the dark too.
+/// With a white background, so that it is readable in dark mode.
 fn picture(height: f64, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" font-family=\"sans-serif\" \

@@ -1,11 +1,11 @@
-//! What an item weighs, by DynamoDB's documented rules.
+//! The size of an item, by DynamoDB's documented rules.
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-/// An item as the SDK has it.
+/// The SDK's representation of an item.
 pub type Item = HashMap<String, AttributeValue>;
 
 /// The bytes of an item: the names and the values of its attributes.
@@ -28,7 +28,7 @@ fn value_bytes(value: &AttributeValue) -> usize {
         AttributeValue::Ss(texts) => texts.iter().map(String::len).sum(),
         AttributeValue::Ns(numbers) => numbers.iter().map(|digits| number_bytes(digits)).sum(),
         AttributeValue::Bs(blobs) => blobs.iter().map(|blob| blob.as_ref().len()).sum(),
-        // A list or a map has three bytes of its own, and one for each of its elements.
+        // A list or a map has three additional bytes, and one for each element.
         AttributeValue::L(values) => 3 + values.iter().map(|value| 1 + value_bytes(value)).sum::<usize>(),
         AttributeValue::M(members) => 3 + item_bytes(members) + members.len(),
         // A boolean or a null is one byte, and there is no other type.
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn values_weigh_what_the_documentation_says() {
+    fn values_have_the_documented_sizes() {
         check(AttributeValue::S("Crème".to_owned()), 6);
         check(AttributeValue::N("1772366400007".to_owned()), 8);
         check(AttributeValue::N("100".to_owned()), 2);

@@ -1,5 +1,5 @@
-//! Requests to AWS's services. SQS, SNS, IAM and `CloudFormation` are asked for a handful of things here: their SDKs would
-//! take longer to build than these tests to run.
+//! Requests to AWS's services. The tests use only a few operations of SQS, SNS, IAM and `CloudFormation`: building their SDKs would
+//! take longer than running the tests.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use aws_sigv4::sign::v4;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-/// Where the services are, and who asks.
+/// The services' endpoint, and the credentials.
 #[derive(Debug)]
 pub struct Aws {
     http: reqwest::Client,
@@ -30,30 +30,30 @@ impl Aws {
         }
     }
 
-    /// The same services, asked by somebody else.
+    /// The same services with other credentials.
     #[must_use]
-    pub fn asked_by(&self, credentials: Credentials) -> Self {
+    pub fn with_credentials(&self, credentials: Credentials) -> Self {
         let Self { http, endpoint, region, .. } = self;
         Self { http: http.clone(), endpoint: endpoint.clone(), region: region.clone(), credentials }
     }
 
-    /// An operation of DynamoDB, which may be refused.
+    /// Calls an operation of DynamoDB, which may fail.
     pub async fn try_dynamodb(&self, operation: &str, request: &Value) -> (StatusCode, String) {
         let target = format!("DynamoDB_20120810.{operation}");
         let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", &target)];
         self.try_send("dynamodb", Method::POST, "/", &headers, request.to_string()).await
     }
 
-    /// An operation of Lambda.
+    /// Calls an operation of Lambda.
     pub async fn lambda(&self, method: Method, path: &str, request: &Value) -> Value {
         let body = if request.is_null() { String::new() } else { request.to_string() };
         let headers = [("content-type", "application/json")];
         let (status, answer) = self.try_send("lambda", method, path, &headers, body).await;
-        assert!(status.is_success(), "lambda refused {path}: {status} {answer}");
+        assert!(status.is_success(), "lambda rejected {path}: {status} {answer}");
         serde_json::from_str(&answer).unwrap_or(Value::Null)
     }
 
-    /// An operation of SQS.
+    /// Calls an operation of SQS.
     pub async fn sqs(&self, operation: &str, request: &Value) -> Value {
         let target = format!("AmazonSQS.{operation}");
         let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", &target)];
@@ -61,14 +61,14 @@ impl Aws {
         if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
     }
 
-    /// An action of a service that speaks the query protocol; its answer is XML.
+    /// Calls an action of a service with the query protocol; the answer is XML.
     pub async fn query(&self, service: &str, version: &str, action: &str, parameters: &[(&str, &str)]) -> String {
         let (status, answer) = self.try_query(service, version, action, parameters).await;
-        assert!(status.is_success(), "{service} refused {action}: {status} {answer}");
+        assert!(status.is_success(), "{service} rejected {action}: {status} {answer}");
         answer
     }
 
-    /// The same, where it may be refused.
+    /// The same, for an action that may fail.
     pub async fn try_query(
         &self,
         service: &str,
@@ -84,7 +84,7 @@ impl Aws {
 
     async fn send(&self, service: &str, headers: &[(&str, &str)], body: String) -> String {
         let (status, text) = self.try_send(service, Method::POST, "/", headers, body.clone()).await;
-        assert!(status.is_success(), "{service} refused {body}: {status} {text}");
+        assert!(status.is_success(), "{service} rejected {body}: {status} {text}");
         text
     }
 
@@ -97,13 +97,13 @@ impl Aws {
         body: String,
     ) -> (StatusCode, String) {
         let url = format!("{}{path}", self.endpoint);
-        // Queues and topic take what came over TLS, which an emulator on loopback has only behind it.
+        // The policies of queues and topic require TLS. The emulator on loopback has no TLS and reads this header instead.
         let headers = headers.iter().copied().chain([("x-forwarded-proto", "https")]);
         let signature = self.signature(service, method.as_str(), &url, headers.clone(), &body);
         let signature = signature.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let request = self.http.request(method, &url);
         let request = headers.chain(signature).fold(request, |request, (name, value)| request.header(name, value));
-        let answer = request.body(body).send().await.expect("the service answers");
+        let answer = request.body(body).send().await.expect("the service does not answer");
         (answer.status(), answer.text().await.unwrap())
     }
 
@@ -133,7 +133,7 @@ impl Aws {
     }
 }
 
-/// The text of the first element of this name.
+/// The text of the first element with this name.
 #[must_use]
 pub fn element<'a>(xml: &'a str, name: &str) -> &'a str {
     let (_, rest) = xml.split_once(&format!("<{name}>")).unwrap_or_else(|| panic!("no {name} in {xml}"));

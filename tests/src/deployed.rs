@@ -1,4 +1,4 @@
-//! The system that `make e2e` has deployed from `template.yaml`, and says where it is by environment variables.
+//! The system that `make e2e` has deployed from `template.yaml`. Environment variables have its addresses.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,20 +13,20 @@ use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
 
 use crate::aws::{Aws, element};
-use crate::order::Told;
-use crate::system::{Place, System};
+use crate::order::PublishedEvent;
+use crate::system::{Environment, System};
 
 const IAM: (&str, &str) = ("iam", "2010-05-08");
 const SNS: (&str, &str) = ("sns", "2010-03-31");
 const STS: (&str, &str) = ("sts", "2011-06-15");
 const CLOUDFORMATION: (&str, &str) = ("cloudformation", "2010-05-15");
 
-/// The policy that says what a function may do, as the template calls it.
+/// The name of a function's policy in the template.
 const POLICY: &str = "project";
 
 const PAYMENTS_STACK: &str = "ftgo-payments";
 
-/// What is particular to a deployment.
+/// A deployed system.
 #[derive(Debug)]
 pub struct Deployed {
     topic_arn: String,
@@ -34,18 +34,18 @@ pub struct Deployed {
     issuer: Issuer,
 }
 
-/// Who issues tokens.
+/// The issuer of the tokens.
 #[derive(Debug)]
 pub struct Issuer {
-    /// As in the claim `iss`.
+    /// The claim `iss`.
     pub name: String,
-    /// Whom its tokens are for, as in the claim `aud`.
+    /// The claim `aud`.
     pub audience: String,
     key_id: String,
     key: RsaKeyPair,
 }
 
-/// The system that the environment names, with queues whose messages come again soon.
+/// Connects to the system in the environment variables, and sets short visibility timeouts.
 pub async fn connect() -> System<Deployed> {
     let aws = Aws::new(
         &variable("AWS_ENDPOINT_URL"),
@@ -60,12 +60,12 @@ pub async fn connect() -> System<Deployed> {
         key: RsaKeyPair::from_pkcs8(&std::fs::read(variable("E2E_SIGNING_KEY")).unwrap()).unwrap(),
     };
     let prefix = variable("E2E_PREFIX");
-    let place = Deployed { topic_arn: variable("E2E_TOPIC_ARN"), stack: variable("E2E_STACK"), issuer };
+    let environment = Deployed { topic_arn: variable("E2E_TOPIC_ARN"), stack: variable("E2E_STACK"), issuer };
     let name = json!({"QueueName": format!("{prefix}-{}", EventType::OrderCreated)});
     let url = aws.sqs("GetQueueUrl", &name).await["QueueUrl"].as_str().unwrap().to_owned();
     let queues = url.strip_suffix(EventType::OrderCreated.name()).unwrap().to_owned();
     let system = System::new(
-        place,
+        environment,
         aws,
         variable("E2E_API_URL"),
         queues,
@@ -76,7 +76,7 @@ pub async fn connect() -> System<Deployed> {
         let attributes = json!({"QueueUrl": system.queue(event_type), "Attributes": {"VisibilityTimeout": "4"}});
         system.aws.sqs("SetQueueAttributes", &attributes).await;
     }
-    // Longer than a charge takes: its message must not come again while the gateway is asked.
+    // Longer than a charge takes: its message must not be retried while the gateway works.
     let charges = json!({"QueueUrl": system.payments_queue("charge").await, "Attributes": {"VisibilityTimeout": "15"}});
     system.aws.sqs("SetQueueAttributes", &charges).await;
     system
@@ -87,25 +87,25 @@ fn variable(name: &str) -> String {
 }
 
 impl System<Deployed> {
-    /// Who issues the tokens that the API takes.
+    /// The issuer of the tokens that the API accepts.
     #[must_use]
     pub fn issuer(&self) -> &Issuer {
-        &self.place.issuer
+        &self.environment.issuer
     }
 
-    /// The services as a function of Payments may use them: `PaymentApi`, `Relay`, …
+    /// The services with the role of a function of Payments: `PaymentApi`, `Relay`, …
     pub async fn as_function_of_payments(&self, function: &str) -> Aws {
         let role = self.resource(PAYMENTS_STACK, &format!("Role{function}")).await;
         let role = format!("arn:aws:iam::000000000000:role/{role}");
         let found = self.query(STS, "AssumeRole", &[("RoleArn", &role), ("RoleSessionName", "end-to-end")]).await;
         let text = |name| element(&found, name).to_owned();
         let token = Some(text("SessionToken"));
-        self.aws.asked_by(Credentials::new(text("AccessKeyId"), text("SecretAccessKey"), token, None, "role"))
+        self.aws.with_credentials(Credentials::new(text("AccessKeyId"), text("SecretAccessKey"), token, None, "role"))
     }
 
-    /// Publishes to the topic as somebody, who may not be allowed to.
+    /// Publishes to the topic with credentials that may lack the permission.
     pub async fn try_publish_as(&self, who: &Aws) -> StatusCode {
-        let parameters = [("TopicArn", self.place.topic_arn.as_str()), ("Message", "{}")];
+        let parameters = [("TopicArn", self.environment.topic_arn.as_str()), ("Message", "{}")];
         who.try_query(SNS.0, SNS.1, "Publish", &parameters).await.0
     }
 
@@ -139,7 +139,7 @@ impl System<Deployed> {
     }
 
     async fn role(&self, event_type: EventType) -> String {
-        self.resource(&self.place.stack, &format!("Role{event_type}")).await
+        self.resource(&self.environment.stack, &format!("Role{event_type}")).await
     }
 
     async fn resource(&self, stack: &str, resource: &str) -> String {
@@ -167,7 +167,7 @@ impl System<Deployed> {
 }
 
 impl Issuer {
-    /// A token that is good for so long, or was.
+    /// A token that expires at this time, which may be in the past.
     #[must_use]
     pub fn sign(&self, claims: &Value, expires: SystemTime) -> String {
         let mut claims = claims.clone();
@@ -189,16 +189,16 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-impl Place for Deployed {
-    /// By the topic, which finds their queues.
-    async fn publish(system: &System<Self>, told: &[Told]) {
-        for told in told {
+impl Environment for Deployed {
+    /// Publishes to the topic, which selects the queues.
+    async fn publish(system: &System<Self>, events: &[PublishedEvent]) {
+        for event in events {
             let parameters = [
-                ("TopicArn", system.place.topic_arn.as_str()),
-                ("Message", &told.body),
+                ("TopicArn", system.environment.topic_arn.as_str()),
+                ("Message", &event.body),
                 ("MessageAttributes.entry.1.Name", "event-type"),
                 ("MessageAttributes.entry.1.Value.DataType", "String"),
-                ("MessageAttributes.entry.1.Value.StringValue", &told.type_name),
+                ("MessageAttributes.entry.1.Value.StringValue", &event.type_name),
             ];
             system.query(SNS, "Publish", &parameters).await;
         }
@@ -208,19 +208,19 @@ impl Place for Deployed {
         self.issuer.sign(claims, SystemTime::now() + Duration::from_mins(10))
     }
 
-    /// Takes from its role the permission to update orders.
-    async fn break_down(system: &System<Self>, event_type: EventType) {
+    /// Removes the permission to update orders from the function's role.
+    async fn break_function(system: &System<Self>, event_type: EventType) {
         let role = system.role(event_type).await;
         let mut policy = system.policy(&role).await;
         let statements = policy["Statement"].as_array_mut().unwrap();
         let allowed = statements.len();
         statements.retain(|statement| statement["Sid"] != "UpdateTheOrder");
-        assert_eq!(statements.len(), allowed - 1, "there was such a permission");
+        assert_eq!(statements.len(), allowed - 1, "the role has no such permission");
         system.set_policy(&role, &policy).await;
     }
 
-    /// Gives it back, as another function's role has it.
-    async fn mend(system: &System<Self>, event_type: EventType) {
+    /// Copies the permission from another function's role.
+    async fn repair_function(system: &System<Self>, event_type: EventType) {
         let (role, sound) = (system.role(event_type).await, system.role(EventType::OrderCreated).await);
         let (mut policy, sound) = (system.policy(&role).await, system.policy(&sound).await);
         let statements = sound["Statement"].as_array().unwrap();
@@ -229,7 +229,7 @@ impl Place for Deployed {
         system.set_policy(&role, &policy).await;
     }
 
-    /// By hand: the emulator has no `StartMessageMoveTask`.
+    /// Moves each message itself: the emulator has no `StartMessageMoveTask`.
     async fn redrive(system: &System<Self>, event_type: EventType) {
         let queue = system.dead_letter_queue(event_type);
         let received = system.aws.sqs("ReceiveMessage", &json!({"QueueUrl": queue, "WaitTimeSeconds": 1})).await;

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// This crate is made of tests: what cannot go on should stop there.
+// This crate contains only tests: a panic is the right reaction to an error.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
 
 pub mod archive;

@@ -1,4 +1,4 @@
-//! The system of `make run`, in a process of its own.
+//! The system of `make run`, in its own process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use tokio::process::{Child, ChildStdout, Command};
 use uuid::Uuid;
 
 use crate::aws::Aws;
-use crate::order::Told;
-use crate::system::{Place, System, eventually};
+use crate::order::PublishedEvent;
+use crate::system::{Environment, System, eventually};
 
 const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
 
@@ -31,14 +31,14 @@ const TOPIC: &str = "arn:aws:sns:us-east-1:000000000000:domain-events";
 /// The most messages that one request publishes: <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
 const BATCH: usize = 10;
 
-/// The process of `make run` and its data, which go with this value.
+/// The process of `make run` and its data. Both are removed with this value.
 #[derive(Debug)]
 pub struct Local {
     process: Child,
     data: DataDir,
     dynamodb: String,
     sns: Option<Aws>,
-    /// Kept, because a process whose output nobody reads may not write.
+    /// Kept, because the process cannot write after its output is closed.
     #[allow(dead_code)]
     output: Option<Lines<BufReader<ChildStdout>>>,
 }
@@ -48,13 +48,13 @@ pub struct Local {
 pub struct DataDir(PathBuf);
 
 impl DataDir {
-    /// A folder that is not there yet.
+    /// The path of a new folder, which does not exist yet.
     #[must_use]
     pub fn new() -> Self {
         Self(std::env::temp_dir().join(format!("end-to-end-{}", Uuid::new_v4())))
     }
 
-    /// Where it is.
+    /// The folder's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
@@ -69,37 +69,37 @@ impl Default for DataDir {
 
 impl Drop for DataDir {
     fn drop(&mut self) {
-        // It is not there if the start failed.
+        // The folder does not exist if the start failed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Starts an empty system whose messages come again soon.
+/// Starts an empty system with a short visibility timeout.
 pub async fn start() -> System<Local> {
     start_on(DataDir::new(), 4).await
 }
 
-/// Starts a system on these data, with a visibility timeout in seconds. It heeds tokens, as in production.
+/// Starts a system on this data, with a visibility timeout in seconds. It requires tokens, as in production.
 pub async fn start_on(data: DataDir, visibility_timeout: u32) -> System<Local> {
     let mut command = command(data.path());
     command.env("DEMO", "0").env("VISIBILITY_TIMEOUT", visibility_timeout.to_string());
     start_with(command, data).await
 }
 
-/// Starts a system with the demo on these data.
+/// Starts a system with the demo on this data.
 pub async fn start_with_demo_on(data: DataDir) -> System<Local> {
     start_with(command(data.path()), data).await
 }
 
-/// What starts a system on these data, at ports that are free.
+/// The command that starts a system on this data, at free ports.
 #[must_use]
 pub fn command(data: &Path) -> Command {
-    let mut command = Command::new(beside_the_tests("local"));
+    let mut command = Command::new(built_binary("local"));
     command.envs(PORTS.map(|variable| (variable, "0"))).env("DATA_DIR", data).env("AUTHORIZATION", "jwt");
     command
 }
 
-/// Starts a system by this command on these data.
+/// Starts a system with this command on this data.
 pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
     fs::create_dir_all(&data.0).unwrap();
     let process = command
@@ -107,35 +107,35 @@ pub async fn start_with(mut command: Command, data: DataDir) -> System<Local> {
         .stderr(fs::File::options().create(true).append(true).open(data.0.join("stderr.log")).unwrap())
         .spawn()
         .unwrap();
-    // From here on it ends with this value, whatever happens.
+    // From here on the process ends with this value, also after a panic.
     let mut local = Local { process, data, dynamodb: String::new(), sns: None, output: None };
     let errors = local.data.0.join("stderr.log");
     let errors = || fs::read_to_string(&errors).unwrap();
     let mut output = BufReader::new(local.process.stdout.take().unwrap()).lines();
-    let ready = output.next_line().await.unwrap().unwrap_or_else(|| panic!("it does not start: {}", errors()));
-    let api = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("{ready} is not ready")).to_owned();
-    let places = loop {
-        let line = output.next_line().await.unwrap().expect("it says what is where");
+    let ready = output.next_line().await.unwrap().unwrap_or_else(|| panic!("the system does not start: {}", errors()));
+    let api = ready.strip_prefix("ready ").unwrap_or_else(|| panic!("unexpected first line: {ready}")).to_owned();
+    let endpoints = loop {
+        let line = output.next_line().await.unwrap().expect("the system does not print its endpoints");
         if line.starts_with("DynamoDB at ") {
             break line;
         }
     };
-    let place = |service: &str| {
+    let endpoint = |service: &str| {
         let (_, rest) =
-            places.split_once(&format!("{service} at ")).unwrap_or_else(|| panic!("no {service} in {places}"));
+            endpoints.split_once(&format!("{service} at ")).unwrap_or_else(|| panic!("no {service} in {endpoints}"));
         rest.split_once(',').unwrap().0.to_owned()
     };
-    let sqs = place("SQS");
+    let sqs = endpoint("SQS");
     let queues = format!("{sqs}/000000000000/ftgo-order-history-");
-    local.dynamodb = place("DynamoDB");
-    local.sns = Some(Aws::new(&place("SNS"), "us-east-1", "local", "local"));
+    local.dynamodb = endpoint("DynamoDB");
+    local.sns = Some(Aws::new(&endpoint("SNS"), "us-east-1", "local", "local"));
     local.output = Some(output);
-    let (payments, gateway) = (api.clone(), place("the payment gateway"));
+    let (payments, gateway) = (api.clone(), endpoint("the payment gateway"));
     System::new(local, Aws::new(&sqs, "us-east-1", "local", "local"), api, queues, payments, gateway)
 }
 
-/// A binary that `cargo test --workspace` builds, beside the tests.
-pub(crate) fn beside_the_tests(name: &str) -> PathBuf {
+/// The path of a binary that `cargo test --workspace` builds.
+pub(crate) fn built_binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let binary = test.ancestors().nth(2).unwrap().join(name);
     assert!(
@@ -147,66 +147,67 @@ pub(crate) fn beside_the_tests(name: &str) -> PathBuf {
 }
 
 impl System<Local> {
-    /// Stops it as Ctrl-C does, and gives its data once nothing of it runs.
+    /// Stops the system as Ctrl-C does, and returns its data after all its processes have ended.
     pub async fn stop(mut self) -> DataDir {
         let functions = self.functions().await;
-        assert!(!functions.is_empty(), "a system that runs has functions");
+        assert!(!functions.is_empty(), "the system has no functions");
         let process = self.process().to_string();
         kill("-INT", &process).await;
-        assert!(self.place.process.wait().await.unwrap().success(), "it ends as asked");
+        assert!(self.environment.process.wait().await.unwrap().success(), "the system ends with an error");
         eventually("its functions to end", async || {
             let output = Command::new("ps").args(["-o", "pid=", "-p", &functions.join(",")]).output().await.unwrap();
             output.stdout.is_empty().then_some(())
         })
         .await;
-        std::mem::take(&mut self.place.data)
+        std::mem::take(&mut self.environment.data)
     }
 
-    /// Its process.
+    /// The id of the system's process.
     #[must_use]
     pub fn process(&self) -> u32 {
-        self.place.process.id().expect("it runs")
+        self.environment.process.id().expect("it runs")
     }
 
-    /// Ends it as a crash does, and gives its data.
+    /// Kills the system as a crash does, and returns its data.
     pub async fn crash(mut self) -> DataDir {
-        self.place.process.kill().await.unwrap();
-        std::mem::take(&mut self.place.data)
+        self.environment.process.kill().await.unwrap();
+        std::mem::take(&mut self.environment.data)
     }
 
-    /// Where its data are.
+    /// The folder with its data.
     #[must_use]
     pub fn data(&self) -> &Path {
-        self.place.data.path()
+        self.environment.data.path()
     }
 
-    /// The processes of its functions.
+    /// The ids of its functions' processes.
     pub async fn functions(&self) -> Vec<String> {
         let process = self.process().to_string();
-        let output = Command::new("pgrep").args(["-P", &process]).output().await.expect("pgrep, of procps, is there");
+        let output =
+            Command::new("pgrep").args(["-P", &process]).output().await.expect("pgrep (package procps) is needed");
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Where its functions' logs are.
+    /// The log of an event type's function.
     #[must_use]
     pub fn log(&self, event_type: EventType) -> String {
         let file = Path::new("logs").join(format!("ftgo-order-history-{event_type}.log"));
-        fs::read_to_string(self.place.data.0.join(file)).unwrap_or_default()
+        fs::read_to_string(self.environment.data.0.join(file)).unwrap_or_default()
     }
 
-    /// How many messages the queue of the charge handler holds.
+    /// The number of messages in the charge handler's queue.
     pub async fn charges_waiting(&self) -> u64 {
         let queue = self.queues.replace("ftgo-order-history-", "ftgo-payments-charge");
         self.depth(&queue).await
     }
 
-    /// How many events are not published yet.
+    /// The number of events that are not published yet.
     pub async fn outbox_rows(&self) -> u64 {
         count(self.tables().scan().table_name("ftgo-payments-outbox")).await
     }
 
-    /// How many locks are held. The lock of a function that was killed is free when its lease has ended, but its record says so only
-    /// when somebody takes it over or the time to live deletes it.
+    /// The number of locks that are held. A killed function's lock is free when its lease has expired; its record stays until another
+    /// owner takes it or the time to live deletes it.
     pub async fn locks_held(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
         let held = self.tables().scan().table_name("ftgo-payments-locks").filter_expression("#expiresAt >= :now");
@@ -214,9 +215,9 @@ impl System<Local> {
         count(held.expression_attribute_names("#expiresAt", "expiresAt").expression_attribute_values(":now", now)).await
     }
 
-    /// Publishes messages to the topic, each with the event type in its attribute, by which the topic finds its queue.
+    /// Publishes messages to the topic, each with its event type as an attribute, by which the topic selects the queue.
     pub async fn publish_messages(&self, messages: &[(String, String)]) {
-        let sns = self.place.sns.as_ref().expect("it runs");
+        let sns = self.environment.sns.as_ref().expect("it runs");
         for batch in messages.chunks(BATCH) {
             let mut parameters = vec![("TopicArn".to_owned(), TOPIC.to_owned())];
             for (number, (event_type, body)) in (1..).zip(batch) {
@@ -236,16 +237,16 @@ impl System<Local> {
         }
     }
 
-    /// Where its tables are.
+    /// The URL of its DynamoDB.
     #[must_use]
     pub fn dynamodb(&self) -> &str {
-        &self.place.dynamodb
+        &self.environment.dynamodb
     }
 
     pub(crate) fn tables(&self) -> Client {
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
-            .endpoint_url(&self.place.dynamodb)
+            .endpoint_url(&self.environment.dynamodb)
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "end-to-end"))
             .http_client(HttpClientBuilder::new().build_http());
@@ -258,14 +259,14 @@ async fn count(scan: ScanFluentBuilder) -> u64 {
     pages.iter().map(|page| u64::try_from(page.count).unwrap()).sum()
 }
 
-/// Sends a signal to a process, which may have ended by now.
+/// Sends a signal to a process, which may have ended.
 pub async fn kill(signal: &str, process: &str) {
     let _ = Command::new("kill").args([signal, "--", process]).stderr(Stdio::null()).status().await;
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // Not killed outright: it must take its functions along.
+        // SIGTERM, not SIGKILL: the system must stop its functions.
         if let Some(process) = self.process.id() {
             let _ = std::process::Command::new("kill").args(["-TERM", &process.to_string()]).status();
             while matches!(self.process.try_wait(), Ok(None)) {
@@ -275,26 +276,26 @@ impl Drop for Local {
     }
 }
 
-impl Place for Local {
-    /// By the topic, which finds their queues.
-    async fn publish(system: &System<Self>, told: &[Told]) {
-        let messages: Vec<_> = told.iter().map(|told| (told.type_name.clone(), told.body.clone())).collect();
+impl Environment for Local {
+    /// Publishes to the topic, which selects the queues.
+    async fn publish(system: &System<Self>, events: &[PublishedEvent]) {
+        let messages: Vec<_> = events.iter().map(|event| (event.type_name.clone(), event.body.clone())).collect();
         system.publish_messages(&messages).await;
     }
 
-    /// Nobody checks a signature here.
+    /// The local system does not check signatures.
     fn token(&self, claims: &Value) -> String {
         let parts =
             [json!({"alg": "none"}), claims.clone()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part.to_string()));
         format!("{}.", parts.join("."))
     }
 
-    /// Without the records' table no function can work.
-    async fn break_down(system: &System<Self>, _: EventType) {
+    /// No function can work without the table of idempotency records.
+    async fn break_function(system: &System<Self>, _: EventType) {
         system.tables().delete_table().table_name(IDEMPOTENCY_TABLE).send().await.unwrap();
     }
 
-    async fn mend(system: &System<Self>, _: EventType) {
+    async fn repair_function(system: &System<Self>, _: EventType) {
         idempotency::create_table(&system.tables(), IDEMPOTENCY_TABLE).await.unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! A storm of payments: all faults of the gateway, commands sent twice and against each other, while functions are killed.
+//! A storm of payments: all faults of the gateway, duplicate and conflicting commands, while functions are killed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use crate::payments::Command;
 use crate::storm::{Dice, kill_functions};
 use crate::system::{System, eventually, within};
 
-/// How long everything may take to come to rest.
+/// The longest wait until all work is finished.
 const LONGEST: Duration = Duration::from_mins(15);
 
-/// How many clients pay at once.
+/// The number of concurrent clients.
 const CLIENTS: usize = 8;
 
-/// How large a storm is, and which.
+/// The size, the mode and the seed of a storm.
 #[derive(Debug, Clone)]
 pub struct PaymentStorm {
-    /// How many orders are paid for.
+    /// The number of payment intents, one for each order.
     pub intents: usize,
-    /// How a charge is made, as `CHARGE_MODE` has it: `saga` or `locked`.
+    /// The value of `CHARGE_MODE`: `saga` or `locked`.
     pub charge_mode: &'static str,
-    /// Which storm.
+    /// The seed of the random numbers: the same seed gives the same storm.
     pub seed: u64,
 }
 
@@ -36,24 +36,24 @@ pub struct PaymentStorm {
 struct Payer {
     order: Order,
     amount: i64,
-    /// What the amount is changed to, and whether that happens while the charge is asked for.
+    /// The new amount, and whether it is sent at the same time as the charge.
     change: Option<(i64, bool)>,
-    /// Whether each command is sent twice at once, as by an impatient client.
+    /// Whether each command is sent twice at the same time.
     is_doubled: bool,
 }
 
-/// What became of a payment intent, as its service says.
+/// The final state of a payment intent.
 struct Outcome {
     order_id: OrderId,
     consumer_id: String,
     intent: Value,
 }
 
-/// Lets a storm pass over a system, and looks whether the money is right.
+/// Runs a storm on a new system, and checks all charges.
 pub async fn run_payment_storm(storm: &PaymentStorm) {
     let mut dice = Dice(storm.seed);
     let mut payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut dice)).collect();
-    // However small the storm is, one charge is declined and one is made.
+    // Even the smallest storm has one declined charge and one that succeeds.
     for (payer, amount) in payers.iter_mut().zip([10_002, 10_050]) {
         (payer.amount, payer.change) = (amount, None);
     }
@@ -77,26 +77,29 @@ pub async fn run_payment_storm(storm: &PaymentStorm) {
         let requested: Vec<_> = outcomes;
         let settled = stream::iter(&requested).map(|intent| settled(&system, intent));
         let outcomes: Vec<_> = settled.buffer_unordered(CLIENTS).collect().await;
-        await_rest(&system, began).await;
+        await_idle(&system, began).await;
         outcomes
     };
     let mut killed = 0;
     let outcomes = tokio::select! {
         outcomes = paying => outcomes,
-        () = kill_functions(&system, &mut dice, &mut killed) => unreachable!("it kills for as long as it is let"),
+        () = kill_functions(&system, &mut dice, &mut killed) => unreachable!("kill_functions never ends"),
     };
-    println!("{:4} s: everything is at rest, {killed} functions were killed", began.elapsed().as_secs());
-    assert!(killed > 0, "a storm kills");
+    println!("{:4} s: all work is finished, {killed} functions were killed", began.elapsed().as_secs());
+    assert!(killed > 0, "no function was killed");
     assert_money_is_right(&system, &outcomes).await;
     println!("{:4} s: the gateway, the payment intents and the order histories agree", began.elapsed().as_secs());
     eventually("everything to be archived", async || (system.unarchived().await == 0).then_some(())).await;
-    system.assert_rebuilt_is_live("ftgo-order-history-after-the-storm", false).await;
-    println!("{:4} s: a rebuild of the archive is the live table, item by item", began.elapsed().as_secs());
+    system.assert_rebuilt_equals_live("ftgo-order-history-after-the-storm", false).await;
+    println!(
+        "{:4} s: the table that was rebuilt from the archive equals the live table, item by item",
+        began.elapsed().as_secs()
+    );
 }
 
 impl Payer {
     fn new(dice: &mut Dice) -> Self {
-        // The gateway's faults go by the last two digits.
+        // The last two digits choose the gateway's fault.
         let faults = [2, 3, 5, 9];
         let mut amount = || {
             let fault = usize::try_from(dice.roll(8)).unwrap();
@@ -112,7 +115,7 @@ impl Payer {
         Self { order: Order::new(&consumer(), 5), amount, change, is_doubled: dice.roll(4) == 0 }
     }
 
-    /// Pays, and gives the payment intent's id with whose it is.
+    /// Pays, and returns the ids of the order, the consumer and the payment intent.
     async fn pay(&self, system: &System<Local>) -> (OrderId, String, String) {
         let (order_id, consumer_id) = (self.order.id.clone(), self.order.consumer_id.clone());
         let token = system.consumer_token(&consumer_id);
@@ -140,7 +143,7 @@ impl Payer {
             return system.command(token, command).await.body;
         }
         let (one, other) = join(system.command(token, command), system.command(token, command)).await;
-        assert_eq!((one.status, &one.body), (other.status, &other.body), "one key, one answer");
+        assert_eq!((one.status, &one.body), (other.status, &other.body), "the same key must get the same answer");
         one.body
     }
 }
@@ -156,9 +159,9 @@ async fn settled(system: &System<Local>, requested: &(OrderId, String, String)) 
     Outcome { order_id: order_id.clone(), consumer_id: consumer_id.clone(), intent }
 }
 
-/// Waits until no message is on its way, the outbox is empty and no lock is held.
-async fn await_rest(system: &System<Local>, began: Instant) {
-    within(LONGEST, "everything to be at rest", async || {
+/// Waits until the queues and the outbox are empty and no lock is held.
+async fn await_idle(system: &System<Local>, began: Instant) {
+    within(LONGEST, "all work to be finished", async || {
         let (queued, charges) = (system.waiting_in_all().await, system.charges_waiting().await);
         let (rows, locks) = (system.outbox_rows().await, system.locks_held().await);
         let left = queued + charges + rows + locks;
@@ -186,7 +189,7 @@ async fn assert_money_is_right(system: &System<Local>, outcomes: &[Outcome]) {
         assert_eq!(made.len(), expected, "{intent}: {made:?}");
         assert!(made.iter().all(|charge| amount(charge) == amount(intent)), "{intent}: {made:?}");
     }
-    assert!(by_intent.is_empty(), "charges of nobody's: {by_intent:?}");
+    assert!(by_intent.is_empty(), "charges without a payment intent: {by_intent:?}");
 
     let token = system.reader_token();
     let shown = outcomes.iter().map(|outcome| {
@@ -210,5 +213,5 @@ async fn assert_money_is_right(system: &System<Local>, outcomes: &[Outcome]) {
     );
     assert_eq!((gateway, intents), (intents, histories));
     let (both, failed) = (charged.len(), outcomes.len() - charged.len());
-    assert!(both > 0 && failed > 0, "a storm has both outcomes");
+    assert!(both > 0 && failed > 0, "a storm must have charged and failed payments");
 }

@@ -1,4 +1,4 @@
-//! Paying for an order, as a client of Payments does it.
+//! A client of Payments, and its scenarios.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::order::{Order, consumer};
-use crate::system::{Answer, PATIENCE, Place, System, eventually};
+use crate::system::{Answer, Environment, PATIENCE, System, eventually};
 
-/// What came back from Payments.
+/// An answer of Payments.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// The headers.
+    /// The HTTP headers.
     pub headers: HeaderMap,
     /// The body, which is always JSON.
     pub body: Value,
 }
 
-/// A command, with the key that its repetitions share.
+/// A command with its idempotency key.
 #[derive(Debug, Clone)]
 pub struct Command {
     method: Method,
@@ -46,7 +46,7 @@ impl Reply {
         problem.unwrap_or_else(|| panic!("no problem: {self:?}"))
     }
 
-    /// The id of the payment intent shown.
+    /// The id of the payment intent in the body.
     #[must_use]
     pub fn intent_id(&self) -> String {
         let id = self.body["paymentIntentId"].as_str();
@@ -62,13 +62,13 @@ impl Command {
         Self::new(Method::POST, "/payment-intents".to_owned(), body)
     }
 
-    /// Changes its amount.
+    /// Changes the amount of a payment intent.
     #[must_use]
     pub fn change_amount(intent: &str, amount: i64) -> Self {
         Self::new(Method::PATCH, format!("/payment-intents/{intent}"), json!({"amount": amount}))
     }
 
-    /// Charges it.
+    /// Charges a payment intent.
     #[must_use]
     pub fn charge(intent: &str) -> Self {
         Self::new(Method::POST, format!("/payment-intents/{intent}/charge"), Value::Null)
@@ -79,8 +79,8 @@ impl Command {
     }
 }
 
-impl<P: Place> System<P> {
-    /// Sends a command once. None if there was no answer.
+impl<E: Environment> System<E> {
+    /// Sends a command once. Returns `None` without an answer.
     pub async fn try_command(&self, token: &str, command: &Command) -> Option<Reply> {
         let Command { method, path, key, body } = command;
         let request = self.http().request(method.clone(), format!("{}{path}", self.payments));
@@ -92,7 +92,7 @@ impl<P: Place> System<P> {
         reply(request).await
     }
 
-    /// Sends a command as a good client does: again with the same key, until it knows what came of it.
+    /// Sends a command, and retries it with the same key until there is a final answer.
     pub async fn command(&self, token: &str, command: &Command) -> Reply {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -107,7 +107,7 @@ impl<P: Place> System<P> {
         }
     }
 
-    /// A payment intent, or what the API says instead.
+    /// Reads a payment intent. The answer may be a problem.
     pub async fn payment_intent(&self, token: &str, intent: &str) -> Option<Reply> {
         let path = format!("{}/payment-intents/{intent}", self.payments);
         reply(self.http().get(path).bearer_auth(token)).await
@@ -122,15 +122,16 @@ impl<P: Place> System<P> {
         eventually(&format!("payment intent {intent} to be {state}"), reached).await
     }
 
-    /// What the gateway has really charged, all of it.
+    /// All successful charges of the gateway.
     pub async fn charges(&self) -> Vec<Value> {
-        let found = self.http().get(format!("{}/charges", self.gateway)).send().await.expect("the gateway answers");
+        let found =
+            self.http().get(format!("{}/charges", self.gateway)).send().await.expect("the gateway does not answer");
         let found: Value = serde_json::from_str(&found.text().await.unwrap()).unwrap();
         let charges = found["charges"].as_array().unwrap_or_else(|| panic!("no charges: {found}"));
         charges.iter().filter(|charge| charge["status"] == "succeeded").cloned().collect()
     }
 
-    /// What the gateway has charged for one order.
+    /// The successful charges for one order.
     pub async fn charges_of(&self, order_id: &OrderId) -> Vec<Value> {
         let mut charges = self.charges().await;
         charges.retain(|charge| charge["orderId"] == order_id.as_str());
@@ -145,15 +146,15 @@ async fn reply(request: reqwest::RequestBuilder) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
-/// Whether the same command should be sent again.
+/// Whether the client should retry the command.
 fn is_transient(reply: &Reply) -> bool {
     let again = [StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS];
     let wait = again.contains(&reply.status) && reply.header("retry-after").is_some();
     wait || reply.status.is_server_error()
 }
 
-/// An order that was just created, of a consumer of its own, with the consumer's token.
-pub async fn new_order<P: Place>(system: &System<P>) -> (Order, String) {
+/// A new order of a new consumer, with the consumer's token.
+pub async fn new_order<E: Environment>(system: &System<E>) -> (Order, String) {
     let order = Order::new(&consumer(), 5);
     system.publish(std::slice::from_ref(order.event(EventType::OrderCreated))).await;
     let token = system.consumer_token(&order.consumer_id);
@@ -162,12 +163,12 @@ pub async fn new_order<P: Place>(system: &System<P>) -> (Order, String) {
     (order, token)
 }
 
-async fn order_shown<P: Place>(system: &System<P>, order: &Order, token: &str) -> Answer {
+async fn order_shown<E: Environment>(system: &System<E>, order: &Order, token: &str) -> Answer {
     system.get_as(token, &format!("/orders/{}", order.id)).await
 }
 
-/// Create, look, charge, look at the order's history.
-pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &System<impl Place>) {
+/// Creates and charges a payment intent, and reads the order's history.
+pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &System<impl Environment>) {
     let (order, token) = new_order(system).await;
     let created = system.command(&token, &Command::create(&order.id, 2_818)).await;
     assert_eq!((created.status, &created.body["state"]), (StatusCode::CREATED, &json!("CREATED")), "{created:?}");
@@ -180,7 +181,7 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
     let charge = Command::charge(&intent);
     let charged = system.command(&token, &charge).await;
     assert_eq!(charged.status, StatusCode::ACCEPTED, "{charged:?}");
-    let consistency_token = charged.header("consistency-token").expect("a charge has a Consistency-Token");
+    let consistency_token = charged.header("consistency-token").expect("the answer has no Consistency-Token");
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str()), ("consistency-token", consistency_token), ("prefer", "wait=10")];
     let path = format!("/orders/{}", order.id);
@@ -198,7 +199,7 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
     };
     let payment = eventually("the history to show the charge", shown).await;
     let charges = system.charges_of(&order.id).await;
-    let [charge_made] = charges.as_slice() else { panic!("one charge: {charges:?}") };
+    let [charge_made] = charges.as_slice() else { panic!("expected one charge: {charges:?}") };
     for shown in [&payment["amount"], &paid.body["amount"], &charge_made["amount"]] {
         assert_eq!(shown, &json!(3_018));
     }
@@ -206,7 +207,7 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
         assert_eq!(shown, &charge_made["chargeId"]);
     }
 
-    // The same command again gives the same answer, and nothing happens.
+    // The same command again gets the same answer, and charges nothing.
     let again = system.command(&token, &charge).await;
     assert_eq!((again.status, &again.body), (charged.status, &charged.body));
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
@@ -215,8 +216,8 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
     assert_eq!(system.charges_of(&order.id).await, charges);
 }
 
-/// A declined card, then another one: the history ends with the second.
-pub async fn a_declined_payment_may_be_tried_again(system: &System<impl Place>) {
+/// A declined payment, then a second one: the history shows the second.
+pub async fn a_declined_payment_can_be_tried_again(system: &System<impl Environment>) {
     let (order, token) = new_order(system).await;
     let first = system.command(&token, &Command::create(&order.id, 1_002)).await.intent_id();
     let second = system.command(&token, &Command::create(&order.id, 1_000)).await;
@@ -237,8 +238,8 @@ pub async fn a_declined_payment_may_be_tried_again(system: &System<impl Place>) 
     assert_eq!(system.charges_of(&order.id).await.len(), 1);
 }
 
-/// A lost answer, a 500, an answer that comes too late: none of them charges twice or not at all.
-pub async fn every_fault_of_the_gateway_ends_in_one_charge(system: &System<impl Place>) {
+/// A lost answer, a 500, an answer that comes too late: each ends in exactly one charge.
+pub async fn every_fault_of_the_gateway_ends_in_one_charge(system: &System<impl Environment>) {
     let paid = async |amount: i64| {
         let (order, token) = new_order(system).await;
         let intent = system.command(&token, &Command::create(&order.id, amount)).await.intent_id();
@@ -251,8 +252,8 @@ pub async fn every_fault_of_the_gateway_ends_in_one_charge(system: &System<impl 
     futures_util::join!(paid(703), paid(705), paid(709));
 }
 
-/// Who may do what, by the token.
-pub async fn a_consumer_pays_in_their_own_name_only(system: &System<impl Place>) {
+/// Requests with the tokens of the consumer, of another consumer and of support.
+pub async fn a_consumer_can_pay_only_for_themselves(system: &System<impl Environment>) {
     let (order, token) = new_order(system).await;
     let created = system.command(&token, &Command::create(&order.id, 500)).await;
     let intent = created.intent_id();
@@ -270,7 +271,7 @@ pub async fn a_consumer_pays_in_their_own_name_only(system: &System<impl Place>)
     let refused = system.command(&stranger, &for_another).await;
     assert_eq!((refused.status, refused.problem()), (StatusCode::FORBIDDEN, "forbidden"), "{refused:?}");
 
-    let agent = system.place.token(&json!({"sub": "support", "scope": "payments:write-any"}));
+    let agent = system.environment.token(&json!({"sub": "support", "scope": "payments:write-any"}));
     let changed = system.command(&agent, &Command::change_amount(&intent, 400)).await;
     assert_eq!((changed.status, &changed.body["amount"]), (StatusCode::OK, &json!(400)), "{changed:?}");
 }

@@ -1,14 +1,14 @@
-//! What the system promises, seen from outside. Each runs on every system; [`scenarios!`](crate::scenarios) makes them tests.
+//! The scenarios. Each runs on every system; [`scenarios!`](crate::scenarios) makes them tests.
 
 use order_events::EventType;
 use serde_json::{Value, json};
 
-use crate::order::{Order, Told, consumer};
+use crate::order::{Order, PublishedEvent, consumer};
 pub use crate::payments::{
-    a_consumer_pays_for_an_order_and_its_history_shows_it, a_consumer_pays_in_their_own_name_only,
-    a_declined_payment_may_be_tried_again, every_fault_of_the_gateway_ends_in_one_charge,
+    a_consumer_can_pay_only_for_themselves, a_consumer_pays_for_an_order_and_its_history_shows_it,
+    a_declined_payment_can_be_tried_again, every_fault_of_the_gateway_ends_in_one_charge,
 };
-use crate::system::{Answer, Place, System, eventually, list};
+use crate::system::{Answer, Environment, System, eventually, list};
 
 /// Makes every scenario a test on the system that `$start` starts.
 #[macro_export]
@@ -16,17 +16,17 @@ macro_rules! scenarios {
     ($start:path) => {
         $crate::scenarios! {
             $start:
-            an_order_is_what_its_events_say_in_any_order_and_however_often,
-            an_order_is_not_there_before_it_is_created,
+            an_order_has_the_same_result_for_any_sequence_and_any_duplicates,
+            an_order_is_not_found_before_it_is_created,
             a_history_has_every_order_once_and_the_newest_first,
-            a_client_sees_what_it_has_just_done,
-            a_consumer_sees_their_own_orders_and_no_others,
-            a_bad_message_holds_up_nobody_and_is_kept_as_it_came,
-            what_failed_is_projected_after_it_was_redriven,
+            a_client_can_read_its_own_write,
+            a_consumer_sees_only_their_own_orders,
+            a_bad_message_blocks_no_other_and_is_kept_unchanged,
+            failed_events_are_projected_after_a_redrive,
             a_consumer_pays_for_an_order_and_its_history_shows_it,
-            a_declined_payment_may_be_tried_again,
+            a_declined_payment_can_be_tried_again,
             every_fault_of_the_gateway_ends_in_one_charge,
-            a_consumer_pays_in_their_own_name_only,
+            a_consumer_can_pay_only_for_themselves,
         }
     };
     ($start:path: $($scenario:ident),* $(,)?) => {
@@ -34,8 +34,8 @@ macro_rules! scenarios {
     };
 }
 
-/// The whole story, the last event first, each twice.
-pub async fn an_order_is_what_its_events_say_in_any_order_and_however_often(system: &System<impl Place>) {
+/// All events, the last first, each twice.
+pub async fn an_order_has_the_same_result_for_any_sequence_and_any_duplicates(system: &System<impl Environment>) {
     let order = Order::new(&consumer(), 5);
     let backwards: Vec<_> = order.story.iter().rev().cloned().collect();
     system.publish(&backwards).await;
@@ -43,11 +43,11 @@ pub async fn an_order_is_what_its_events_say_in_any_order_and_however_often(syst
     assert_is_shown(system, &order, &order.story).await;
 }
 
-/// An order that has been delivered and never made shows up when it is made, with all that happened to it.
-pub async fn an_order_is_not_there_before_it_is_created(system: &System<impl Place>) {
+/// An order without `OrderCreated` is not found. After `OrderCreated` it has all its events.
+pub async fn an_order_is_not_found_before_it_is_created(system: &System<impl Environment>) {
     let order = Order::new(&consumer(), 5);
     let (created, rest): (Vec<_>, Vec<_>) =
-        order.story.iter().cloned().partition(|told| told.event.event_type() == EventType::OrderCreated);
+        order.story.iter().cloned().partition(|published| published.event.event_type() == EventType::OrderCreated);
     system.publish(&rest).await;
     let stored = async || (system.waiting_in_all().await == 0).then_some(());
     eventually("the queues to be empty", stored).await;
@@ -57,13 +57,13 @@ pub async fn an_order_is_not_there_before_it_is_created(system: &System<impl Pla
     assert_is_shown(system, &order, &order.story).await;
 }
 
-/// Two pages and a half, walked by their start keys; then filtered.
-pub async fn a_history_has_every_order_once_and_the_newest_first(system: &System<impl Place>) {
+/// Reads two and a half pages with their start keys; then filters.
+pub async fn a_history_has_every_order_once_and_the_newest_first(system: &System<impl Environment>) {
     let consumer = consumer();
     let orders: Vec<_> = (0..25).map(|minutes_ago| Order::new(&consumer, minutes_ago)).collect();
-    let mut told: Vec<_> = orders.iter().map(|order| order.event(EventType::OrderCreated).clone()).collect();
-    told.push(orders[7].event(EventType::OrderCancelled).clone());
-    system.publish(&told).await;
+    let mut published: Vec<_> = orders.iter().map(|order| order.event(EventType::OrderCreated).clone()).collect();
+    published.push(orders[7].event(EventType::OrderCancelled).clone());
+    system.publish(&published).await;
     for order in &orders {
         eventually("the order", async || (find(system, order).await.status == 200).then_some(())).await;
     }
@@ -91,8 +91,8 @@ pub async fn a_history_has_every_order_once_and_the_newest_first(system: &System
     eventually("the only cancelled order", cancelled).await;
 }
 
-/// A query that waits for the event that a command's response has named.
-pub async fn a_client_sees_what_it_has_just_done(system: &System<impl Place>) {
+/// A query waits for the event of a consistency token.
+pub async fn a_client_can_read_its_own_write(system: &System<impl Environment>) {
     let order = Order::new(&consumer(), 1);
     let bearer = format!("Bearer {}", system.consumer_token(&order.consumer_id));
     let consistency_token = order.token(EventType::OrderAuthorized);
@@ -100,21 +100,22 @@ pub async fn a_client_sees_what_it_has_just_done(system: &System<impl Place>) {
     let path = format!("/orders/{}", order.id);
     assert_eq!(system.get(&path, &headers).await.status, 412);
 
-    let told = [EventType::OrderCreated, EventType::OrderAuthorized].map(|event_type| order.event(event_type).clone());
-    system.publish(&told).await;
+    let published =
+        [EventType::OrderCreated, EventType::OrderAuthorized].map(|event_type| order.event(event_type).clone());
+    system.publish(&published).await;
     let patient = [headers[0], headers[1], ("prefer", "wait=10")];
     let seen = async || {
         let answer = system.get(&path, &patient).await;
         (answer.status != 412).then_some(answer)
     };
     let seen = eventually("the authorized order", seen).await;
-    assert_eq!((seen.status.as_u16(), seen.body), (200, order.as_told(&told)));
+    assert_eq!((seen.status.as_u16(), seen.body), (200, order.expected_json(&published)));
     let page = system.get("/orders", &patient).await;
     assert_eq!(ids(&page), [order.id.to_string()]);
 }
 
-/// Another consumer, and somebody without a token.
-pub async fn a_consumer_sees_their_own_orders_and_no_others(system: &System<impl Place>) {
+/// Requests of another consumer, and without a token.
+pub async fn a_consumer_sees_only_their_own_orders(system: &System<impl Environment>) {
     let order = Order::new(&consumer(), 5);
     let created = [order.event(EventType::OrderCreated).clone()];
     system.publish(&created).await;
@@ -122,7 +123,7 @@ pub async fn a_consumer_sees_their_own_orders_and_no_others(system: &System<impl
     let (one, all) = (format!("/orders/{}", order.id), list(&[("consumerId", &order.consumer_id)]));
 
     let theirs = system.consumer_token(&order.consumer_id);
-    assert_eq!(system.get_as(&theirs, &one).await.body, order.as_told(&created));
+    assert_eq!(system.get_as(&theirs, &one).await.body, order.expected_json(&created));
     assert_eq!(ids(&system.get_as(&theirs, &all).await), [order.id.to_string()]);
 
     let anothers = system.consumer_token(&consumer());
@@ -135,56 +136,56 @@ pub async fn a_consumer_sees_their_own_orders_and_no_others(system: &System<impl
     }
 }
 
-/// Messages that no try can project, among good ones.
-pub async fn a_bad_message_holds_up_nobody_and_is_kept_as_it_came(system: &System<impl Place>) {
+/// Messages that can never be projected, among good ones.
+pub async fn a_bad_message_blocks_no_other_and_is_kept_unchanged(system: &System<impl Environment>) {
     let event_type = EventType::TicketAccepted;
     let order = Order::new(&consumer(), 5);
     let wrong_type = order.event(EventType::TicketCreated).body.clone();
     let mut bad = vec!["{".to_owned(), json!({"payload": "{}", "headers": {}}).to_string(), wrong_type];
     system.send(event_type, &bad).await;
-    let told = [order.event(EventType::OrderCreated).clone(), order.event(event_type).clone()];
-    system.publish(&told).await;
-    assert_is_shown(system, &order, &told).await;
+    let published = [order.event(EventType::OrderCreated).clone(), order.event(event_type).clone()];
+    system.publish(&published).await;
+    assert_is_shown(system, &order, &published).await;
 
     let mut dead = system.dead_letters(event_type, bad.len()).await;
     dead.sort();
     bad.sort();
     assert_eq!(dead, bad);
     let empty = async || (system.waiting(event_type).await == 0).then_some(());
-    eventually("nothing to be left in the queue", empty).await;
+    eventually("the queue to be empty", empty).await;
 }
 
-/// Events that came while their function could not work.
-pub async fn what_failed_is_projected_after_it_was_redriven(system: &System<impl Place>) {
+/// Events that arrive while their function cannot work.
+pub async fn failed_events_are_projected_after_a_redrive(system: &System<impl Environment>) {
     let event_type = EventType::DeliveryDelivered;
     let order = Order::new(&consumer(), 5);
     let created = [order.event(EventType::OrderCreated).clone()];
     system.publish(&created).await;
     assert_is_shown(system, &order, &created).await;
 
-    Place::break_down(system, event_type).await;
+    Environment::break_function(system, event_type).await;
     let delivered = order.event(event_type).clone();
     system.publish(std::slice::from_ref(&delivered)).await;
     system.dead_letters(event_type, 1).await;
-    assert_eq!(find(system, &order).await.body, order.as_told(&created), "it has not been projected");
+    assert_eq!(find(system, &order).await.body, order.expected_json(&created), "the event is not projected yet");
 
-    Place::mend(system, event_type).await;
+    Environment::repair_function(system, event_type).await;
     system.redrive(event_type).await;
     assert_is_shown(system, &order, &[created[0].clone(), delivered]).await;
 }
 
-async fn find(system: &System<impl Place>, order: &Order) -> Answer {
+async fn find(system: &System<impl Environment>, order: &Order) -> Answer {
     system.get_as(&system.reader_token(), &format!("/orders/{}", order.id)).await
 }
 
-/// Waits until the API shows an order as these events tell it.
-async fn assert_is_shown(system: &System<impl Place>, order: &Order, told: &[Told]) {
-    let expected = order.as_told(told);
+/// Waits until the API shows an order with these events.
+async fn assert_is_shown(system: &System<impl Environment>, order: &Order, events: &[PublishedEvent]) {
+    let expected = order.expected_json(events);
     let shown = async || (find(system, order).await.body == expected).then_some(());
     eventually(&format!("the order to be {expected}"), shown).await;
 }
 
 fn ids(page: &Answer) -> Vec<String> {
-    let orders = page.body["orders"].as_array().unwrap_or_else(|| panic!("{page:?} is no page"));
+    let orders = page.body["orders"].as_array().unwrap_or_else(|| panic!("{page:?} is not a page"));
     orders.iter().map(|order: &Value| order["orderId"].as_str().unwrap().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! A storm: many events, shuffled, some twice, some malformed, some of unknown types, while functions are killed and the view is rebuilt.
+//! A storm: many events in random sequence, some twice, some malformed, some of unknown types, while functions are killed and the view is rebuilt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,30 +11,30 @@ use tokio::time::{Instant, interval};
 
 use crate::archive::LIVE_TABLE;
 use crate::local::{DataDir, Local, kill, start_on};
-use crate::order::{Order, Told, consumer};
+use crate::order::{Order, PublishedEvent, consumer};
 use crate::system::{System, eventually, within};
 
-/// How long the queues may take to be empty.
+/// The longest wait until the queues are empty.
 const LONGEST: Duration = Duration::from_mins(15);
 
-/// How many publishers there are.
+/// The number of concurrent publishers.
 const PUBLISHERS: usize = 8;
 
-/// The table that the archive of the storm is rebuilt into.
+/// The table for the rebuild from the storm's archive.
 const REBUILT_TABLE: &str = "ftgo-order-history-after-the-storm";
 
-/// How large a storm is, and which.
+/// The size and the seed of a storm.
 #[derive(Debug, Clone)]
 pub struct Storm {
-    /// How many orders; each has some thirteen events of its own.
+    /// The number of orders, each with about thirteen events.
     pub orders: usize,
-    /// Which events come twice.
+    /// The share of events that are published twice.
     pub duplicated_percent: u64,
-    /// How many malformed messages come, for a hundred events.
+    /// The number of malformed messages for every hundred events.
     pub malformed_percent: usize,
-    /// How many messages come whose type no view knows, for a hundred events.
+    /// The number of messages with an unknown type for every hundred events.
     pub unknown_percent: usize,
-    /// Which storm.
+    /// The seed of the random numbers: the same seed gives the same storm.
     pub seed: u64,
 }
 
@@ -44,21 +44,21 @@ impl Default for Storm {
     }
 }
 
-/// Malformed messages, by the queue they come to.
+/// Malformed messages, by queue.
 type Messages = BTreeMap<EventType, Vec<String>>;
 
-/// Lets a storm pass over a system, and looks whether everything is as it should be.
-pub async fn weather(storm: &Storm) {
+/// Runs a storm on a new system, and checks every order, dead letter and archived message.
+pub async fn run_storm(storm: &Storm) {
     let mut dice = Dice(storm.seed);
     let orders: Vec<_> = (0..storm.orders).map(|number| selection(number, &mut dice)).collect();
-    let events: Vec<&Told> = orders.iter().flat_map(|order| &order.story).collect();
+    let events: Vec<&PublishedEvent> = orders.iter().flat_map(|order| &order.story).collect();
     let malformed = malformed(events.len() * storm.malformed_percent / 100);
     let unknown = unknown(events.len() * storm.unknown_percent / 100);
-    // Each with the event type that the topic tells its queue by.
+    // Each with the event type by which the topic selects its queue.
     let mut messages: Vec<(String, String)> = Vec::new();
-    for told in &events {
+    for event in &events {
         let times = if dice.roll(100) < storm.duplicated_percent { 2 } else { 1 };
-        messages.extend((0..times).map(|_| (told.type_name.clone(), told.body.clone())));
+        messages.extend((0..times).map(|_| (event.type_name.clone(), event.body.clone())));
     }
     messages.extend(by_queue(&malformed));
     messages.extend(unknown.iter().cloned());
@@ -93,22 +93,28 @@ pub async fn weather(storm: &Storm) {
         () = kill_functions(&system, &mut dice, &mut killed) => {}
     }
     println!("{:4} s: the queues are empty, {killed} functions were killed", began.elapsed().as_secs());
-    assert!(killed > 0, "a storm kills");
+    assert!(killed > 0, "no function was killed");
     assert_is_whole(&system, &orders, &malformed).await;
-    println!("{:4} s: every order is as its events say, every malformed message is kept", began.elapsed().as_secs());
+    println!(
+        "{:4} s: every order has the result of its events, every malformed message is a dead letter",
+        began.elapsed().as_secs()
+    );
     assert_is_archived(&system, &messages).await;
     println!("{:4} s: every message is in the archive", began.elapsed().as_secs());
-    system.assert_rebuilt_is_live(REBUILT_TABLE, bad > 0).await;
-    println!("{:4} s: a rebuild of the archive is the live table, item by item", began.elapsed().as_secs());
+    system.assert_rebuilt_equals_live(REBUILT_TABLE, bad > 0).await;
+    println!(
+        "{:4} s: the table that was rebuilt from the archive equals the live table, item by item",
+        began.elapsed().as_secs()
+    );
 }
 
-/// Publishes messages by several publishers at once.
+/// Publishes messages with several concurrent publishers.
 async fn publish(system: &System<Local>, messages: &[(String, String)]) {
     let share = messages.len().div_ceil(PUBLISHERS).max(1);
     join_all(messages.chunks(share).map(|messages| system.publish_messages(messages))).await;
 }
 
-/// It merges what is archived so far into the table that the functions are writing, and must not change what comes of it.
+/// Merges the archive so far into the live table while the functions write to it. This must not change the result.
 async fn rebuild_into_the_live_table(system: &System<Local>, began: Instant) {
     let files = system.archive().join("events");
     eventually("the first file of the archive", async || files.exists().then_some(())).await;
@@ -117,7 +123,7 @@ async fn rebuild_into_the_live_table(system: &System<Local>, began: Instant) {
     println!("{:4} s: the archive so far is merged into the live table", began.elapsed().as_secs());
 }
 
-/// An order of which only some events happen: that it is created, and twelve or thirteen others.
+/// An order with some of the events: `OrderCreated`, and twelve or thirteen others.
 fn selection(number: usize, dice: &mut Dice) -> Order {
     let mut order = Order::new(&consumer(), 60);
     let mut others = order.story.split_off(1);
@@ -127,7 +133,7 @@ fn selection(number: usize, dice: &mut Dice) -> Order {
     order
 }
 
-/// Messages that no try can project, for every queue in turn.
+/// Messages that can never be projected, for every queue in turn.
 fn malformed(number: usize) -> Messages {
     let mut messages = Messages::new();
     for (number, &event_type) in (0..number).zip(EventType::ALL.iter().cycle()) {
@@ -155,7 +161,7 @@ fn by_queue(messages: &Messages) -> impl Iterator<Item = (String, String)> {
     messages.iter().flat_map(|(event_type, bodies)| bodies.iter().map(|body| (event_type.to_string(), body.clone())))
 }
 
-/// Messages that no queue but the archive's wants: a later view may.
+/// Messages that only the archive's queue gets. A later view may use them.
 fn unknown(number: usize) -> Vec<(String, String)> {
     let message = |number: usize| {
         let event_type = format!("net.chrisrichardson.ftgo.domain.CourierPaid{}", number % 3);
@@ -165,7 +171,7 @@ fn unknown(number: usize) -> Vec<(String, String)> {
     (0..number).map(message).collect()
 }
 
-/// Each message is in the archive at least as often as it was published, and nothing else is.
+/// Asserts that each message is in the archive at least as often as it was published, and that nothing else is there.
 async fn assert_is_archived(system: &System<Local>, messages: &[(String, String)]) {
     let archived = system.archived().await;
     let mut published: BTreeMap<&str, usize> = BTreeMap::new();
@@ -176,10 +182,10 @@ async fn assert_is_archived(system: &System<Local>, messages: &[(String, String)
         let archived = archived.get(*body).copied().unwrap_or_default();
         assert!(archived >= *times, "published {times} times, archived {archived} times: {body}");
     }
-    assert_eq!(archived.len(), published.len(), "messages that nobody published");
+    assert_eq!(archived.len(), published.len(), "the archive has messages that were not published");
 }
 
-/// Kills a function every second, for as long as it is let.
+/// Kills a function every second, until this future is dropped.
 pub(crate) async fn kill_functions(system: &System<Local>, dice: &mut Dice, killed: &mut usize) {
     let mut seconds = interval(Duration::from_secs(1));
     loop {
@@ -196,7 +202,7 @@ pub(crate) async fn kill_functions(system: &System<Local>, dice: &mut Dice, kill
 async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &Messages) {
     let token = system.reader_token();
     let find = |order: &Order| {
-        let (path, expected) = (format!("/orders/{}", order.id), order.as_told(&order.story));
+        let (path, expected) = (format!("/orders/{}", order.id), order.expected_json(&order.story));
         let token = &token;
         async move { (system.get_as(token, &path).await.body, expected) }
     };
@@ -213,18 +219,18 @@ async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &M
     }
 }
 
-/// What was published, of the notification that a queue got.
+/// The published message in a queue's notification.
 fn published(notification: &str) -> String {
     let notification: Value = serde_json::from_str(notification).unwrap();
     notification["Message"].as_str().unwrap().to_owned()
 }
 
-/// Chance that can be repeated (`SplitMix64`).
+/// Pseudo-random numbers from a seed (`SplitMix64`).
 #[derive(Debug)]
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -233,9 +239,9 @@ impl Dice {
     }
 
     fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            let other = self.roll(place as u64 + 1);
-            items.swap(place, usize::try_from(other).unwrap());
+        for index in (1..items.len()).rev() {
+            let other = self.roll(index as u64 + 1);
+            items.swap(index, usize::try_from(other).unwrap());
         }
     }
 }

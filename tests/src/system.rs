@@ -1,4 +1,4 @@
-//! The system from outside, wherever it runs.
+//! A client of the running system, local or deployed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::aws::Aws;
-use crate::order::Told;
+use crate::order::PublishedEvent;
 
 /// For all waiting: longer than anything here takes, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_mins(3);
@@ -21,93 +21,93 @@ const BATCH: usize = 10;
 
 /// A running system.
 #[derive(Debug)]
-pub struct System<Place> {
-    /// What is particular to where it runs.
-    pub place: Place,
-    /// The services around it.
+pub struct System<E> {
+    /// Local or deployed.
+    pub environment: E,
+    /// The AWS services that it uses.
     pub aws: Aws,
-    /// Where the HTTP API is.
+    /// The URL of the HTTP API.
     pub api: String,
     /// The URL of a type's queue, without the type's name.
     pub queues: String,
-    /// Where the API of Payments is.
+    /// The URL of the API of Payments.
     pub payments: String,
-    /// Where the payment gateway is.
+    /// The URL of the payment gateway.
     pub gateway: String,
     http: reqwest::Client,
 }
 
-/// Where a system runs.
-#[allow(async_fn_in_trait)] // The futures are awaited where they are made.
-pub trait Place: Sized {
-    /// Publishes events as their services do.
-    async fn publish(system: &System<Self>, told: &[Told]);
+/// The environment of a system: one machine, or AWS.
+#[allow(async_fn_in_trait)] // The futures need not be `Send`.
+pub trait Environment: Sized {
+    /// Publishes events as the services do.
+    async fn publish(system: &System<Self>, events: &[PublishedEvent]);
 
-    /// A bearer token with these claims, which the API takes for good.
+    /// A bearer token with these claims that the API accepts.
     fn token(&self, claims: &Value) -> String;
 
-    /// Takes from the function of this type something that it needs.
-    async fn break_down(system: &System<Self>, event_type: EventType);
+    /// Removes something that the function of this type needs.
+    async fn break_function(system: &System<Self>, event_type: EventType);
 
-    /// Gives it back.
-    async fn mend(system: &System<Self>, event_type: EventType);
+    /// Restores it.
+    async fn repair_function(system: &System<Self>, event_type: EventType);
 
-    /// Moves those dead letters of a type that can be received now to its queue.
+    /// Moves the visible dead letters of a type back to its queue.
     async fn redrive(system: &System<Self>, event_type: EventType);
 }
 
-/// What came back from the HTTP API.
+/// An answer of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
     /// The body, which is always JSON.
     pub body: Value,
 }
 
-impl<P: Place> System<P> {
-    /// A system whose API is at `api`, and whose payments are made at `payments` and `gateway`.
-    pub fn new(place: P, aws: Aws, api: String, queues: String, payments: String, gateway: String) -> Self {
-        Self { place, aws, api, queues, payments, gateway, http: reqwest::Client::new() }
+impl<E: Environment> System<E> {
+    /// A system with these URLs.
+    pub fn new(environment: E, aws: Aws, api: String, queues: String, payments: String, gateway: String) -> Self {
+        Self { environment, aws, api, queues, payments, gateway, http: reqwest::Client::new() }
     }
 
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.http
     }
 
-    /// Publishes events as their services do.
-    pub async fn publish(&self, told: &[Told]) {
-        P::publish(self, told).await;
+    /// Publishes events as the services do.
+    pub async fn publish(&self, events: &[PublishedEvent]) {
+        E::publish(self, events).await;
     }
 
     /// A bearer token of a consumer.
     pub fn consumer_token(&self, consumer_id: &str) -> String {
-        self.place.token(&json!({"sub": consumer_id}))
+        self.environment.token(&json!({"sub": consumer_id}))
     }
 
-    /// A bearer token of somebody who may see all orders.
+    /// A bearer token of a user who may read all orders.
     pub fn reader_token(&self) -> String {
-        self.place.token(&json!({"sub": "support", "scope": "orders:read-any"}))
+        self.environment.token(&json!({"sub": "support", "scope": "orders:read-any"}))
     }
 
-    /// Asks the API.
+    /// Sends a GET to the API.
     pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         let mut request = self.http.get(format!("{}{path}", self.api));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = request.send().await.expect("the API answers");
+        let answer = request.send().await.expect("the API does not answer");
         let (status, text) = (answer.status(), answer.text().await.unwrap());
         let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {status} is not JSON: {text}"));
         Answer { status, body }
     }
 
-    /// Asks the API in somebody's name.
+    /// Sends a GET with a token to the API.
     pub async fn get_as(&self, token: &str, path: &str) -> Answer {
         self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
     }
 
-    /// Sends messages to a type's queue, whatever they say.
+    /// Sends messages with any content to a type's queue.
     pub async fn send(&self, event_type: EventType, bodies: &[String]) {
         let send = |batch: &[String]| {
             let entries = batch.iter().enumerate();
@@ -120,17 +120,17 @@ impl<P: Place> System<P> {
         }
     }
 
-    /// How many messages a type's queue holds, whether or not they can be received just now.
+    /// The number of messages in a type's queue, visible or not.
     pub async fn waiting(&self, event_type: EventType) -> u64 {
         self.depth(&self.queue(event_type)).await
     }
 
-    /// How many messages all queues hold.
+    /// The number of messages in all queues.
     pub async fn waiting_in_all(&self) -> u64 {
         join_all(EventType::ALL.iter().map(|event_type| self.waiting(*event_type))).await.iter().sum()
     }
 
-    /// Waits until a type has so many dead letters, and gives their bodies. They are there again a little later.
+    /// Waits until a type has this many dead letters, and returns their bodies. The messages are visible again after a second.
     pub async fn dead_letters(&self, event_type: EventType, number: usize) -> Vec<String> {
         let queue = self.dead_letter_queue(event_type);
         let arrived = async || (self.depth(&queue).await == number as u64).then_some(());
@@ -149,10 +149,10 @@ impl<P: Place> System<P> {
         eventually(&format!("to receive {number} dead letters of {event_type}"), all).await
     }
 
-    /// Brings a type's dead letters back to its queue.
+    /// Moves a type's dead letters back to its queue.
     pub async fn redrive(&self, event_type: EventType) {
         let empty = async || {
-            P::redrive(self, event_type).await;
+            E::redrive(self, event_type).await;
             (self.depth(&self.dead_letter_queue(event_type)).await == 0).then_some(())
         };
         eventually(&format!("{event_type}'s dead letters to be moved"), empty).await;
@@ -163,12 +163,12 @@ impl<P: Place> System<P> {
         format!("{}{event_type}", self.queues)
     }
 
-    /// The URL of the queue for a type's dead letters.
+    /// The URL of a type's dead-letter queue.
     pub fn dead_letter_queue(&self, event_type: EventType) -> String {
         self.queue(event_type) + "-dlq"
     }
 
-    /// How many messages a queue holds, whether or not they can be received just now.
+    /// The number of messages in a queue, visible or not.
     pub async fn depth(&self, queue: &str) -> u64 {
         let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
         let request = json!({"QueueUrl": queue, "AttributeNames": names});
@@ -177,14 +177,12 @@ impl<P: Place> System<P> {
     }
 }
 
-/// Looks again and again until there is something.
-///
-/// A system can only be asked from outside whether it is there yet.
+/// Calls `look` until it returns something. The system has no other way to signal that it is done.
 pub async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
     within(PATIENCE, what, look).await
 }
 
-/// Looks again and again for so long.
+/// Calls `look` until it returns something, for at most `patience`.
 pub async fn within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + patience;
     loop {

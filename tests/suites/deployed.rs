@@ -1,10 +1,10 @@
-//! The scenarios on what `make e2e` has deployed, and what only a deployment has: real tokens, a topic, roles.
+//! The scenarios on the system of `make e2e`, and tests of what only a deployment has: real tokens, a topic, roles.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::time::{Duration, SystemTime};
 
 use end_to_end::deployed::connect;
-use end_to_end::order::{Order, Told, consumer};
+use end_to_end::order::{Order, PublishedEvent, consumer};
 use end_to_end::payments::{Command, new_order};
 use end_to_end::scenarios;
 use end_to_end::system::eventually;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 scenarios!(connect);
 
 #[tokio::test]
-async fn a_token_that_is_not_good_is_refused() {
+async fn an_invalid_token_is_rejected() {
     let system = connect().await;
     let (issuer, consumer) = (system.issuer(), consumer());
     let later = SystemTime::now() + Duration::from_mins(10);
@@ -37,15 +37,15 @@ async fn a_token_that_is_not_good_is_refused() {
 }
 
 #[tokio::test]
-async fn the_topic_hands_an_event_of_another_type_to_nobody() {
+async fn the_topic_delivers_an_unknown_event_type_to_no_queue() {
     let system = connect().await;
     let order = Order::new(&consumer(), 5);
     let created = order.event(EventType::OrderCreated);
-    // Were one of them handed over, it would be projected, for the body is good.
+    // A delivered message would be projected, because its body is valid.
     let others = ["BulkOrderCreated", "com.example.OrderCreatedLate", "ordercreated"];
-    let others = others.map(|type_name| Told { type_name: type_name.to_owned(), ..created.clone() });
+    let others = others.map(|type_name| PublishedEvent { type_name: type_name.to_owned(), ..created.clone() });
     system.publish(&others).await;
-    // What is published after them comes after them, so that it is not for want of time.
+    // When the order that is published later is visible, the others would be visible too.
     let next = Order::new(&consumer(), 5);
     system.publish(std::slice::from_ref(next.event(EventType::OrderCreated))).await;
     let found =
@@ -55,14 +55,14 @@ async fn the_topic_hands_an_event_of_another_type_to_nobody() {
 }
 
 #[tokio::test]
-async fn health_and_contract_are_for_everybody() {
+async fn health_and_contract_need_no_token() {
     let system = connect().await;
     assert_eq!(system.get("/health?deep=1", &[]).await.status, 200);
     assert_eq!(system.get("/openapi.json", &[]).await.body["openapi"], "3.1.0");
 }
 
 #[tokio::test]
-async fn a_function_of_payments_may_do_its_own_work_and_no_other() {
+async fn a_function_of_payments_has_only_the_permissions_for_its_own_work() {
     let system = connect().await;
     let (order, token) = new_order(&system).await;
     let intent = system.command(&token, &Command::create(&order.id, 500)).await.intent_id();
@@ -71,18 +71,21 @@ async fn a_function_of_payments_may_do_its_own_work_and_no_other() {
         (system.as_function_of_payments("PaymentApi").await, system.as_function_of_payments("Relay").await);
     let batch = json!({"RequestItems": {"ftgo-payments": {"Keys": [read["Key"]]}}});
     let (status, found) = api.try_dynamodb("BatchGetItem", &batch).await;
-    assert!(status.is_success() && found.contains(&intent), "the API reads payments: {found}");
+    assert!(status.is_success() && found.contains(&intent), "the API must be able to read payments: {found}");
     for operation in [("GetItem", &read), ("BatchGetItem", &batch)] {
         let (status, answer) = relay.try_dynamodb(operation.0, operation.1).await;
-        assert!(status.is_client_error() && answer.contains("AccessDenied"), "the relay reads payments: {answer}");
+        assert!(
+            status.is_client_error() && answer.contains("AccessDenied"),
+            "the relay must not read payments: {answer}"
+        );
     }
-    assert!(system.try_publish_as(&relay).await.is_success(), "the relay publishes");
-    assert_eq!(system.try_publish_as(&api).await, 403, "the API publishes");
+    assert!(system.try_publish_as(&relay).await.is_success(), "the relay must be able to publish");
+    assert_eq!(system.try_publish_as(&api).await, 403, "the API must not publish");
 }
 
-/// By the condition on `dynamodb:EnclosingOperation` in the roles.
+/// The roles have a condition on `dynamodb:EnclosingOperation`.
 #[tokio::test]
-async fn intents_and_events_are_written_in_transactions_only() {
+async fn intents_and_events_can_be_written_only_in_transactions() {
     let system = connect().await;
     let intent = json!({"pk": {"S": format!("PaymentIntent#{}", Uuid::new_v4())}});
     let update = json!({"TableName": "ftgo-payments", "Key": intent, "UpdateExpression": "SET #state = :state",
@@ -103,7 +106,7 @@ async fn intents_and_events_are_written_in_transactions_only() {
             let is_denied = status.is_client_error() && answer.contains("AccessDenied");
             assert!(is_denied, "{function} writes to {table} with {operation} alone: {status} {answer}");
         }
-        // The same update in a transaction is refused by its own condition only: there is no such intent.
+        // The same update in a transaction fails only because of its own condition: there is no such intent.
         let transaction = json!({"TransactItems": [{"Update": update}]});
         let (status, answer) = function_may.try_dynamodb("TransactWriteItems", &transaction).await;
         let is_tried = status.is_client_error() && answer.contains("ConditionalCheckFailed");
@@ -112,7 +115,7 @@ async fn intents_and_events_are_written_in_transactions_only() {
 }
 
 #[tokio::test]
-async fn a_payment_needs_a_good_token() {
+async fn a_payment_needs_a_valid_token() {
     let system = connect().await;
     let (order, _) = new_order(&system).await;
     let issuer = system.issuer();
@@ -124,7 +127,7 @@ async fn a_payment_needs_a_good_token() {
 }
 
 #[tokio::test]
-async fn the_sweeper_publishes_what_the_stream_has_lost() {
+async fn the_sweeper_publishes_events_that_the_stream_lost() {
     let system = connect().await;
     let (order, token) = new_order(&system).await;
     system.set_relay(false).await;
@@ -139,15 +142,16 @@ async fn the_sweeper_publishes_what_the_stream_has_lost() {
 
 /// The charge queue has a filter: an event of another type would stay there, and end as a dead letter.
 #[tokio::test]
-async fn the_topic_hands_requested_charges_to_payments_and_nothing_else() {
+async fn the_topic_delivers_only_requested_charges_to_payments() {
     let system = connect().await;
     let order = Order::new(&consumer(), 5);
-    let others = order.story.iter().filter(|told| told.event.event_type() != EventType::PaymentIntentChargeRequested);
+    let others =
+        order.story.iter().filter(|published| published.event.event_type() != EventType::PaymentIntentChargeRequested);
     let others: Vec<_> = others.cloned().collect();
     let kept = async || system.waiting_in("charge").await + system.waiting_in("charge-dlq").await;
     let before = kept().await;
     system.publish(&others).await;
-    let (path, expected) = (format!("/orders/{}", order.id), order.as_told(&others));
+    let (path, expected) = (format!("/orders/{}", order.id), order.expected_json(&others));
     let shown = async || (system.get_as(&system.reader_token(), &path).await.body == expected).then_some(());
     eventually("the order", shown).await;
     assert_eq!(kept().await, before);

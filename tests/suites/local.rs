@@ -1,4 +1,4 @@
-//! The scenarios on the system of `make run`, and what only it has: its data, a restart, and a storm.
+//! The scenarios on the system of `make run`, and tests of what only it has: its data, a restart, a storm.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ use tokio::time::timeout;
 scenarios!(start);
 
 #[tokio::test]
-async fn what_was_stored_is_there_after_a_restart() {
+async fn orders_survive_a_restart() {
     let system = start().await;
     let order = Order::new(&consumer(), 5);
     let path = format!("/orders/{}", order.id);
     system.publish(&order.story).await;
-    let expected = order.as_told(&order.story);
+    let expected = order.expected_json(&order.story);
     let shown = async || (system.get_as(&system.reader_token(), &path).await.body == expected).then_some(());
     eventually("the order", shown).await;
 
@@ -36,38 +36,38 @@ async fn what_was_stored_is_there_after_a_restart() {
     assert_eq!(system.get_as(&system.reader_token(), &path).await.body, expected);
 }
 
-/// A later view may want what this one ignores.
+/// Also messages that this view ignores: a later view may use them.
 #[tokio::test]
 async fn every_message_of_the_topic_is_in_the_archive() {
     let system = start().await;
     let order = Order::new(&consumer(), 5);
-    let told = order.story.iter().map(|told| (told.type_name.clone(), told.body.clone()));
+    let published = order.story.iter().map(|published| (published.type_name.clone(), published.body.clone()));
     let others = [
         ("OrderCreated", "{\n  \"pretty\": true\n}"),
         ("OrderCreated", "not JSON\nin two lines"),
         ("CourierPaid", r#"{"payload":"{}","headers":{"event-type":"CourierPaid"}}"#),
     ];
     let others = others.map(|(event_type, body)| (event_type.to_owned(), body.to_owned()));
-    let messages: Vec<_> = told.chain(others).collect();
+    let messages: Vec<_> = published.chain(others).collect();
     system.publish_messages(&messages).await;
     let archived = system.archived().await;
     let published: BTreeMap<_, _> = messages.into_iter().map(|(_, body)| (body, 1)).collect();
     assert_eq!(archived, published);
 }
 
-/// Payments publishes to the same topic, by its relay.
+/// The archive also has the events of Payments.
 #[tokio::test]
 async fn a_view_is_rebuilt_from_the_archive_of_a_demo() {
     let system = start_with_demo_on(DataDir::new()).await;
-    // The payments' events are projected before they can be compared.
+    // The events of the payments must be projected before the comparison.
     eventually("the queues to be empty", async || (system.waiting_in_all().await == 0).then_some(())).await;
     let archived = system.archived().await;
     assert!(archived.keys().any(|message| message.contains("PaymentIntentCharged")), "{archived:?}");
-    system.assert_rebuilt_is_live("ftgo-order-history-v2", false).await;
+    system.assert_rebuilt_equals_live("ftgo-order-history-v2", false).await;
 }
 
 #[tokio::test]
-async fn the_archive_is_there_after_a_restart() {
+async fn the_archive_survives_a_restart() {
     let system = start().await;
     let order = Order::new(&consumer(), 5);
     system.publish(&order.story).await;
@@ -78,7 +78,7 @@ async fn the_archive_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_payment_and_its_charge_are_there_after_a_restart() {
+async fn a_payment_and_its_charge_survive_a_restart() {
     let system = start().await;
     let (order, token) = new_order(&system).await;
     let intent = system.command(&token, &Command::create(&order.id, 2_818)).await.intent_id();
@@ -94,9 +94,9 @@ async fn a_payment_and_its_charge_are_there_after_a_restart() {
     assert_eq!((again.body, again.headers.contains_key("idempotent-replayed")), (requested.body, true));
 }
 
-/// The queues are in memory: what the charge handler was about to do, only the payment intent still knows.
+/// The queues are in memory: after a crash only the payment intent shows that a charge is open.
 #[tokio::test]
-async fn a_charge_whose_message_was_lost_in_a_crash_is_finished_by_the_reconciler() {
+async fn the_reconciler_finishes_a_charge_whose_message_was_lost_in_a_crash() {
     let system = start().await;
     let (order, token) = new_order(&system).await;
     // The gateway answers this one too late.
@@ -114,7 +114,7 @@ async fn a_charge_whose_message_was_lost_in_a_crash_is_finished_by_the_reconcile
         let order = system.get_as(&token, &format!("/orders/{}", order.id)).await.body;
         (order["payment"]["status"] == "CHARGED").then_some(())
     };
-    eventually("the history to show it", shown).await;
+    eventually("the history to show the charge", shown).await;
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_charge_in_locked_mode_is_answered_with_its_result() {
 }
 
 #[tokio::test]
-async fn a_function_says_in_its_log_why_a_message_failed() {
+async fn a_functions_log_has_the_reason_why_a_message_failed() {
     let system = start().await;
     let event_type = EventType::OrderRejected;
     system.send(event_type, &["{".to_owned()]).await;
@@ -160,7 +160,7 @@ async fn only_the_logs_of_the_functions_are_cleared() {
 }
 
 #[tokio::test]
-async fn functions_run_and_log_after_their_logs_were_deleted() {
+async fn functions_work_and_log_after_their_logs_were_deleted() {
     let system = start().await;
     system.get_as(&system.reader_token(), "/orders/99").await;
     fs::remove_dir_all(system.data().join("logs")).unwrap();
@@ -175,7 +175,7 @@ async fn a_folder_belongs_to_one_system_until_its_process_ends() {
     let system = start().await;
     let folder = system.data().display().to_string();
     let second = command(system.data()).kill_on_drop(true).output();
-    let second = timeout(PATIENCE, second).await.expect("a second system does not run").unwrap();
+    let second = timeout(PATIENCE, second).await.expect("the second system did not exit").unwrap();
     let expected = format!(
         "error: {folder} is in use by process {}: stop it, or set DATA_DIR to another folder\n",
         system.process()
@@ -189,30 +189,30 @@ async fn a_folder_belongs_to_one_system_until_its_process_ends() {
 }
 
 #[tokio::test]
-async fn ctrl_c_ends_all_of_it_without_a_word() {
+async fn ctrl_c_stops_the_system_without_error_messages() {
     let data = DataDir::new();
     let mut system = command(data.path());
     let system =
         system.process_group(0).kill_on_drop(true).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    it_is_time(|| projected(data.path()) > 0).await;
-    // A terminal sends it to all processes of the group.
+    wait_until(|| projected(data.path()) > 0).await;
+    // A terminal sends the signal to all processes of the group.
     kill("-INT", &format!("-{}", system.id().unwrap())).await;
-    let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("it ends").unwrap();
+    let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("the system still runs").unwrap();
     assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
 }
 
 #[tokio::test]
-async fn every_event_is_logged_if_asked_for() {
+async fn every_event_is_logged_at_level_debug() {
     let data = DataDir::new();
     let mut system = command(data.path());
     system.env("LOG_LEVEL", "DEBUG").stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let _system = system.spawn().unwrap();
-    it_is_time(|| lines(data.path()).iter().any(|line| line["level"] == "DEBUG" && line["outcome"] == "applied")).await;
+    wait_until(|| lines(data.path()).iter().any(|line| line["level"] == "DEBUG" && line["outcome"] == "applied")).await;
 }
 
-/// The process is killed when so many of the demo's events have been projected, or at its very start.
+/// The process is killed at its start, or when some of the demo's events have been projected.
 #[tokio::test]
-async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
+async fn an_interrupted_demo_is_complete_after_the_next_start() {
     let is_begun = |data: &Path| data.join("dynamodb.sqlite").exists();
     interrupted(is_begun).await;
     for events in [1, 4, 8] {
@@ -221,11 +221,11 @@ async fn a_demo_that_was_interrupted_is_whole_after_the_next_start() {
 }
 
 async fn interrupted(is_time: impl Fn(&Path) -> bool) {
-    // The demo is of the moment of the first start, which another system is told so that the two can be compared.
+    // The file has the time of the first start. A second system gets a copy, so that the two can be compared.
     let moment = "ftgo-order-history.demo";
     let mut data = killed(&is_time).await;
     while !data.path().join(moment).exists() {
-        // It was finished before it was killed.
+        // The demo was complete before the kill.
         data = killed(&is_time).await;
     }
     let undisturbed = DataDir::new();
@@ -237,33 +237,33 @@ async fn interrupted(is_time: impl Fn(&Path) -> bool) {
     assert_eq!(demo(&system).await, expected);
     assert_eq!(expected[0].body["orders"].as_array().unwrap().len(), 2);
 
-    // What is finished is not published again.
+    // A finished demo is not published again.
     let system = start_with_demo_on(system.stop().await).await;
     assert_eq!(projected(system.data()), 0);
     assert_eq!(demo(&system).await, expected);
 }
 
-/// What a first start leaves that is killed at this time.
+/// The data of a first start that was killed at this moment.
 async fn killed(is_time: impl Fn(&Path) -> bool) -> DataDir {
     let data = DataDir::new();
     let mut process =
         command(data.path()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
-    it_is_time(|| is_time(data.path())).await;
+    wait_until(|| is_time(data.path())).await;
     process.kill().await.unwrap();
     data
 }
 
-/// Waits for something that lasts only a moment.
-async fn it_is_time(is_time: impl Fn() -> bool) {
+/// Waits for a condition that may hold only for a moment.
+async fn wait_until(is_time: impl Fn() -> bool) {
     let time = async {
         while !is_time() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(PATIENCE, time).await.expect("it is time");
+    timeout(PATIENCE, time).await.expect("the condition was never true");
 }
 
-/// All that the API shows of the demo, but for what each payment has of its own: ids, and when it was made.
+/// The API's answers about the demo, without the ids and times of payments.
 async fn demo(system: &System<Local>) -> Vec<Answer> {
     let lists = ["1511300065921", "42"].map(|consumer| list(&[("consumerId", consumer)]));
     let orders = ["99", "100", "101"].map(|order| format!("/orders/{order}"));
@@ -290,43 +290,43 @@ fn without_ids_of_payments(shown: &mut Value) {
     }
 }
 
-/// How many events have been projected, by the functions' logs.
+/// The number of projected events in the functions' logs.
 fn projected(data: &Path) -> u64 {
     let counts = ["Applied", "Late", "Duplicate"];
     lines(data).iter().flat_map(|line| counts.map(|count| line[count].as_u64())).flatten().sum()
 }
 
-/// The lines of the functions' logs, without those that are not whole yet.
+/// The complete lines of the functions' logs.
 fn lines(data: &Path) -> Vec<Value> {
     let logs = fs::read_dir(data.join("logs")).into_iter().flatten();
     let logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
     logs.flat_map(|log| log.lines().flat_map(serde_json::from_str).collect::<Vec<_>>()).collect()
 }
 
-/// Storms pass one after the other: each wants the whole machine.
+/// Storms run one after the other, because each uses the whole machine.
 static STORMS: Mutex<()> = Mutex::const_new(());
 
-/// How large a storm is: as `make storm` says, else small enough for `make test`.
+/// The size of a storm: from the variable (`make storm`), or small enough for `make test`.
 fn size(variable: &str, small: usize) -> usize {
-    std::env::var(variable).map_or(small, |size| size.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+    std::env::var(variable).map_or(small, |size| size.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
 }
 
 #[tokio::test]
-async fn a_storm_leaves_every_order_as_its_events_say() {
+async fn after_a_storm_every_order_has_the_result_of_its_events() {
     let _storm = STORMS.lock().await;
-    storm::weather(&Storm { orders: size("STORM_ORDERS", 100), ..Storm::default() }).await;
+    storm::run_storm(&Storm { orders: size("STORM_ORDERS", 100), ..Storm::default() }).await;
 }
 
 #[tokio::test]
-async fn a_storm_of_payments_charges_everybody_once_and_right() {
+async fn a_storm_of_payments_charges_each_payment_once_and_correctly() {
     let _storm = STORMS.lock().await;
     let intents = size("STORM_INTENTS", 60);
     run_payment_storm(&PaymentStorm { intents, charge_mode: "saga", seed: 1 }).await;
 }
 
-/// The request, its repetition, the charge handler and the reconciler are after the same lock.
+/// The request, its repetition, the charge handler and the reconciler compete for the same lock.
 #[tokio::test]
-async fn a_storm_of_payments_in_locked_mode_charges_everybody_once_and_right() {
+async fn a_storm_of_payments_in_locked_mode_charges_each_payment_once_and_correctly() {
     let _storm = STORMS.lock().await;
     let intents = size("STORM_LOCKED_INTENTS", 16);
     run_payment_storm(&PaymentStorm { intents, charge_mode: "locked", seed: 3 }).await;

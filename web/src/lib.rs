@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-/// A site as it was built.
+/// A built site.
 #[derive(Debug)]
 pub struct Site {
     /// The SHA-256 of the style inside `index.html`, in Base64, for a Content-Security-Policy.
@@ -12,15 +12,15 @@ pub struct Site {
 /// A file of a site.
 #[derive(Debug)]
 pub struct File {
-    /// Where it is, seen from the site's root: `/`, or `/assets/…` with a digest in its name.
+    /// The path below the site's root: `/`, or `/assets/…` with a digest in the name.
     pub path: &'static str,
     /// The media type.
     pub content_type: &'static str,
     /// A digest of the content, in hexadecimal.
     pub digest: &'static str,
-    /// The content.
+    /// The content, not compressed.
     pub plain: &'static [u8],
-    /// The content, compressed.
+    /// The content, compressed with gzip.
     pub gzip: &'static [u8],
 }
 
@@ -31,7 +31,7 @@ impl Site {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// What a browser may load for this site, and whom it may call: where the site comes from, and these origins.
+    /// The policy of this site. Scripts may send requests to the site's own origin and to these origins.
     #[must_use]
     pub fn content_security_policy(&self, origins: &[String]) -> String {
         let mut policy = format!(
@@ -49,7 +49,7 @@ impl Site {
         policy
     }
 
-    /// The file that this site has instead of that of an earlier or a later build, whose name differs in its digest only.
+    /// The file that matches a path of an earlier or a later build, whose name differs only in the digest.
     #[must_use]
     pub fn find_of_other_build(&self, path: &str) -> Option<&'static File> {
         let wanted = without_digest(path)?;
@@ -65,7 +65,7 @@ fn without_digest(path: &str) -> Option<(&str, &str)> {
 }
 
 impl File {
-    /// Whether another content would have another name, so that a client may keep it for good.
+    /// Whether the name depends on the content, so that a client may cache the file forever.
     #[must_use]
     pub fn is_immutable(&self) -> bool {
         self.path != "/"

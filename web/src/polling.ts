@@ -1,11 +1,11 @@
-// Asks again and again, but gently: only while somebody looks, slower while nothing changes, much slower while requests fail.
+// Polls only while the page is visible; slower while nothing changes, and much slower while requests fail.
 
 export type Outcome = "changed" | "unchanged" | "failed" | "over";
 
 export interface Rhythm {
   /** Milliseconds between two requests while things change. */
   shortest: number;
-  /** Milliseconds between two requests when nothing has changed for long. */
+  /** Milliseconds between two requests when nothing has changed for a long time. */
   longest: number;
 }
 
@@ -15,7 +15,7 @@ export const A_LIST: Rhythm = { shortest: 5_000, longest: 30_000 };
 const STEADY = 5;
 const LONGEST_AFTER_FAILURE = 30_000;
 
-/** The pause before the next request: the shortest for the first requests without news, then longer and longer. */
+/** The pause before the next request: the shortest for the first requests without a change, then growing. */
 export function pause({ shortest, longest }: Rhythm, unchanged: number, failures: number): number {
   if (failures > 0) return Math.min(LONGEST_AFTER_FAILURE, shortest * 2 ** Math.min(failures, 10));
   return Math.min(longest, shortest * 1.3 ** Math.max(0, unchanged - STEADY));
@@ -26,7 +26,7 @@ export interface Surroundings {
   setTimer(call: () => void, milliseconds: number): number;
   clearTimer(timer: number): void;
   isVisible(): boolean;
-  /** Calls when somebody begins or ceases to look, or the network is back. */
+  /** Calls the listener when the page becomes visible or hidden, or the network is back. */
   onVisibility(call: () => void): () => void;
 }
 
@@ -53,7 +53,7 @@ export class Poll {
   private stopped = false;
   private readonly unsubscribe: () => void;
 
-  /** `ask` sends one request. It never runs twice at once. */
+  /** `ask` sends one request. Two never run at the same time. */
   constructor(
     private readonly rhythm: Rhythm,
     private readonly ask: () => Promise<Outcome>,
@@ -63,7 +63,7 @@ export class Poll {
     void this.run();
   }
 
-  /** Asks now, and quickly for a while: the user did something, or expects something. */
+  /** Polls now, and faster for a while, because the user expects a change. */
   hurry(): void {
     this.unchanged = 0;
     this.failures = 0;
@@ -85,7 +85,7 @@ export class Poll {
     try {
       outcome = await this.ask();
     } catch (error) {
-      // A fault in what `ask` does with an answer must not end the requests.
+      // An error in `ask` must not stop the polling.
       console.error(error);
       outcome = "failed";
     } finally {

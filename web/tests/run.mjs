@@ -23,7 +23,7 @@ try {
   });
   const files = readdirSync(out).map(name => join(out, name));
   const options = ["--enable-source-maps", "--test", "--test-reporter=spec"];
-  // One time zone and one language: what a test expects must not depend on whose machine it is.
+  // A fixed time zone and language, so that the tests do not depend on the machine.
   const env = { ...process.env, TZ: "Europe/Berlin", LC_ALL: "en_US.UTF-8" };
   process.exitCode = spawnSync(process.execPath, [...options, ...files], { stdio: "inherit", env }).status ?? 1;
 } finally {

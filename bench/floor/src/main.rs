@@ -1,8 +1,8 @@
 //! The floor: a bare loop of the SDK that does one conditional `UpdateItem` for each event, and nothing else.
 //!
-//! A line on standard input has messages, as a JSON list. Their updates are rendered, and a line says so; at the next line
-//! they are sent, and another line says that. Who measures, measures from that line to the other. The argument says how many
-//! requests are under way at once: one after the other costs more, for a wake-up each.
+//! A line on standard input has messages, as a JSON list. The program renders their updates and prints a line; at the next line
+//! it sends them, and prints another line. The time between the two lines is measured. The argument is the number of
+//! concurrent requests: one after the other costs more, because of a wake-up for each.
 
 use std::error::Error;
 use std::io::{Lines, StdinLock, stdin};
@@ -16,7 +16,7 @@ use order_events::Message;
 use order_view::{VIEW, effect};
 use projection::dynamodb::{Update, render};
 
-/// As the Lambdas have it: what is measured is what they do, not what they are built with.
+/// The same allocator as in the Lambdas, so that the comparison does not depend on it.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -26,7 +26,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 async fn main() -> Result<()> {
     let client = lambda_boot::dynamodb(&Environment::of_process())?;
     let table = std::env::var("ORDER_HISTORY_TABLE")?;
-    let at_once: usize = std::env::args().nth(1).ok_or("how many at once?")?.parse()?;
+    let at_once: usize = std::env::args().nth(1).ok_or("usage: floor CONCURRENCY")?.parse()?;
     let mut lines = stdin().lines();
     while let Some(updates) = next_updates(&mut lines)? {
         println!("rendered");

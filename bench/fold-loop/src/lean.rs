@@ -1,4 +1,4 @@
-//! The floor: the same messages, read by derived code that borrows all it can and checks nothing.
+//! The floor: the same messages, parsed by derived code that borrows where possible and checks nothing.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -53,7 +53,7 @@ payloads! {
 #[derive(Deserialize)]
 struct Nothing {}
 
-/// Reads a message of the bench, and forgets it.
+/// Parses a message of the benchmark, and drops it.
 pub(crate) fn read(line: &str) -> Result<()> {
     let Message { payload, headers } = serde_json::from_str(line)?;
     let Headers { id, event_type, aggregate_type, aggregate_id, date } = headers;

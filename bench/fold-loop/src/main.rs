@@ -1,6 +1,6 @@
 //! A loop that does what a rebuild does with files of the archive. `bench/peers/python/fold.py` does the same as [`Stage::Fold`].
 //!
-//! A line on standard input is a [`Task`]; when it is done, a line on standard output says so. Who measures, measures from that
+//! A line on standard input is a [`Task`]; when it is done, the program prints a line. The time between the two
 //! line to the other. A file is read from the disk once, with the first task that names it.
 
 mod lean;
@@ -20,7 +20,7 @@ use rebuild::filter::Filter;
 use rebuild::fold::{Fold, Views};
 use serde::Deserialize;
 
-/// As `rebuild` has it: what is measured is what it does, not what it is built with.
+/// The same allocator as in `rebuild`, so that the comparison does not depend on it.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -33,13 +33,13 @@ struct Task {
     file: PathBuf,
 }
 
-/// How far to go. Each has all that comes before it, but for the first and the last.
+/// The last stage to run. Each stage includes the earlier ones, except for the first and the last.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Stage {
-    /// Read and decode the file, for those that come after it.
+    /// Read and decode the file, for the next stages.
     Load,
-    /// Read the messages of the decoded file with derived code that borrows all it can and checks nothing: the floor.
+    /// Parse the messages of the decoded file with derived code that borrows where possible and checks nothing: the floor.
     Lean,
     /// Decompress the file, and split it into lines.
     Decode,
@@ -106,6 +106,6 @@ fn fold(bytes: &[u8]) -> Result<Views> {
     let (views, summary, _) = fold.finish();
     match summary.lines_quarantined() {
         0 if summary.damaged.is_empty() => Ok(views),
-        _ => Err(format!("not all of the file can be read: {summary:?}").into()),
+        _ => Err(format!("some lines of the file are unreadable: {summary:?}").into()),
     }
 }

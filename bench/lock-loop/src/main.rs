@@ -1,6 +1,6 @@
 //! A loop that takes a lock, writes one item under it and releases it. `bench/peers/python/locks.py` does the same.
 //!
-//! A line on standard input is a [`Task`]; when it is done, a line on standard output says so. Who measures, measures from that
+//! A line on standard input is a [`Task`]; when it is done, the program prints a line. The time between the two
 //! line to the other. The argument says how the item is written and the lock released: see [`Way`].
 
 use std::error::Error;
@@ -14,36 +14,36 @@ use lambda_boot::Environment;
 use mimalloc::MiMalloc;
 use serde::Deserialize;
 
-/// As the Lambdas have it: what is measured is what they do, not what they are built with.
+/// The same allocator as in the Lambdas, so that the comparison does not depend on it.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// How long to wait for a lock that others hold. Nobody here holds one for longer than some milliseconds.
+/// The longest wait for a lock that others hold. Here locks are held for some milliseconds only.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A try that is refused is repeated after half of this to all of it. Python's peer has the mean of that, always.
+/// A failed try is repeated after 50 to 100 % of this. The peer in Python always waits for the mean.
 const PAUSE: Duration = Duration::from_millis(26);
 
 /// What to do.
 #[derive(Debug, Deserialize)]
 struct Task {
-    /// What to lock, and which item to write.
+    /// The key to lock, and the item to write.
     key: String,
-    /// How often, one after the other.
+    /// The number of grants, one after the other.
     times: u32,
-    /// How long to hold the lock before the commit, as if there were other work to do, in milliseconds.
+    /// How long to hold the lock before the commit, in milliseconds.
     work_millis: u64,
 }
 
 /// How the item is written and the lock released.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// Both in one transaction, which is refused if the lock is lost.
+    /// Both in one transaction, which fails if the lock is lost.
     Transaction,
-    /// The lock is in the item. Both in one update, which is refused if the lock is lost.
+    /// The lock is in the item. Both in one update, which fails if the lock is lost.
     InPlace,
-    /// One after the other. The write does not know of the lock.
+    /// One after the other. The write does not check the lock.
     Apart,
 }
 
@@ -69,7 +69,10 @@ struct Loop {
 async fn main() -> Result<()> {
     let client = lambda_boot::dynamodb(&Environment::of_process())?;
     let items = std::env::var("ITEMS_TABLE")?;
-    let way = std::env::args().nth(1).and_then(|name| Way::parse(&name)).ok_or("transaction, in-place or apart?")?;
+    let way = std::env::args()
+        .nth(1)
+        .and_then(|name| Way::parse(&name))
+        .ok_or("usage: lock-loop transaction|in-place|apart")?;
     let locks = match way {
         Way::Transaction | Way::Apart => Locks::builder(client.clone(), std::env::var("LOCKS_TABLE")?),
         Way::InPlace => Locks::builder(client.clone(), items.clone()).in_place(),
@@ -120,7 +123,7 @@ impl Loop {
     }
 
     async fn update(&self, lock: &Lock, key: &str, number: u32) -> Result<()> {
-        let release = lock.release_clauses().ok_or("an exclusive lock has clauses")?;
+        let release = lock.release_clauses().ok_or("the lock has no release clauses")?;
         self.client
             .update_item()
             .table_name(&self.items)

@@ -1,4 +1,4 @@
-// The same job in Node: AWS SDK v3, and Powertools for AWS Lambda's batch, idempotency and logger utilities as documented.
+// The same job in Node: AWS SDK v3, and the batch, idempotency and logger utilities of Powertools for AWS Lambda, as documented.
 //
 // The events of `bench/src/messages.rs` are projected by the same conditional UpdateItem as ours. The idempotency key is
 // the event's id. It logs a line for each batch and one for each failure, as ours does.
@@ -12,7 +12,7 @@ import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 const TABLE = process.env.ORDER_HISTORY_TABLE;
 const DAYS_28 = 28 * 24 * 60 * 60;
 
-// One client, and so one pool of connections, for the view and the records. It keeps connections alive of itself.
+// One client, and so one pool of connections, for the view and the records. It keeps connections alive by default.
 const dynamodb = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'order-history' });
 const processor = new BatchProcessor(EventType.SQS);

@@ -1,5 +1,5 @@
 // Lambda's Runtime API for a handler. AWS's own client for Node, aws-lambda-ric, builds a C++ library when it is
-// installed, which wants cmake and more on the machine; this loop does less, and so costs less.
+// installed, which needs cmake and other tools; this loop does less, and so costs less.
 // https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 
 import http from 'node:http';

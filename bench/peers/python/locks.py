@@ -12,7 +12,7 @@ import time
 import boto3
 from python_dynamodb_lock.python_dynamodb_lock import DynamoDBLockClient
 
-# As often as `bench/lock-loop` tries again, on average.
+# The average retry interval of `bench/lock-loop`.
 PAUSE = datetime.timedelta(milliseconds=20)
 PATIENCE = datetime.timedelta(seconds=30)
 

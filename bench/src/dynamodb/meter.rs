@@ -1,4 +1,4 @@
-//! The meter before the engine: it counts requests, and asks the engine what each consumed.
+//! The meter in front of the engine counts requests and their consumed capacity.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +18,12 @@ use serde_json::Value;
 use super::server::{Answers, operation};
 use crate::Result;
 
-/// What went through the meter.
+/// The requests and units that the meter has counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many requests for each operation.
+    /// The number of requests for each operation.
     pub requests: BTreeMap<String, u32>,
-    /// How many of them were refused, as by a condition.
+    /// The number of rejected requests, for example because of a condition.
     pub refused: u32,
     /// Write units.
     pub written: Units,
@@ -31,10 +31,10 @@ pub struct Tally {
     pub read: Units,
 }
 
-/// Capacity units, by what they were spent on.
+/// Capacity units, by what they were used for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Units {
-    /// The items of all tables but that of the records; of the projection, the orders'.
+    /// Items of all tables except the idempotency records; for the projection, the orders.
     pub orders: f64,
     /// The indexes on them.
     pub index: f64,
@@ -43,7 +43,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// All of them.
+    /// The sum of all units.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.orders + self.index + self.records
@@ -89,7 +89,7 @@ pub(super) fn is_read(operation: &str) -> bool {
 pub(super) struct LastReads(Mutex<HashMap<String, Bytes>>);
 
 impl LastReads {
-    /// It, or an answer that finds nothing.
+    /// The last answer, or an empty one.
     pub(super) fn get(&self, operation: &str) -> Bytes {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.get(operation).cloned().unwrap_or_else(|| Bytes::from_static(b"{}"))
@@ -120,12 +120,12 @@ impl Meter {
         }
     }
 
-    /// Counts a request that is not for DynamoDB, and so takes no units.
+    /// Counts a request to another service, which uses no units.
     pub(super) fn count(&self, operation: &str) {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(operation, Some(&Value::Null));
     }
 
-    /// The tally so far; the next one begins.
+    /// Returns the tally and resets it.
     pub(super) fn take(&self) -> Tally {
         std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -136,7 +136,7 @@ impl Meter {
 }
 
 impl Answers for Meter {
-    /// Passes a request on. The client gets what it asked for: the capacity is the meter's own question.
+    /// Forwards a request. The meter adds `ReturnConsumedCapacity`, and removes the capacity from the client's answer.
     async fn answer(&self, mut request: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
         let operation = operation(&request).to_owned();
         let mut asked: Value = serde_json::from_slice(&body)?;
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_told_apart_by_what_they_were_spent_on() {
+    fn units_are_counted_by_what_they_were_used_for() {
         let mut tally = Tally::default();
         let order = json!({
             "TableName": ORDER_HISTORY_TABLE, "CapacityUnits": 3.0,

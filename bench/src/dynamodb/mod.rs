@@ -1,4 +1,4 @@
-//! DynamoDB's side, and a topic's, in a process of its own, so that the CPU of a contender is the contender's alone.
+//! DynamoDB and a topic in a separate process, so that their CPU time is not part of the contender's.
 
 mod meter;
 mod server;
@@ -27,13 +27,13 @@ use meter::Meter;
 use stub::Stub;
 use topic::Topic;
 
-/// What this program is told to be DynamoDB's side.
+/// The argument with which this program runs as that process.
 pub const COMMAND: &str = "dynamodb";
 
-/// How long the distant stub takes for an answer. DynamoDB's is "single-digit milliseconds".
+/// The latency of the distant stub. AWS calls DynamoDB's "single-digit milliseconds".
 pub const DISTANCE: Duration = Duration::from_millis(5);
 
-/// Where contenders find DynamoDB.
+/// The endpoints for the contenders.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Endpoints {
     /// The engine itself.
@@ -42,7 +42,7 @@ pub struct Endpoints {
     pub meter: String,
     /// A server that answers at once.
     pub stub: String,
-    /// The same, answering after [`DISTANCE`].
+    /// The same, with the latency [`DISTANCE`].
     pub distant_stub: String,
     /// A topic of SNS.
     pub topic: String,
@@ -82,7 +82,7 @@ impl DynamoDb {
         Ok(Self { endpoints, process, questions, answers })
     }
 
-    /// What went through the meter since the last call.
+    /// The meter's tally since the last call.
     pub async fn metered(&mut self) -> Result<Tally> {
         self.questions.write_all(b"metered\n").await?;
         let tally = self.answers.next_line().await?.ok_or("DynamoDB's side has ended")?;
@@ -94,7 +94,7 @@ impl DynamoDb {
         Ok(self.process.id().ok_or("DynamoDB's side has ended")?)
     }
 
-    /// A client of the engine, for who fills it.
+    /// A client of the engine, to fill its tables.
     #[must_use]
     pub fn client(&self) -> Client {
         client(&self.endpoints.engine)
@@ -111,7 +111,7 @@ fn client(endpoint: &str) -> Client {
     Client::from_conf(config.build())
 }
 
-/// Is that process: says where it listens, then answers each line on standard input with the meter's tally, until there
+/// The main function of that process: prints its endpoints, then answers each line on standard input with the meter's tally, until there
 /// are no more.
 pub async fn serve() -> Result<()> {
     let engine = Engine::start();

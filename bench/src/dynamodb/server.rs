@@ -22,7 +22,7 @@ pub(super) trait Answers: Send + Sync + 'static {
     fn answer(&self, request: Parts, body: Bytes) -> impl Future<Output = Result<Response<Full<Bytes>>>> + Send;
 }
 
-/// Serves on a free port for as long as the process lives; says where.
+/// Serves on a free port until the process ends; returns the address.
 pub(super) async fn listen(answers: Arc<impl Answers>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let endpoint = format!("http://{}", listener.local_addr()?);
@@ -34,7 +34,7 @@ pub(super) async fn listen(answers: Arc<impl Answers>) -> Result<String> {
     Ok(endpoint)
 }
 
-/// The same over TLS. It goes by a name, as AWS's endpoints do.
+/// The same over TLS. The URL has a host name, as AWS's endpoints do.
 pub(super) async fn listen_tls(answers: Arc<impl Answers>, acceptor: TlsAcceptor) -> Result<String> {
     let listener = TcpListener::bind("localhost:0").await?;
     let endpoint = format!("https://localhost:{}", listener.local_addr()?.port());
@@ -42,7 +42,7 @@ pub(super) async fn listen_tls(answers: Arc<impl Answers>, acceptor: TlsAcceptor
         while let Ok(connection) = accept(&listener).await {
             let (acceptor, answers) = (acceptor.clone(), Arc::clone(&answers));
             tokio::spawn(async move {
-                // A client that does not trust us says so itself.
+                // A client that does not trust the certificate reports that itself.
                 if let Ok(connection) = acceptor.accept(connection).await {
                     serve(connection, answers).await;
                 }
@@ -63,7 +63,7 @@ async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, answers: Arc<imp
         let answers = Arc::clone(&answers);
         async move { Ok::<_, Infallible>(answered(request, &*answers).await.unwrap_or_else(|error| failed(&*error))) }
     });
-    // A connection ends when its client goes.
+    // A connection ends when its client disconnects.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
 }
 
@@ -73,14 +73,14 @@ async fn answered(request: Request<Incoming>, answers: &impl Answers) -> Result<
     answers.answer(request, body).await
 }
 
-/// A contender reports what it could not do, and so ends the run.
+/// An error is sent to the contender, which reports it and so ends the run.
 fn failed(error: &(dyn Error + Send + Sync)) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(error.to_string())));
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     response
 }
 
-/// The DynamoDB operation that a request is for, such as `UpdateItem`.
+/// The DynamoDB operation of a request, such as `UpdateItem`.
 pub(super) fn operation(request: &Parts) -> &str {
     let target = request.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
     target.and_then(|target| target.rsplit('.').next()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A server that answers at once, so that the client's own cost shows.
+//! A server that answers at once, so that only the client's own cost is measured.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::meter::{LastReads, is_read};
 use super::server::{Answers, operation};
 use crate::Result;
 
-/// It says that every write is done, and answers a read as the engine answered the last one of its kind that went
+/// Every write succeeds. A read gets the engine's last answer to the same operation that went
 /// through the meter.
 pub(super) struct Stub {
     delay: Duration,

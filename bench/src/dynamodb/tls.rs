@@ -1,4 +1,4 @@
-//! TLS with a root of its own, which a contender trusts through `AWS_CA_BUNDLE` or its like.
+//! TLS with its own root certificate, which a contender trusts through `AWS_CA_BUNDLE` or a similar variable.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) fn endpoint() -> Result<(TlsAcceptor, PathBuf)> {
     let root_key = KeyPair::generate()?;
     let mut root = CertificateParams::default();
     root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // A certificate that has its issuer's name is taken for one that signed itself.
+    // A certificate with the same name as its issuer would count as self-signed.
     root.distinguished_name.push(DnType::CommonName, "bench root");
     let root_certificate = root.self_signed(&root_key)?;
     let root_file = peers::home("root.pem");

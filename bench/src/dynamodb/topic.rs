@@ -1,4 +1,4 @@
-//! A topic of SNS that takes every message at once, and has the meter count the requests.
+//! An SNS topic that accepts every message at once. The meter counts the requests.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Answers for Topic {
     }
 }
 
-/// The answer to a `PublishBatch`: all entries are taken.
+/// The answer to a `PublishBatch`: all entries are accepted.
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>
 fn taken(body: &[u8]) -> String {
     let mut members = String::new();

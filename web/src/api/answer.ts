@@ -1,6 +1,6 @@
-// What a request came to, as values.
+// The result of a request.
 
-/** Why a request failed: a problem document (RFC 9457), or what stands for one if the answer had none. */
+/** Why a request failed: a problem document (RFC 9457), or a substitute if the answer had none. */
 export interface Problem {
   /** Absent in an answer of API Gateway itself, and if there was no answer. */
   type?: string;
@@ -8,14 +8,14 @@ export interface Problem {
   detail?: string;
   /** The HTTP status, 0 if there was no answer. */
   status: number;
-  /** Names the request in the service's logs. */
+  /** The request's id in the service's logs. */
   requestId?: string;
   errors?: { parameter: string; detail: string }[];
   /** With `order-has-open-intent`. */
   paymentIntentId?: string;
   /** With `wrong-state`. */
   state?: string;
-  /** Seconds after which the service wants to be asked again. */
+  /** Seconds after which the client may retry. */
   retryAfter?: number;
 }
 
@@ -27,7 +27,7 @@ export type Answer<T> =
 export const NO_ANSWER: Problem = { title: "No answer", status: 0 };
 export const ENDED: Problem = { title: "Not signed in", status: 401 };
 
-/** Rejects only if the answer breaks off. */
+/** Rejects only if the connection closes before the end of the answer. */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   if (response.status === 304) return { kind: "unchanged" };
   const body = await readJson(response);

@@ -1,25 +1,25 @@
-// The two APIs as a browser uses them. All addresses are relative: the page and the APIs have one base.
+// The client of both APIs. All addresses are relative: the page and the APIs have the same base address.
 import { type Answer, ENDED, NO_ANSWER, readAnswer } from "./answer";
 import type { NewPaymentIntent, Order, OrderHistory, PaymentIntent } from "./schema";
 
-/** Whose orders, and which of them. */
+/** The parameters of the list of orders. */
 export interface HistoryQuery {
-  /** A consumer leaves it out: the token says it. */
+  /** Not set for a consumer: the token has the id. */
   consumerId?: string;
   status?: string;
   keywords?: string;
-  /** RFC 3339, or milliseconds since 1970. It is never left out: the server's own default moves, and no ETag would hold. */
+  /** RFC 3339, or milliseconds since 1970. Always set: the server's default changes with the time, and so would every ETag. */
   since: string;
   startKey?: string;
 }
 
-/** Supplies the token of a request, and learns that the server did not accept it. */
+/** Supplies the token of a request, and is called if the server does not accept it. */
 export interface Credentials {
-  /** Rejects with `SessionEnded` if there is none any more: the request is not sent. */
+  /** Rejects with `SessionEnded` if there is no token any more: the request is not sent. */
   token(): Promise<string | undefined>;
-  /** Whether there is a new token, so that the request may be sent again. Rejects if there may be one later. */
+  /** Returns whether there is a new token, so that the request can be retried. Rejects if there may be one later. */
   refused(): Promise<boolean>;
-  /** The new token was refused too. */
+  /** Called if the new token is not accepted either. */
   end(): void;
 }
 
@@ -29,12 +29,12 @@ export class SessionEnded extends Error {}
 export interface Conditions {
   /** The ETag of what the page shows. */
   ifNoneMatch?: string | undefined;
-  /** Of a command's answer: the view must have seen its event. */
+  /** From a command's answer: the view must have the command's event. */
   consistencyToken?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** How long an answer may take, in milliseconds: API Gateway itself gives up after 30 seconds. */
+/** The longest wait for an answer, in milliseconds. API Gateway's own timeout is 30 seconds. */
 const PATIENCE = 35_000;
 
 export class Client {
@@ -103,11 +103,11 @@ export class Client {
     }
   }
 
-  /** `no-store`: the page keeps the answers and their ETags itself, so the browser's cache must not answer for it. */
+  /** `no-store`: the page stores the answers and their ETags itself, so the browser's cache must not be used. */
   private async ask<T>(path: string, { signal, ...request }: ApiRequest): Promise<Answer<T>> {
     const token = await this.credentials.token();
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
-    // A request that hangs would stop whoever waits for it. The time is for the whole answer, with its body.
+    // A request without an answer would block its caller. The timeout covers the whole answer, with its body.
     const abort = new AbortController();
     const giveUp = () => abort.abort();
     const timer = setTimeout(giveUp, this.patience);

@@ -82,7 +82,7 @@ export interface Shuffle {
   /** Whether both items are equal; known at the end. */
   equal?: boolean;
   error?: string;
-  /** In the order in which it happened. */
+  /** In the sequence in which the events happened. */
   story: StoryEvent[];
   lanes: [Lane, Lane];
 }
@@ -98,34 +98,34 @@ export type Aggregate = "Order" | "Ticket" | "Delivery" | "PaymentIntent";
 export interface Lane {
   name: "in order" | "shuffled";
   orderId: string;
-  /** In the order in which they were sent. */
-  deliveries: Delivery[];
+  /** In the sequence in which they are sent. */
+  messages: LaneMessage[];
   digest?: string;
   pieces: Piece[];
 }
 
 export interface Piece {
   piece: string;
-  /** Index in the story of the event whose value the piece holds; the highest one of a set. */
+  /** Index in the story of the event that wrote the value; for a set, the highest one. */
   event?: number;
   value: string;
 }
 
-export interface Delivery {
+export interface LaneMessage {
   /** Index in the story. */
   event: number;
   /** 2 is the duplicate. */
   copy: 1 | 2;
-  /** killed: the function died while it processed the message, and the queue delivers the message again. */
+  /** killed: the function was killed while it processed the message, and the queue delivers the message again. */
   state: "waiting" | "sent" | "killed" | "done";
-  /** How often a function died while it had the message. */
+  /** How often a function was killed while it processed the message. */
   kills?: number;
   outcomes?: { piece: string; outcome: Outcome }[];
 }
 
 export type Outcome = "written" | "late" | "no news";
 
-/** What the API refused, in its own words. */
+/** The API rejected a request; the message is the API's. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -144,7 +144,7 @@ export class Unreachable extends Error {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A request that hangs longer than this counts as no answer. */
+/** A request that takes longer than this counts as no answer. */
 const PATIENCE_MS = 15_000;
 
 export class Api {

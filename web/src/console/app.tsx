@@ -11,7 +11,7 @@ import { ShuffleRegion } from "./shuffle-region";
 import { Archive, Outbox } from "./stores";
 import { Topic } from "./topic";
 
-/** Does what a button says, and tells how it went. `action` returns the sentence for success, or nothing if one sees it anyway. */
+/** Runs a button's action, and shows the result as a notice. `action` returns the text for success, or nothing if no notice is needed. */
 export type Run = (what: string, action: () => Promise<string | undefined>) => Promise<void>;
 
 const STATE_EVERY_MS = 1000;
@@ -58,7 +58,7 @@ export function App({ api }: { api: Api }) {
         {state && <Overview state={state} />}
         <ShuffleRegion api={api} run={run} />
         {state === undefined ? (
-          <p class="quiet">{trouble === undefined ? "Asking the system…" : ""}</p>
+          <p class="quiet">{trouble === undefined ? "Loading…" : ""}</p>
         ) : (
           <>
             <div class="pair wide-left">

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { once, useAction } from "./action";
+import { once } from "../once";
+import { useAction } from "./action";
 import type { Api, DeadLetter, Queue } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -12,7 +13,7 @@ export function DeadLetters({ api, queues, now, run }: { api: Api; queues: Queue
     <section class="card" aria-labelledby="dead-letters">
       <h2 id="dead-letters">Dead letters</h2>
       {full.length === 0 ? (
-        <p class="quiet">None. A message comes here after its function failed to process it several times.</p>
+        <p class="quiet">None. A message is moved here after its function failed to process it several times.</p>
       ) : (
         full.map(queue => (
           <LettersOfQueue key={queue.name} api={api} queue={queue} name={shortName(queue.name)} now={now} run={run} />
@@ -34,7 +35,7 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
   const [letters, setLetters] = useState<DeadLetter[]>();
   const [problem, setProblem] = useState<string>();
 
-  // They change only when their number does, so they are read again only then.
+  // The dead letters change only when their number changes, so they are read again only then.
   useEffect(() => {
     let ended = false;
     api.deadLetters(queue.name).then(

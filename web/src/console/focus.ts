@@ -1,5 +1,5 @@
-// Buttons go when they have done their work. Without this, the focus would go with them, and whoever uses a keyboard would begin at the
-// top of the page again.
+// Some buttons disappear after they were pressed. Without this, the focus would be lost, and a keyboard user would start again at the
+// top of the page.
 
 /** Moves the focus to the region of an element that had it and was removed: to its heading, or to the region itself. */
 export function keepFocus(root: HTMLElement): void {
@@ -9,7 +9,7 @@ export function keepFocus(root: HTMLElement): void {
     focused = event.target as HTMLElement;
     region = focused.closest("section");
   });
-  // A browser may say this of an element that it removes, too. Whether it does is known when the removal is over.
+  // Some browsers also send this event for an element that is being removed. A microtask runs after the removal.
   root.addEventListener("focusout", ({ target }) =>
     queueMicrotask(() => {
       if (focused === target && focused?.isConnected) focused = undefined;

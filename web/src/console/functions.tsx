@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { once, useAction } from "./action";
+import { once } from "../once";
+import { useAction } from "./action";
 import { type Api, type LambdaFunction, Unreachable } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -156,10 +157,10 @@ function Log({ api, name, label }: { api: Api; name: string; label: string }) {
     <ScrollBox class="well" label={label} box={box} onScroll={scrolled}>
       {problem !== undefined && <p class="bad tone">{sentence(problem)}</p>}
       {lines === undefined && problem === undefined && <p class="quiet">Reading…</p>}
-      {lines?.length === 0 && <p class="quiet">It has written nothing yet.</p>}
+      {lines?.length === 0 && <p class="quiet">The log is empty.</p>}
       <ol>
-        {lines?.map((line, place) => (
-          <LogEntry key={`${lines.length - place} ${line}`} line={line} />
+        {lines?.map((line, index) => (
+          <LogEntry key={`${lines.length - index} ${line}`} line={line} />
         ))}
       </ol>
     </ScrollBox>

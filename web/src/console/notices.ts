@@ -1,4 +1,4 @@
-// What the console tells about actions: failures stay until they are dismissed, a success until the next one.
+// Notices about actions: a failure stays until it is dismissed, a success until the next notice.
 
 export interface Notice {
   id: number;
@@ -6,7 +6,7 @@ export interface Notice {
   text: string;
 }
 
-/** More failures than these push out the oldest. */
+/** The most notices. A further one removes the oldest. */
 const MOST = 4;
 
 export function withNotice(notices: Notice[], mood: Notice["mood"], text: string): Notice[] {
@@ -26,7 +26,7 @@ export function failure(what: string, error: unknown): string {
   );
 }
 
-/** With a capital letter and a full stop, as the API's messages do not have them. */
+/** Adds a capital letter and a full stop, which the API's messages do not have. */
 export function sentence(message: string): string {
   const begun = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { once, useAction } from "./action";
+import { once } from "../once";
+import { useAction } from "./action";
 import { type Api, type NextEvent, type OrderLine, Refused, Unreachable } from "./api";
 import type { Run } from "./app";
 import { sentence } from "./notices";
@@ -18,14 +19,14 @@ export function Orders({ api, orders, run }: { api: Api; orders: OrderLine[]; ru
   const [picked, setPicked] = useState<string>();
   const newest = orders[0]?.orderId;
   const chosen = picked ?? newest;
-  // The choice stays when newer orders come: a button must not change below the reader's finger.
+  // The choice stays when newer orders arrive, so that no button changes just before it is pressed.
   useEffect(() => setPicked(before => before ?? newest), [newest]);
   const { isBusy, act } = useAction(run);
   const create = () =>
     act("New order", async () => {
       const { orderId } = await api.newOrder();
       setPicked(orderId);
-      return `Order ${orderId} is created.`;
+      return `Order ${orderId} was created.`;
     });
   return (
     <section class="card" aria-labelledby="orders">
@@ -72,7 +73,7 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
   const { isBusy, act } = useAction(run);
   const latest = useRef(0);
 
-  /** An answer is of no use when somebody has asked again since: an event may have been published between the two. */
+  /** Ignores an answer if a later request was sent: an event may have been published between the two. */
   const read = async () => {
     latest.current += 1;
     const asked = latest.current;
@@ -95,10 +96,10 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
       try {
         await api.publish(orderId, eventType);
       } finally {
-        // Only what is possible now may be pressed next.
+        // The buttons must show only events that are possible now.
         await read();
       }
-      return `${eventType} of order ${orderId} is published.`;
+      return `${eventType} of order ${orderId} was published.`;
     });
 
   return (
@@ -130,7 +131,7 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
   );
 }
 
-/** A new order is there as soon as its event was handled. */
+/** A new order is in the view as soon as its event was processed. */
 function problemText(orderId: string, error: Error): string {
   if (error instanceof Refused && error.status === 404) return `Order ${orderId} is not in the view yet.`;
   return sentence(error.message);

@@ -1,7 +1,7 @@
 import type { State } from "./api";
 import { number } from "./text";
 
-/** The path of an event through the system, with what is there now. Each step leads to its region. */
+/** The path of an event through the system, with current numbers. Each step links to its region. */
 export function Overview({ state }: { state: State }) {
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const waiting = sum(state.queues.map(queue => queue.waiting));

@@ -1,8 +1,8 @@
-// Asking again and again at the same pace, one request at a time, while somebody looks.
+// Polls at a fixed interval, one request at a time, while the page is visible.
 import { useEffect, useRef } from "preact/hooks";
 import { Poll } from "../polling";
 
-/** Polls while `key` is set, and starts anew when it changes. The task gets a signal that tells it that its answer is too late. */
+/** Polls while `key` is set, and restarts when it changes. The task's signal is aborted when its answer is no longer needed. */
 export function usePoll(key: string | undefined, everyMs: number, task: (ended: AbortSignal) => Promise<void>): void {
   const latest = useRef(task);
   latest.current = task;
@@ -11,7 +11,7 @@ export function usePoll(key: string | undefined, everyMs: number, task: (ended: 
     const ended = new AbortController();
     const poll = new Poll({ shortest: everyMs, longest: everyMs }, async () => {
       await latest.current(ended.signal);
-      // Also after a failure, which the task shows: a system on this machine is asked as often as before.
+      // Also after a failure, which the task shows: a local system is polled at the same interval.
       return "changed";
     });
     return () => {

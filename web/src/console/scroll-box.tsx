@@ -8,7 +8,7 @@ interface Props {
   onScroll?: () => void;
 }
 
-/** A box of bounded height. It has a name and takes the focus, so that one can scroll it by keyboard. */
+/** A box with limited height. It has a name and accepts the focus, so that it can be scrolled by keyboard. */
 export function ScrollBox({ label, class: className, children, box, onScroll }: Props) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.

@@ -1,4 +1,4 @@
-import type { Delivery, Lane, Outcome, Shuffle } from "./api";
+import type { Lane, LaneMessage, Outcome, Shuffle } from "./api";
 import { Icon } from "./icons";
 import { hrefOfOrder } from "./orders";
 import {
@@ -18,57 +18,57 @@ import {
 } from "./shuffle";
 import { Words } from "./words";
 
-/** The deliveries of both lanes at the sides, the pieces of both items in the middle. */
+/** The messages of both lanes on the sides, the pieces of both items in the middle. */
 export function ShufflePicture({ shuffle }: { shuffle: Shuffle }) {
   const [inOrder, shuffled] = shuffle.lanes;
   return (
     <div class="stage">
-      <Deliveries shuffle={shuffle} lane={inOrder} title="In order" />
+      <Messages shuffle={shuffle} lane={inOrder} title="In order" />
       <Items shuffle={shuffle} />
-      <Deliveries shuffle={shuffle} lane={shuffled} title="Shuffled" />
+      <Messages shuffle={shuffle} lane={shuffled} title="Shuffled" />
     </div>
   );
 }
 
-function Deliveries({ shuffle, lane, title }: { shuffle: Shuffle; lane: Lane; title: string }) {
+function Messages({ shuffle, lane, title }: { shuffle: Shuffle; lane: Lane; title: string }) {
   return (
     <div class={`lane ${lane.name === "shuffled" ? "shuffled" : "ordered"}`}>
       <div class="lane-head">
         <h3>{title}</h3>
         <span class="quiet">
-          {done(lane)} of {lane.deliveries.length} done,{" "}
+          {done(lane)} of {lane.messages.length} done,{" "}
           <a href={hrefOfOrder(lane.orderId)} title={lane.orderId}>
             see the order<span class="hidden"> that gets them {lane.name}</span>
           </a>
         </span>
       </div>
-      <ol class="deliveries" aria-label={`Deliveries, ${lane.name}`}>
-        {lane.deliveries.map((delivery, place) => (
-          <DeliveryRow key={`${delivery.event} ${delivery.copy} ${place}`} shuffle={shuffle} delivery={delivery} />
+      <ol class="messages" aria-label={`Messages, ${lane.name}`}>
+        {lane.messages.map((message, index) => (
+          <MessageRow key={`${message.event} ${message.copy} ${index}`} shuffle={shuffle} message={message} />
         ))}
       </ol>
     </div>
   );
 }
 
-function DeliveryRow({ shuffle, delivery }: { shuffle: Shuffle; delivery: Delivery }) {
-  const killed = killedText(delivery);
-  const event = eventAt(shuffle, delivery.event);
+function MessageRow({ shuffle, message }: { shuffle: Shuffle; message: LaneMessage }) {
+  const killed = killedText(message);
+  const event = eventAt(shuffle, message.event);
   return (
-    <li class={`tile-row ${SERVICES[event.aggregate].className} ${delivery.state}`}>
-      <span class="tile">{delivery.event + 1}</span>
+    <li class={`tile-row ${SERVICES[event.aggregate].className} ${message.state}`}>
+      <span class="tile">{message.event + 1}</span>
       <span class="what">
         <span class="type">{shortType(event.eventType)}</span>
-        {delivery.copy === 2 && (
+        {message.copy === 2 && (
           <span class="copy">
             copy<span class="hidden"> (duplicate)</span>
           </span>
         )}
       </span>
       <span class="state">
-        {delivery.state === "waiting" && <span class="hidden">waiting</span>}
-        {delivery.state === "sent" && <span class="sending dot">in flight</span>}
-        {delivery.state === "done" && <Marks sums={tally([delivery])} />}
+        {message.state === "waiting" && <span class="hidden">waiting</span>}
+        {message.state === "sent" && <span class="sending dot">in flight</span>}
+        {message.state === "done" && <Marks sums={tally([message])} />}
       </span>
       {killed !== undefined && (
         <span class="killed-text">
@@ -86,7 +86,7 @@ function Marks({ sums }: { sums: Tally }) {
     <span class="marks">
       <span class="hidden">{tallyText(sums)}</span>
       {MARKS.filter(outcome => sums[outcome] > 0).map(outcome => (
-        // A new number is a new element, so that it moves.
+        // A new number is a new element, so that it is animated.
         <span key={`${outcome} ${sums[outcome]}`} class={`mark ${className(outcome)}`} aria-hidden="true">
           <Icon name={outcome} />
           {sums[outcome]}
@@ -109,18 +109,18 @@ function Items({ shuffle }: { shuffle: Shuffle }) {
     <div class="items">
       <table>
         <caption class="hidden">
-          The pieces of both orders: the number of the event that each piece holds, and its value
+          The pieces of both orders: the number of the event that wrote each piece, and its value
         </caption>
         <thead>
           <tr>
             <th scope="col" class="piece head">
-              In order holds
+              In order
             </th>
             <th scope="col" class="piece head middle">
               Piece
             </th>
             <th scope="col" class="piece head">
-              Shuffled holds
+              Shuffled
             </th>
           </tr>
         </thead>
@@ -225,7 +225,7 @@ function Legend() {
   return (
     <ul class="legend" aria-label="Legend">
       <li>
-        <span class="tile">7</span> the 7th event of the story
+        <span class="tile">7</span> event number 7
       </li>
       <li>
         <span class="mark written">
@@ -237,13 +237,13 @@ function Legend() {
         <span class="mark late">
           <Icon name="late" />
         </span>
-        late: the piece holds a newer event and keeps it
+        late: the piece has a newer event and keeps it
       </li>
       <li>
         <span class="mark no-news">
           <Icon name="no news" />
         </span>
-        no news: a duplicate, nothing to do
+        no news: a duplicate, nothing changes
       </li>
       <li>
         <span class="copy">copy</span> the same message a second time

@@ -9,7 +9,7 @@ import { ShufflePicture } from "./shuffle-picture";
 
 const SHUFFLE_EVERY_MS = 250;
 
-/** Starts a shuffle and follows it. The address names it, so that a reload shows it again. */
+/** Starts a shuffle and shows its progress. The address contains its id, so that a reload shows it again. */
 export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
   const [id, setId] = useState(() => shuffleInHash(location.hash));
   const [shuffle, setShuffle] = useState<Shuffle>();
@@ -31,7 +31,7 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
       const answer = await api.shuffle(id);
       if (!late.aborted) setShuffle(answer);
     } catch (error) {
-      // A shuffle lives as long as the system that runs it. No answer at all is told by the whole console, and may pass.
+      // A shuffle is lost when its system ends. If there is no answer, the whole console shows that.
       if (!late.aborted && error instanceof Refused)
         setRefusal({ id, text: sentence(`This shuffle cannot be shown: ${error.message}`) });
     }
@@ -54,9 +54,9 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
         <div class="grow">
           <h2 id="shuffle">Shuffle</h2>
           <p>
-            The same events reach two orders. One gets them in order. The other gets them shuffled, some of them twice,
-            and one of its functions is killed.{" "}
-            <strong>Each piece of an order knows which event wrote it, and takes only newer ones</strong>, so both
+            Two orders get the same events: one in order, the other in random order, some of them twice, while a
+            function is killed.{" "}
+            <strong>Each piece of an order stores which event wrote it, and accepts only newer events</strong>, so both
             orders become equal.
           </p>
         </div>
@@ -72,7 +72,7 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
         </div>
       </div>
       {problem !== undefined && <p class="notice bad">{problem}</p>}
-      {/* The one before stays until the first answer, so that nothing jumps. */}
+      {/* The previous shuffle stays until the first answer, so that the layout does not jump. */}
       {shuffle && problem === undefined && <ShufflePicture key={shuffle.id} shuffle={shuffle} />}
     </section>
   );

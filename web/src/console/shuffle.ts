@@ -1,8 +1,8 @@
-// What the shuffle's picture shows, worked out from the API's answer. No components here.
-import type { Aggregate, Delivery, Lane, Outcome, Shuffle, StoryEvent } from "./api";
+// Computes what the shuffle's picture shows from the API's answer. No components here.
+import type { Aggregate, Lane, LaneMessage, Outcome, Shuffle, StoryEvent } from "./api";
 import { sentence } from "./notices";
 
-/** In the order of the item's table: what the order service writes, then the kitchen, the delivery and the payment. */
+/** In display order: the pieces that the order service writes, then kitchen, delivery and payment. */
 const PIECES = [
   "details",
   "state",
@@ -41,16 +41,16 @@ export function serviceOf(eventType: string): Service | undefined {
 /** "PaymentIntentChargeRequested" is "Payment charge requested". */
 export function shortType(eventType: string): string {
   const words = eventType.replace(/^PaymentIntent/, "Payment").split(/(?<=[a-z])(?=[A-Z])/);
-  return words.map((word, place) => (place === 0 ? word : word.toLowerCase())).join(" ");
+  return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
 /** A number for each outcome. */
 export type Tally = Record<Outcome, number>;
 
-export function tally(deliveries: Delivery[], piece?: string): Tally {
+export function tally(messages: LaneMessage[], piece?: string): Tally {
   const sums: Tally = { written: 0, late: 0, "no news": 0 };
-  for (const delivery of deliveries) {
-    for (const { piece: touched, outcome } of delivery.outcomes ?? []) {
+  for (const message of messages) {
+    for (const { piece: touched, outcome } of message.outcomes ?? []) {
       if (piece === undefined || touched === piece) sums[outcome] += 1;
     }
   }
@@ -67,7 +67,7 @@ export function tallyText(sums: Tally): string {
 export interface Row {
   piece: string;
   cells: [Cell, Cell];
-  /** Whether both lanes hold the same; unknown while both are empty. */
+  /** Whether both lanes have the same value; undefined while both are empty. */
   same?: boolean;
 }
 
@@ -101,28 +101,28 @@ export function isEmpty(cell: Cell): boolean {
 
 function cell(lane: Lane, piece: string): Cell {
   const held = lane.pieces.find(candidate => candidate.piece === piece);
-  const counts = tally(lane.deliveries, piece);
+  const counts = tally(lane.messages, piece);
   if (held === undefined) return { value: "", tally: counts };
   const { event, value } = held;
   return event === undefined ? { value, tally: counts } : { event, value, tally: counts };
 }
 
-/** The event at an index; a story that lacks it is no reason to break the picture. */
+/** The event at an index, or a placeholder if the story lacks it. */
 export function eventAt(shuffle: Shuffle, index: number): StoryEvent {
   return shuffle.story[index] ?? { eventType: "Unknown", aggregate: "Order", pieces: [] };
 }
 
-/** How many of the lane's deliveries are done. */
+/** The number of the lane's messages that are done. */
 export function done(lane: Lane): number {
-  return lane.deliveries.filter(delivery => delivery.state === "done").length;
+  return lane.messages.filter(message => message.state === "done").length;
 }
 
-/** What a person should know of the functions that died with a message; nothing if none did. */
-export function killedText(delivery: Delivery): string | undefined {
-  const kills = Math.max(delivery.kills ?? 0, delivery.state === "killed" ? 1 : 0);
+/** The text about functions that were killed with a message; undefined if none was. */
+export function killedText(message: LaneMessage): string | undefined {
+  const kills = Math.max(message.kills ?? 0, message.state === "killed" ? 1 : 0);
   if (kills === 0) return undefined;
   const times = kills === 1 ? "" : ` ${kills} times`;
-  const again = delivery.state === "done" ? "delivered" : "delivers";
+  const again = message.state === "done" ? "delivered" : "delivers";
   return `The function was killed${times}. The queue ${again} the message again.`;
 }
 
@@ -142,7 +142,7 @@ export function verdict(shuffle: Shuffle): Verdict {
 
 const ROUTE = /^#\/shuffles\/([^/]+)$/;
 
-/** The shuffle that the address names, so that a reload shows it again. */
+/** The id of the shuffle in the address, so that a reload shows it again. */
 export function shuffleInHash(hash: string): string | undefined {
   const encoded = ROUTE.exec(hash)?.[1];
   if (encoded === undefined) return undefined;

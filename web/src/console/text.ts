@@ -1,4 +1,4 @@
-// Texts for a person: counts, times, sizes, JSON and log lines.
+// Formats counts, times, sizes, JSON and log lines for display.
 
 const NUMBER = new Intl.NumberFormat("en");
 const TIME = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
@@ -12,7 +12,7 @@ export function count(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`;
 }
 
-/** The time of day, on the reader's clock; a text that is no time stays as it is. */
+/** The time of day in the reader's time zone; a text that is not a time is returned unchanged. */
 export function time(at: string): string {
   const millis = Date.parse(at);
   return Number.isNaN(millis) ? at : TIME.format(millis);
@@ -43,22 +43,22 @@ export function bytes(size: number): string {
 
 /**
  * A message's body with line breaks. JSON texts inside it, such as Eventuate's `payload` or the `Message` of SNS, are shown as JSON.
- * A body that is not JSON stays as it is.
+ * A body that is not JSON is returned unchanged.
  */
 export function pretty(body: string): string {
   try {
     const text = JSON.stringify(unfold(JSON.parse(body), 0), null, 2);
     return text.length <= LONGEST ? text : body;
   } catch {
-    // Not JSON, or nested so deep that the engine gives up.
+    // Not JSON, or nested too deeply for the parser.
     return body;
   }
 }
 
-/** A message has 1 MiB at most; what is longer than this is mostly indentation. */
+/** A message has at most 1 MiB; a longer text is mostly indentation. */
 const LONGEST = 4 * 1024 * 1024;
 
-/** A body may be anything, so the depth is bounded. */
+/** A body may be anything, so the depth is limited. */
 const DEEPEST = 64;
 
 function unfold(value: unknown, depth: number): unknown {
@@ -91,7 +91,7 @@ export interface LogLine {
   rest: string;
 }
 
-/** Reads a line of the functions' JSON logs, without the description of its metrics; any other line is all text. */
+/** Parses a line of the functions' JSON logs, without the definitions of its metrics; any other line becomes `text`. */
 export function logLine(line: string): LogLine {
   const parsed = line.startsWith("{") ? parse(line) : undefined;
   if (typeof parsed !== "object" || parsed === null) return { at: "", level: "", text: line, rest: "" };
@@ -112,7 +112,7 @@ function plain(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The part of a resource's name that tells it from its neighbours. */
+/** A resource's name without the prefix that all of them share. */
 export function shortName(name: string): string {
   return name.replace(/^ftgo-(order-history-)?(?=.)/, "");
 }

@@ -13,13 +13,13 @@ export function Topic({ topic }: { topic: TopicState }) {
         {count(topic.published, "event")} published to {count(topic.subscriptions, "subscription")}
       </p>
       {topic.recent.length === 0 ? (
-        <p class="quiet">Nothing was published yet.</p>
+        <p class="quiet">No events were published yet.</p>
       ) : (
         <ScrollBox class="scroll tall" label="Recent events">
           <ol class="events">
-            {topic.recent.map((event, place) => (
-              // The number of the event since the start: an event that is published twice is here twice.
-              <li key={topic.published - place}>
+            {topic.recent.map((event, index) => (
+              // The key is the number of the message since the start, because an event can be published twice.
+              <li key={topic.published - index}>
                 <time class="quiet" dateTime={event.at}>
                   {time(event.at)}
                 </time>

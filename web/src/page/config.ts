@@ -1,9 +1,9 @@
 // The settings of this deployment, from `config.json` beside the page.
 
 export type Config = {
-  /** Of all amounts: orders do not name theirs. */
+  /** The currency of all amounts: orders do not contain it. */
   currency: string;
-  /** Where the console is, on a developer's machine. */
+  /** The console's address, on a developer's machine. */
   console?: string;
 } & (
   | { authorization: "off"; consumers?: string[] }
@@ -18,7 +18,7 @@ export interface SignInSettings {
   audience?: string;
 }
 
-/** As the page's preload asks for it, so that the browser uses what it has loaded already. */
+/** The request must equal the page's preload, so that the browser uses the preloaded answer. */
 export async function loadConfig(): Promise<Config> {
   const response = await fetch("config.json", { signal: AbortSignal.timeout(35_000) });
   if (!response.ok) throw new Error(`config.json: HTTP ${response.status}`);

@@ -1,9 +1,9 @@
-// A small drawing of where the courier was seen: a grid of latitudes and longitudes, true to scale, and nothing that is not known.
+// A small map of the courier's locations: a grid of latitudes and longitudes, true to scale. There are no streets.
 import type { Location } from "../api/schema";
 import { english } from "./time";
 
 export interface Drawing {
-  /** Digits that tell two lines of the grid apart. */
+  /** The number of decimals that distinguishes two lines of the grid. */
   digits: number;
   /** A length in metres, and its share of the width. */
   scale: { metres: number; share: number };
@@ -11,18 +11,18 @@ export interface Drawing {
   meridians: { x: number; degrees: number }[];
   /** Lines from west to east, at y from 0 (north) to 1. */
   parallels: { y: number; degrees: number }[];
-  /** Where the courier was seen while the page was open, the last place last. */
+  /** The courier's locations since the page was opened, the latest last. */
   trail: { x: number; y: number }[];
 }
 
 const METRES_PER_DEGREE = 111_320;
-/** Half of what the drawing shows at least, in degrees of latitude: about 600 metres. */
+/** The smallest distance from the middle to the edge, in degrees of latitude: about 600 metres. */
 const SMALLEST_REACH = 0.0055;
 const LINES = 4;
 
 /**
- * The last place is in the middle; the reach grows until the places before it are inside. `aspect` is the height of the picture, which
- * shows the middle of a square of its width.
+ * The latest location is in the middle; the scale changes until the earlier ones are inside. `aspect` is the picture's height divided by
+ * its width.
  */
 export function draw(places: readonly Pick<Location, "latitude" | "longitude">[], aspect = 1): Drawing | undefined {
   const last = places.at(-1);
@@ -36,7 +36,7 @@ export function draw(places: readonly Pick<Location, "latitude" | "longitude">[]
   const farthest = Math.max(...offsets.flatMap(({ east, north }) => [Math.abs(east), Math.abs(north) / aspect]));
   const reach = Math.max(SMALLEST_REACH, farthest * 1.15);
   const step = niceStep((2 * reach) / LINES);
-  // The names of meridians stand beside each other, and need more room.
+  // The labels of meridians are side by side and need more space.
   const eastStep = niceStep((2 * reach) / narrowing / 1.6);
   const width = 2 * reach * METRES_PER_DEGREE;
   const metres = niceStep(width / LINES);
@@ -77,7 +77,7 @@ function digitsOf(step: number): number {
   return Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
 }
 
-/** Adds a place to those seen, if it is another one. */
+/** Adds a location, if it differs from the last one. */
 export function extend<P extends Pick<Location, "latitude" | "longitude" | "at">>(
   seen: readonly P[],
   place: P,

@@ -1,13 +1,13 @@
-// A list of orders as the chain of pages that it was read in. A page names the next one by its `startKey`.
+// A list of orders as a chain of pages. The `startKey` of a page is the start of the next one.
 import type { Answer, Problem } from "../api/answer";
 import type { OrderEntry, OrderHistory } from "../api/schema";
 
 export interface Page {
-  /** Where this page begins; the first has none. */
+  /** The start key of this page; the first page has none. */
   key?: string;
   etag?: string;
   orders: OrderEntry[];
-  /** Where the next page begins; only a missing one ends the list. */
+  /** The start key of the next page. The list ends only if it is missing. */
   next?: string;
 }
 
@@ -15,13 +15,13 @@ export type ReadPage = (startKey: string | undefined, etag: string | undefined) 
 
 export type Read = { pages: Page[]; changed: boolean; problem?: Problem };
 
-/** So many orders are enough to stop reading on through short pages, and so many requests. */
+/** Reading through short pages stops after this many orders, or this many requests. */
 const ENOUGH_ORDERS = 10;
 const MOST_REQUESTS = 5;
-/** Pages behind these are refreshed only if those before them moved. */
+/** Pages after these are refreshed only if an earlier page has changed its end. */
 const LIVE_PAGES = 5;
 
-/** Reads on at the end of the chain. A page may be short or empty while there are more: a person wants orders, not pages. */
+/** Reads further pages. A page may be short or empty although there are more, so it may read several. */
 export async function readOn(pages: readonly Page[], read: ReadPage): Promise<Read> {
   const all = [...pages];
   let found = 0;
@@ -39,8 +39,8 @@ export async function readOn(pages: readonly Page[], read: ReadPage): Promise<Re
 }
 
 /**
- * Asks for every page again, by its ETag. If a page ends elsewhere than before, the next one begins elsewhere, and is read anew:
- * no order falls between two pages.
+ * Reads every page again, with its ETag. If a page has a new end, the next page is read from there, so that no order is missed between
+ * two pages.
  */
 export async function refresh(pages: readonly Page[], read: ReadPage): Promise<Read> {
   const fresh: Page[] = [];
@@ -81,7 +81,7 @@ export interface Difference {
   changed: string[];
 }
 
-/** What a refresh brought, to tell and to highlight it. */
+/** The orders that a refresh added or changed. They are announced and highlighted. */
 export function difference(before: readonly OrderEntry[], after: readonly OrderEntry[]): Difference {
   const known = new Map(before.map(order => [order.orderId, JSON.stringify(order)]));
   const added = after.filter(({ orderId }) => !known.has(orderId));

@@ -1,8 +1,8 @@
-// One random key for each thing that the user wants. It is stored before it is sent, so that a second click, a reload, or a retry after
-// an unclear failure sends the same key, and the service carries out the command once.
+// One random key for each intention of the user. It is stored before it is sent, so that a second click, a reload, or a retry after
+// an unclear failure sends the same key, and the service executes the command once.
 import type { Answer } from "../api/answer";
 
-/** What sessionStorage offers, and all that is needed of it. */
+/** The part of `Storage` that is used. */
 export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 export class Keys {
@@ -11,7 +11,7 @@ export class Keys {
     private readonly random: () => string = () => crypto.randomUUID(),
   ) {}
 
-  /** The key of an intention: a text that is the same for the same intention, and another for another. */
+  /** The key of an intention. Different intentions must have different texts. */
   keyFor(intention: string): string {
     const name = nameOf(intention);
     const known = this.store.getItem(name);
@@ -21,7 +21,7 @@ export class Keys {
     return key;
   }
 
-  /** After a definite answer: the next intention of that kind is a new one. */
+  /** Call after a definite answer: the next intention with this text gets a new key. */
   settle(intention: string): void {
     this.store.removeItem(nameOf(intention));
   }
@@ -30,8 +30,8 @@ export class Keys {
 const UNCLEAR = ["idempotency-key-in-progress", "conflict", "unavailable", "internal-error", "unauthenticated"];
 
 /**
- * Whether the answer says what became of the command. It does not if there was none, if the server failed, or if a first request
- * under the same key may still be at work. A request that was throttled or lacked a token did nothing, and keeps its key.
+ * Whether the result of the command is known. It is not if there was no answer, if the server failed, or if an earlier request with the
+ * same key may still be in progress. A request that was throttled or had no valid token did nothing, and keeps its key.
  */
 export function isDefinite(answer: Answer<unknown>): boolean {
   if (answer.kind !== "problem") return true;

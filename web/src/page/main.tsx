@@ -21,7 +21,7 @@ function NoSettings() {
     <main class="wrap">
       <h1>Orders</h1>
       <div class="notice bad" role="alert">
-        <p>This page could not read its settings. Please check your connection, and reload the page.</p>
+        <p>This page could not load its settings. Please check your connection and reload the page.</p>
         <button type="button" class="button small" onClick={() => location.reload()}>
           Reload
         </button>

@@ -1,9 +1,9 @@
-// Money: decimal texts of the order history, minor units of Payments, and what a person reads and types.
+// Money: decimal texts of the order history, minor units of Payments, and the formats for display and input.
 
 /** The limits of Payments' `amount`. */
 export const MAX_AMOUNT = 99_999_999;
 
-/** How many digits the currency's minor unit has: 2 for USD, 0 for JPY. */
+/** The number of decimals of a currency: 2 for USD, 0 for JPY. */
 export function minorDigits(currency: string): number {
   try {
     return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 2;
@@ -12,7 +12,7 @@ export function minorDigits(currency: string): number {
   }
 }
 
-/** A decimal text such as `40.52`, as a person reads it. A text that is no number is shown as it is. */
+/** Formats a decimal text such as `40.52`. A text that is not a number is returned unchanged, with the currency. */
 export function formatDecimal(decimal: string, currency: string, locale?: string): string {
   if (!/^-?\d+(\.\d+)?$/.test(decimal)) return `${decimal} ${currency}`;
   const given = decimal.split(".")[1]?.length ?? 0;
@@ -25,7 +25,7 @@ export function formatDecimal(decimal: string, currency: string, locale?: string
   }
 }
 
-/** Minor units, as a person reads them. */
+/** Formats an amount in minor units. */
 export function formatMinor(amount: number, currency: string, locale?: string): string {
   return formatDecimal(minorToDecimal(amount, currency), currency, locale);
 }
@@ -38,7 +38,7 @@ export function minorToDecimal(amount: number, currency: string): string {
   return `${amount < 0 ? "-" : ""}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
-/** `40.52` and USD: `4052`; nothing if the text is no such amount, or is finer than the minor unit. */
+/** `40.52` and USD: `4052`; undefined if the text is not an amount, or has more decimals than the currency. */
 export function decimalToMinor(decimal: string, currency: string): number | undefined {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(decimal);
   if (!match) return undefined;
@@ -58,12 +58,12 @@ export function times(decimal: string, quantity: number): string | undefined {
   return fraction ? `${product.slice(0, -fraction.length)}.${product.slice(-fraction.length)}` : product;
 }
 
-/** What stands in a field for an amount: the locale's decimal sign, no currency, no grouping. */
+/** The text of an amount in an input field: the locale's decimal sign, no currency, no grouping. */
 export function typed(amount: number, currency: string, locale?: string): string {
   return minorToDecimal(amount, currency).replace(".", separators(locale).decimal);
 }
 
-/** What a person typed, in minor units; or what is wrong with it. */
+/** Parses the typed amount into minor units, or returns the mistake. */
 export function readTyped(text: string, currency: string, locale?: string): number | { mistake: string } {
   const example = typed(decimalToMinor("12", currency) ?? 12, currency, locale);
   const mistake = { mistake: `Enter an amount such as ${example}.` };

@@ -1,19 +1,19 @@
-// OpenID Connect: the code flow with PKCE. A chunk of its own, which is loaded only when somebody signs in, renews or signs out.
+// OpenID Connect: the code flow with PKCE. This module is loaded only for sign-in, renewal and sign-out.
 import * as oauth from "oauth4webapi";
 import type { SignInSettings } from "./config";
 import type { Grant } from "./session";
 
-/** What must be known when the issuer sends the user back. */
+/** The values that are needed when the issuer redirects back. */
 export interface Attempt {
   verifier: string;
   state: string;
   nonce: string;
 }
 
-/** How long the issuer may take for all that is asked of it at once, in milliseconds. */
+/** The longest time for all requests of one operation, in milliseconds. */
 const PATIENCE = 20_000;
 
-/** Where to send the user, and what to keep until they are back. */
+/** Returns the issuer's address for sign-in, and the values to store until the redirect back. */
 export async function begin(
   settings: SignInSettings,
   redirectUri: string,
@@ -43,7 +43,7 @@ export async function begin(
   return { url, attempt };
 }
 
-/** What the issuer grants for the code that the user came back with. An attempt is good for one answer. */
+/** Exchanges the code of the redirect for tokens. An attempt can be used once. */
 export async function finish(
   settings: SignInSettings,
   redirectUri: string,
@@ -68,19 +68,19 @@ export async function finish(
   return toGrant(tokens, { scope: settings.scope });
 }
 
-/** A new token for the refresh token. */
+/** Gets a new token with the refresh token. */
 export async function renew(settings: SignInSettings, grant: Grant & { refreshToken: string }): Promise<Grant> {
   const { server, client, options } = await discover(settings);
   const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), grant.refreshToken, options);
   return toGrant(await oauth.processRefreshTokenResponse(server, client, response), grant);
 }
 
-/** Revokes the tokens where the issuer can, and says where the user must go to end the session there. */
+/** Revokes the tokens if the issuer supports it, and returns the address that ends the issuer's session. */
 export async function leave(settings: SignInSettings, grant: Grant, redirectUri: string): Promise<URL | undefined> {
   const { server, client, options } = await discover(settings);
   if (server.revocation_endpoint) {
     const token = grant.refreshToken ?? grant.accessToken;
-    // The token is forgotten here in any case: a revocation that fails must not keep anybody signed in.
+    // The page deletes the token in any case: a failed revocation must not prevent the sign-out.
     await oauth.revocationRequest(server, client, oauth.None(), token, options).catch(() => undefined);
   }
   if (!server.end_session_endpoint) return undefined;
@@ -88,13 +88,13 @@ export async function leave(settings: SignInSettings, grant: Grant, redirectUri:
   if (grant.idToken) url.searchParams.set("id_token_hint", grant.idToken);
   url.searchParams.set("client_id", settings.clientId);
   url.searchParams.set("post_logout_redirect_uri", redirectUri);
-  // Cognito's own name of it: without one it shows an error instead of the page. Others ignore what they do not know.
+  // Cognito's parameter: without it Cognito shows an error instead of the page. Other issuers ignore it.
   // https://docs.aws.amazon.com/cognito/latest/developerguide/logout-endpoint.html
   url.searchParams.set("logout_uri", redirectUri);
   return url;
 }
 
-/** Whether the issuer gave a definite answer, so that another attempt with the same token is useless. */
+/** Whether the issuer rejected the token, so that a retry with the same token is useless. */
 export function isRefused(error: unknown): boolean {
   return error instanceof oauth.ResponseBodyError;
 }
@@ -110,12 +110,12 @@ async function discover(settings: SignInSettings) {
   return { server, client: { client_id: settings.clientId } satisfies oauth.Client, options };
 }
 
-/** http is for an issuer on the developer's own machine, and for nobody else. */
+/** http is allowed only for an issuer on the developer's own machine. */
 function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }
 
-/** What an answer leaves out stays as it was. */
+/** Values that the answer does not contain are taken from `before`. */
 function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & { scope: string }): Grant {
   const name = nameOf(oauth.getValidatedIdTokenClaims(tokens) ?? {}) ?? before.name;
   const refreshToken = tokens.refresh_token ?? before.refreshToken;
@@ -131,7 +131,7 @@ function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & {
   };
 }
 
-/** What to call the user: the claim that a person knows best. Cognito's `sub` is a UUID, and so may be its user name. */
+/** The user's name: the most readable claim. Cognito's `sub` is a UUID, and its user name may be one. */
 export function nameOf(claims: Readonly<Record<string, unknown>>): string | undefined {
   const known = ["name", "preferred_username", "email", "cognito:username", "sub"].map(claim => claims[claim]);
   return known.find((text): text is string => typeof text === "string" && text !== "");

@@ -1,4 +1,4 @@
-// Paying for an order: where it stands, and commands that are carried out once.
+// Paying for an order: the stage of the payment, and commands that are executed once.
 import type { Answer, Problem } from "../api/answer";
 import type { Payment, PaymentIntent } from "../api/schema";
 import { isDefinite, type Keys } from "./idempotency";
@@ -6,13 +6,13 @@ import { isOfType } from "./problems";
 
 export type Stage =
   | { name: "none" }
-  /** Created and not charged: the amount may change. */
+  /** Created and not charged: the amount can change. */
   | { name: "open"; intent: PaymentIntent }
   | { name: "requested" | "paid" | "failed" | "other"; payment: Payment };
 
 /**
- * Where the payment stands, from what the order says and what Payments last answered. The order learns of it later, by events, and
- * knows nothing of an intent that is not charged yet.
+ * The stage of the payment, from the order and the last answer of Payments. The order gets the payment later, by events, and never
+ * contains an intent that is not charged yet.
  */
 export function stageOf(seen: Payment | undefined, intent: PaymentIntent | undefined): Stage {
   if (!intent) return seen ? stageOfPayment(seen) : { name: "none" };
@@ -20,11 +20,11 @@ export function stageOf(seen: Payment | undefined, intent: PaymentIntent | undef
   if (!seen) return own;
   if (seen.paymentIntentId === intent.paymentIntentId)
     return rank(seen.status) >= rank(intent.state) ? stageOfPayment(seen) : own;
-  // An order has one open intent, and is paid once: one that failed is over, and one that is paid or on its way rules out all others.
+  // An order has at most one open intent, and is paid once. A failed one is finished; with a paid or requested one there is no other.
   return seen.status === "CHARGE_FAILED" ? own : stageOfPayment(seen);
 }
 
-/** The texts of intentions, for keys: the same intention has the same text. */
+/** The texts of intentions, for their keys: the same intention has the same text. */
 export const intentions = {
   create: (orderId: string, amount: number, currency: string) => `create ${amount} ${currency} ${orderId}`,
   change: (intent: PaymentIntent, amount: number) => `change ${intent.paymentIntentId} ${intent.version} ${amount}`,
@@ -35,8 +35,8 @@ const ATTEMPTS = 4;
 const LONGEST_WAIT = 5;
 
 /**
- * Sends a command under the key of its intention. While another request is at work on it, it is sent again by itself, after as long as
- * the service says; every other unclear end is left to the user, whose next click sends the same key.
+ * Sends a command with the key of its intention. While another request with the key is in progress, it retries after the time that the
+ * service requests. After any other unclear result, the user's next click sends the same key.
  */
 export async function carryOut<T>(
   keys: Keys,

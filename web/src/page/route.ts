@@ -1,7 +1,7 @@
-// Where the user is: the part of the address after `#`, so that the server needs no route for it.
+// The route is the part of the address after `#`, so that the server needs no route for it.
 import { dayBefore, startOfDay } from "./time";
 
-/** What the list shows. Empty texts ask for nothing. */
+/** The filter of the list. An empty text does not filter. */
 export interface Filter {
   consumer: string;
   status: string;
@@ -38,12 +38,12 @@ export function ordersHash(filter: Filter): string {
   return text ? `#/?${text}` : "#/";
 }
 
-/** What the date field shows. */
+/** The value of the date field. */
 export function sinceDay(filter: Filter, now: number): string {
   return filter.since ?? dayBefore(now, DEFAULT_DAYS);
 }
 
-/** What the API is asked: the day's beginning, so that it is the same text, and the same ETag, all day. */
+/** The API's parameter: the start of the day, so that the request and its ETag stay the same all day. */
 export function sinceParameter(filter: Filter, now: number): string {
   return startOfDay(sinceDay(filter, now)) ?? "0";
 }

@@ -1,40 +1,40 @@
-// Who is here: nobody needs to sign in on one machine; elsewhere there is a token, which lives as long as the tab.
+// The user's session. Without sign-in (on one machine) there is none; otherwise there is a token, which is kept until the tab is closed.
 import { type Credentials, SessionEnded } from "../api/client";
 import type { Config, SignInSettings } from "./config";
 import type { Attempt } from "./oidc";
 
-/** What the issuer granted. */
+/** The tokens of the issuer. */
 export interface Grant {
   accessToken: string;
-  /** Scopes with spaces between. */
+  /** Scopes, separated by spaces. */
   scope: string;
-  /** Milliseconds since 1970; absent if the issuer did not say. */
+  /** Milliseconds since 1970; absent if the issuer did not send it. */
   expiresAt?: number;
   /** Seconds. */
   lifetime?: number;
   refreshToken?: string;
   idToken?: string;
-  /** What to call the user. */
+  /** The user's name for display. */
   name?: string;
 }
 
 export type SessionState =
-  /** No sign-in: everybody sees everything. */
+  /** No sign-in: no token is needed. */
   | { name: "open" }
-  /** Tokens are needed, and this page has no way to get one. */
+  /** Tokens are needed, but sign-in is not configured. */
   | { name: "not-set-up" }
   | { name: "signed-out"; message?: string }
-  /** The tokens are forgotten here; the issuer is being told. */
+  /** The tokens are deleted here; the sign-out at the issuer is in progress. */
   | { name: "leaving" }
   | { name: "signed-in"; user?: string; readsAny: boolean }
-  /** The token has expired. What is shown may stay. */
+  /** The token has expired. The shown data stays. */
   | { name: "ended"; user?: string; readsAny: boolean };
 
-/** What a session needs of a browser. */
+/** The parts of the browser that a session uses. */
 export interface Surroundings {
-  /** Lives as long as the tab. */
+  /** Kept until the tab is closed. */
   tabStore: Storage;
-  /** Lives as long as the browser's profile. */
+  /** Kept in the browser's profile. */
   profileStore: Storage;
   address(): URL;
   /** Changes the address, and stays on the page. */
@@ -65,7 +65,7 @@ const ASK_AGAIN = "ftgo.ask-again";
 const LEFT = "ftgo.left";
 const SIGNED_OUT = "You are signed out.";
 const SIGNED_OUT_HERE = "You are signed out here. The sign-in service could not be reached.";
-const FAILED = "Sign-in did not work. Please try again.";
+const FAILED = "Sign-in failed. Please try again.";
 const READ_ANY = "orders:read-any";
 
 export class Session implements Credentials {
@@ -82,7 +82,7 @@ export class Session implements Credentials {
     this.state = state;
   }
 
-  /** Reads what the tab knows, and takes the issuer's answer if the address has one. */
+  /** Reads the tab's stored tokens, or finishes a sign-in if the address contains the issuer's answer. */
   static async start(config: Config, surroundings = inBrowser()): Promise<Session> {
     if (config.authorization === "off") return new Session(undefined, surroundings, { name: "open" });
     if (config.authorization === "jwt") return new Session(undefined, surroundings, { name: "not-set-up" });
@@ -118,7 +118,7 @@ export class Session implements Credentials {
       console.warn("sign-in:", error);
       this.become({
         name: "signed-out",
-        message: "Sign-in did not work: the sign-in service cannot be reached. Please try again.",
+        message: "Sign-in failed: the sign-in service cannot be reached. Please try again.",
       });
     }
   }
@@ -143,7 +143,7 @@ export class Session implements Credentials {
       }
     } catch (error) {
       console.warn("sign-out:", error);
-      // The issuer still has its own session: without a question it would sign in the same user again.
+      // The issuer still has its session, and would sign in the same user again without asking for a password.
       tabStore.setItem(ASK_AGAIN, "yes");
       message = SIGNED_OUT_HERE;
     }
@@ -155,7 +155,7 @@ export class Session implements Credentials {
     if (this.grant && isOld(this.grant, Date.now()) && this.grant.refreshToken) await this.renew();
     const { grant } = this;
     if (grant && !isExpired(grant, Date.now())) return grant.accessToken;
-    // The issuer did not answer. It may, next time.
+    // The issuer did not answer. The next attempt may succeed.
     if (grant?.refreshToken) throw new Error("the token could not be renewed");
     this.end();
     throw new SessionEnded();
@@ -175,7 +175,7 @@ export class Session implements Credentials {
     if (state.name === "signed-in") this.become({ ...state, name: "ended" });
   }
 
-  /** One renewal at a time: issuers rotate refresh tokens, and a second use of one may end the session. */
+  /** One renewal at a time: issuers rotate refresh tokens, and using one twice may end the session. */
   private renew(): Promise<boolean> {
     this.renewal ??= this.renewOnce().finally(() => {
       this.renewal = undefined;
@@ -220,7 +220,7 @@ export class Session implements Credentials {
     }
   }
 
-  /** Goes on with what the tab has. An answer of the issuer that nobody here asked for is none: anybody can make such a link. */
+  /** Uses the tab's stored tokens. An unexpected answer of the issuer is ignored, because anybody can make such a link. */
   private resume(isAnswered: boolean): void {
     const { tabStore, address, replaceAddress } = this.surroundings;
     if (isAnswered) replaceAddress(this.home() + address().hash);
@@ -239,7 +239,7 @@ export class Session implements Credentials {
     this.become({ name: "signed-in", ...describe(grant) });
   }
 
-  /** The page's own address, without query and fragment: what the issuer knows as redirect_uri. */
+  /** The page's address without query and fragment: the registered redirect_uri. */
   private home(): string {
     return new URL(".", this.surroundings.address()).href;
   }
@@ -250,7 +250,7 @@ export class Session implements Credentials {
   }
 }
 
-/** A token that has expired, or is about to: a quarter of its life before, at most 30 seconds. */
+/** Whether a token has expired or should be renewed: a quarter of its lifetime before the end, at most 30 seconds. */
 export function isOld({ expiresAt, lifetime = 0 }: Grant, now: number): boolean {
   return expiresAt !== undefined && now > expiresAt - Math.min(30, lifetime / 4) * 1000;
 }
@@ -259,18 +259,18 @@ export function isExpired({ expiresAt }: Grant, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
 }
 
-/** A support person may look at every consumer's orders. */
+/** A support user may see every consumer's orders. */
 export function describe({ scope, name }: Grant): { readsAny: boolean; user?: string } {
   return { readsAny: scope.split(" ").includes(READ_ANY), ...(name ? { user: name } : {}) };
 }
 
-/** What belongs to the user, not to the browser. */
+/** Removes the data of the user. */
 function forgetUser(store: Storage): void {
   const names = Array.from({ length: store.length }, (_, index) => store.key(index) ?? "");
   for (const name of names) if (name.startsWith("ftgo.")) store.removeItem(name);
 }
 
-/** Reads something that is good for one time. */
+/** Reads and removes a value. */
 function take(store: Storage, name: string): string | null {
   const text = store.getItem(name);
   store.removeItem(name);

@@ -1,4 +1,4 @@
-// What the states of order, kitchen, delivery and payment are called, and how they feel. A state of a newer version is shown as it is.
+// The texts and tones for the states of order, kitchen, delivery and payment. An unknown state is shown unchanged.
 
 export type Tone = "good" | "busy" | "bad" | "plain";
 
@@ -37,7 +37,7 @@ const PAYMENT: Record<string, Standing> = {
   CHARGE_FAILED: { text: "Payment failed", tone: "bad" },
 };
 
-/** The states that the filter offers: those of the contract. */
+/** The states in the filter: those of the API's contract. */
 export const ORDER_STATUSES = Object.entries(ORDER).map(([status, { text }]) => ({ status, text }));
 
 export const orderStanding = (status: string) => standing(ORDER, status);

@@ -1,17 +1,17 @@
-// Times as a person reads them, in the reader's time zone. Words are in English, as all of the page; only a time of day, which
-// has none, is written as the reader's browser does.
+// Formats times in the reader's time zone. Words are English, like the whole page; a time of day has no words and uses
+// the browser's format.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The reader's own English, such as `en-GB`, for whatever has words in it. */
+/** The reader's English locale, such as `en-GB`, for formats with words. */
 export function english(languages: readonly string[] = globalThis.navigator?.languages ?? []): string {
   return languages.find(language => /^en(-|$)/i.test(language)) ?? "en";
 }
 
-/** A moment in full: `18 Nov 2026, 05:15`. A text that is no time is shown as it is. */
+/** A moment in full: `18 Nov 2026, 05:15`. A text that is not a time is returned unchanged. */
 export function formatMoment(at: string, words = english(), locale?: string): string {
   if (Number.isNaN(Date.parse(at))) return at;
   return `${format(at, { dateStyle: "medium" }, words)}, ${formatClock(at, locale)}`;
@@ -27,7 +27,7 @@ export function formatNear(at: string, now: number): string {
   return isNewDay(at, now) ? formatMoment(at) : formatClock(at);
 }
 
-/** Whether two moments are of different days here. */
+/** Whether two moments are on different days in the reader's time zone. */
 export function isNewDay(at: string, before: string | number): boolean {
   return new Date(at).toDateString() !== new Date(before).toDateString();
 }
@@ -71,7 +71,7 @@ export function formatDuration(milliseconds: number, locale = english()): string
   return pair(Math.floor(hours / 24), "day", hours % 24, "hour");
 }
 
-/** The local day as a date field has it, so many days before. */
+/** The local day this many days before, in the format of a date field. */
 export function dayBefore(now: number, days: number): string {
   const date = new Date(now);
   date.setDate(date.getDate() - days);
@@ -79,7 +79,7 @@ export function dayBefore(now: number, days: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** When a local day begins, in UTC; nothing if the text is no day. */
+/** The start of a local day, in UTC; undefined if the text is not a day. */
 export function startOfDay(day: string): string | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day);
   if (!match) return undefined;

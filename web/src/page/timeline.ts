@@ -42,7 +42,7 @@ const TEXTS: Record<TimelineEntry["type"], string> = {
   TicketPickedUp: "Food left the kitchen",
   TicketCancelled: "Kitchen cancelled",
   DeliveryScheduled: "Courier booked",
-  DeliveryPickedUp: "Courier picked it up",
+  DeliveryPickedUp: "Courier picked up the food",
   DeliveryLocationUpdated: "Courier location updated",
   DeliveryDelivered: "Delivered",
   PaymentIntentChargeRequested: "Payment requested",
@@ -50,7 +50,7 @@ const TEXTS: Record<TimelineEntry["type"], string> = {
   PaymentIntentChargeFailed: "Payment failed",
 };
 
-/** The steps in the order of time. Entries come sorted by event id, which is the order of time but for clocks that differ. */
+/** The steps in order of time. Entries are sorted by event id, which is the order of time unless clocks differ. */
 export function steps(timeline: readonly TimelineEntry[]): Step[] {
   const lastOfLane = new Map<Lane, number>();
   let previous: number | undefined;
@@ -95,7 +95,7 @@ export function pauseHeight(milliseconds: number): number {
   return Math.round(Math.min(64, 20 + 4.5 * Math.log2(1 + seconds / 20)));
 }
 
-/** A type of a newer version goes to the lane that its name begins with. */
+/** The lane of an event type, also of an unknown one, by its first word. */
 export function laneOf(type: string): Lane {
   if (type.startsWith("Ticket")) return "kitchen";
   if (type.startsWith("Delivery")) return "delivery";

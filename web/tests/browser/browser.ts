@@ -1,4 +1,4 @@
-// A real browser, watched: each page must stay without errors, without violations of its policy, and on its own origin.
+// A real browser. Each page must have no errors, no violations of its policy, and no requests to other origins.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,20 +18,20 @@ const FLAGS = [
 ];
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
-/** How long a page may take to show something, in milliseconds. */
+/** The longest wait for something on a page, in milliseconds. */
 const PATIENCE = 15_000;
 
 export interface Expectations {
-  /** The statuses of failed requests that this test provokes. The browser itself logs each as an error. */
+  /** The statuses of failed requests that this test causes. The browser logs each as an error. */
   failures?: readonly number[];
   /** Requests fail without an answer: the system is down, or an answer is lost on purpose. */
   lostAnswers?: boolean;
-  /** Other origins that the page may ask, such as the issuer of tokens. */
+  /** Other origins that the page may send requests to, such as the issuer of tokens. */
   origins?: readonly string[];
   phone?: boolean;
-  /** The browser's language, if it is not that of the United States. */
+  /** The browser's locale, if it is not en-US. */
   locale?: string;
-  /** How long the whole test may take, in seconds. */
+  /** The timeout of the test, in seconds. */
   seconds?: number;
 }
 
@@ -41,7 +41,7 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** Tests of one file, in one browser, each in a profile of its own. */
+/** The tests of one file run in one browser, each in its own profile. */
 export function inBrowser(): (name: string, run: (tab: Tab) => Promise<void>, expectations?: Expectations) => void {
   let browser: Browser;
   before(async () => {
@@ -64,7 +64,7 @@ export function inBrowser(): (name: string, run: (tab: Tab) => Promise<void>, ex
   };
 }
 
-/** Requests that wait. */
+/** Requests that the test holds. */
 export class Held {
   count = 0;
   readonly #waiting: Route[] = [];
@@ -81,15 +81,15 @@ export class Held {
     else this.#waiting.push(route);
   }
 
-  /** The first one waits. */
+  /** Waits until the first request is held. */
   arrived(): Promise<void> {
     return this.#first;
   }
 
-  /** These go on, and so do all that follow. */
+  /** Lets these and all later requests continue. */
   async release(): Promise<void> {
     this.#isReleased = true;
-    // The page may have given up.
+    // The page may have aborted the request.
     await Promise.all(this.#waiting.splice(0).map(route => route.continue().catch(() => undefined)));
   }
 }
@@ -151,7 +151,7 @@ export class Tab {
     await this.page.goto(url);
   }
 
-  /** Keeps requests waiting until the test lets them go. */
+  /** Holds requests until the test releases them. */
   async hold(isHeld: (url: URL) => boolean): Promise<Held> {
     const held = new Held();
     await this.page.route(isHeld, route => held.take(route));
@@ -174,12 +174,12 @@ export class Tab {
     return this.page.getByLabel(label);
   }
 
-  /** What a screen reader was given to read out, a moment ago. */
+  /** The current announcements for screen readers. */
   announced(text: string | RegExp): Locator {
     return this.page.getByTestId("announcements").getByText(text);
   }
 
-  /** Waits until a text is there for a person to see. */
+  /** Waits until a text is visible. */
   async sees(text: string | RegExp, within: Page | Locator = this.page): Promise<void> {
     await within.getByText(text).first().waitFor({ state: "visible" });
   }
@@ -188,7 +188,7 @@ export class Tab {
     await within.getByText(text).first().waitFor({ state: "hidden" });
   }
 
-  /** Presses Tab until this has the focus, as somebody without a mouse does. */
+  /** Presses Tab until this has the focus. */
   async tabTo(target: Locator): Promise<void> {
     for (let presses = 0; presses < 80; presses++) {
       if (await target.evaluate(element => element === document.activeElement)) return;
@@ -197,7 +197,7 @@ export class Tab {
     throw new Error(`80 times Tab did not reach ${target}`);
   }
 
-  /** A state of the page that a person may be in: axe finds nothing, nothing is wider than the window; a screenshot is kept. */
+  /** Checks a state of the page: axe finds nothing, nothing is wider than the window. Saves a screenshot. */
   async state(name: string): Promise<void> {
     const size = this.page.viewportSize();
     await this.#accept(size?.width === PHONE.width ? `${name}-390` : name);
@@ -218,7 +218,7 @@ export class Tab {
   }
 
   async #accept(name: string): Promise<void> {
-    // A colour in the middle of its transition is nobody's.
+    // Colours must not be measured during a transition.
     await this.page.evaluate(() => {
       for (const animation of document.getAnimations()) {
         if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) animation.finish();
@@ -229,7 +229,7 @@ export class Tab {
     assert.ok(wide <= 0, `${name}: the page is ${wide} px wider than the window`);
     await this.page.evaluate(axe.source);
     const { violations } = await this.page.evaluate(() => {
-      // The whole document, with the rules for good practice too.
+      // The whole document, also with the rules for best practices.
       return (window as unknown as { axe: typeof axe }).axe.run(document, { resultTypes: ["violations"] });
     });
     const found = violations.map(
@@ -238,7 +238,7 @@ export class Tab {
     assert.deepEqual(found, [], `${name}: axe finds nothing`);
   }
 
-  /** Checks what a page may never do. */
+  /** Checks that the page did nothing forbidden. */
   async close(): Promise<void> {
     await this.page.close();
     assert.deepEqual(this.#wrong, []);

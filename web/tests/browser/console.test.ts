@@ -1,4 +1,4 @@
-// The console of `make run`: what the system does, and what a person can do to it.
+// The console of `make run`: what it shows, and its buttons.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
@@ -50,7 +50,7 @@ test("a dead letter is shown with its reason, and moves back to its queue", asyn
   await headingHasFocus(tab, "Dead letters");
   await tab.button("Dismiss").press("Enter");
   await tab.page.locator("section:focus").and(tab.region("Messages")).waitFor({ state: "attached" });
-  // It is as bad as before, so it comes back; a good one is not held up by it.
+  // The message fails again, so it returns; it does not block good messages.
   await system.publish([order.created()]);
   await system.order(order.id);
   await letters.getByText("malformed_body").waitFor({ timeout: 30_000 });
@@ -77,22 +77,22 @@ test("a function's log can be read, and a killed function starts again", async t
 });
 
 test(
-  "one publishes the next event of an order, and the page shows it",
+  "the next event of an order can be published, and the page shows it",
   async tab => {
     await tab.goto(`${system.url}/console/`);
     await tab.button("New order").click();
-    const created = tab.page.getByText(/^Order \S+ is created/);
+    const created = tab.page.getByText(/^Order \S+ was created/);
     await created.waitFor();
     const orderId = /^Order (\S+)/.exec((await created.textContent()) ?? "")?.[1] ?? assert.fail();
     const another = await tab.another();
     await another.goto(`${system.url}/#/orders/${orderId}`);
     await another.sees("Waiting for approval");
     await tab.button(/^Publish OrderAuthorized/).click();
-    await tab.sees(`OrderAuthorized of order ${orderId} is published`);
+    await tab.sees(`OrderAuthorized of order ${orderId} was published`);
     await tab.sees("OrderAuthorized", tab.region("Topic"));
     await another.sees("Approved");
     await tab.state("console-next-event");
-    // What can happen next follows what happened.
+    // The offered events depend on the published ones.
     await tab.button(/^Publish TicketCreated/).click();
     await another.sees("Waiting for the kitchen");
     await another.close();
@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  "two clicks, or two presses of a key, publish one event, and the focus stays near",
+  "two clicks, or two presses of a key, publish one event, and the focus stays in the region",
   async tab => {
     await tab.goto(`${system.url}/console/`);
     const sent: string[] = [];
@@ -114,11 +114,11 @@ test(
       if (request.method() === "POST") sent.push(`${new URL(request.url()).pathname} ${request.postData()}`);
     });
     await tab.button("New order").dblclick({ delay: 300 });
-    await tab.sees(/^Order \S+ is created/);
+    await tab.sees(/^Order \S+ was created/);
     assert.equal(sent.length, 1, `${sent}`);
-    // Slow enough for the answer to come between the two.
+    // Slow enough that the answer arrives between the two clicks.
     await tab.button(/^Publish OrderAuthorized/).dblclick({ delay: 300 });
-    await tab.sees(/^OrderAuthorized of order \S+ is published/);
+    await tab.sees(/^OrderAuthorized of order \S+ was published/);
     assert.equal(sent.length, 2, `${sent}`);
 
     let answer = () => {};
@@ -134,10 +134,10 @@ test(
     await tab.page.getByRole("button", { name: /^Publish TicketCreated/, disabled: true }).waitFor();
     await created.press("Enter");
     answer();
-    await tab.sees(/^TicketCreated of order \S+ is published/);
+    await tab.sees(/^TicketCreated of order \S+ was published/);
     await headingHasFocus(tab, "Orders");
     assert.equal(sent.length, 3, `${sent}`);
-    // Only what is possible now is offered.
+    // Only events that are possible now are offered.
     assert.equal(await created.count(), 0);
   },
   { failures: [404] },
@@ -156,7 +156,7 @@ test("another site can neither read the console nor use its buttons", async tab 
 });
 
 test(
-  "a system that has gone is told, and the console recovers",
+  "a stopped system is reported, and the console recovers",
   async tab => {
     await tab.goto(`${system.url}/console/`);
     await tab.sees("OrderCreated", tab.region("Queues"));

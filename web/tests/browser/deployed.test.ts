@@ -1,4 +1,4 @@
-// The page as it is deployed, by tests/e2e/run: real tokens of its issuer, and the rules of who sees what.
+// The deployed page, run by tests/e2e/run: real tokens of its issuer, and the rules for who sees which orders.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { before } from "node:test";
@@ -11,7 +11,7 @@ const PAGE = `${variable("E2E_API_URL")}/`;
 const ISSUER = variable("E2E_ISSUER");
 const GATEWAY = variable("E2E_GATEWAY_URL");
 
-// As the issuer calls them.
+// The users' names at the issuer.
 const ADA = { name: "Ada, a consumer", id: "consumer-ada" };
 const BOB = { name: "Bob, another consumer", id: "consumer-bob" };
 const SAM = { name: "Sam, of the support desk" };
@@ -33,12 +33,12 @@ const EXPECTED = { origins: [ISSUER], failures: [401, 404] };
 before(() => publish(Object.values(orders).map(order => order.created())));
 
 interface SignIn {
-  /** Of the token, in seconds. */
+  /** The lifetime of the token, in seconds. */
   lifetime?: number;
   refresh?: boolean;
 }
 
-/** Signs in at the issuer, from the page's own button. */
+/** Signs in at the issuer with the page's button. */
 async function signIn(
   tab: Tab,
   user: { name: string },
@@ -53,7 +53,7 @@ async function signIn(
   await tab.button("Sign out").waitFor();
 }
 
-/** Signs out, which leads to the issuer and back. */
+/** Signs out, with the redirects to the issuer and back. */
 async function signOut(tab: Tab): Promise<void> {
   const back = tab.page.waitForEvent("load");
   await tab.button("Sign out").click();
@@ -72,7 +72,7 @@ async function paysOnce(tab: Tab, order: Order): Promise<void> {
 }
 
 test(
-  "a consumer signs in and sees their own orders, and those of nobody else",
+  "a consumer signs in and sees only their own orders",
   async tab => {
     await tab.goto(PAGE);
     await tab.button("Sign in").waitFor();
@@ -86,7 +86,7 @@ test(
     assert.equal(address.search, "", "code and state are gone from the address");
     await tab.mainState("signed-in");
 
-    // What is after # in the address changes nothing of that.
+    // The part after # in the address does not change this.
     await tab.goto(`${PAGE}#/?consumer=${BOB.id}`);
     const answer = tab.page.waitForResponse(response => new URL(response.url()).pathname.endsWith("/orders"));
     await tab.page.reload();
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "the support desk sees the orders of any consumer",
+  "a support user sees the orders of any consumer",
   async tab => {
     await tab.goto(PAGE);
     await signIn(tab, SAM);
@@ -129,14 +129,14 @@ test(
     await tab.mainState("support");
     await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
     await tab.sees("Zur Goldenen Krone");
-    // And pays in a consumer's name, who called because it did not work.
+    // Support pays for a consumer.
     await paysOnce(tab, orders.bob);
   },
   EXPECTED,
 );
 
 test(
-  "a session that has ended is told, and signing in again returns to the same place",
+  "the end of a session is reported, and signing in again returns to the same order",
   async tab => {
     await tab.goto(PAGE);
     await signIn(tab, ADA, { lifetime: 20 });
@@ -153,7 +153,7 @@ test(
 );
 
 test(
-  "a token that can be refreshed is, unseen",
+  "a token is refreshed without the user noticing",
   async tab => {
     await tab.goto(PAGE);
     const bearers = new Set<string>();
@@ -171,7 +171,7 @@ test(
 );
 
 test(
-  "a sign-in that is denied is told",
+  "a denied sign-in is reported",
   async tab => {
     await tab.goto(PAGE);
     await tab.button("Sign in").click();
@@ -184,7 +184,7 @@ test(
 );
 
 test(
-  "after a sign-out there is no token, and the API answers nobody",
+  "after a sign-out there is no token, and the API rejects requests",
   async tab => {
     await tab.goto(PAGE);
     let token: string | undefined;
@@ -207,13 +207,13 @@ test(
 );
 
 test(
-  "a forged or replayed answer of the issuer is refused",
+  "a forged or replayed answer of the issuer is rejected",
   async tab => {
     const forged = `${PAGE}?code=forged&state=forged&iss=${encodeURIComponent(ISSUER)}`;
     await tab.goto(forged);
-    await tab.sees("Sign-in did not work");
+    await tab.sees("Sign-in failed");
     await tab.state("sign-in-forged");
-    // Nor does it help that the user has just begun to sign in.
+    // The same while the user is signing in.
     await tab.button("Sign in").click();
     await tab.sees("Who are you?");
     let codes = 0;
@@ -221,7 +221,7 @@ test(
       if (request.url() === `${ISSUER}/token`) codes += 1;
     });
     await tab.goto(forged);
-    await tab.sees("Sign-in did not work");
+    await tab.sees("Sign-in failed");
     assert.equal(codes, 0, "a code that came with another state is not sent to the issuer");
 
     let answer = "";
@@ -231,7 +231,7 @@ test(
     await signIn(tab, ADA);
     await tab.sees(orders.ada.id);
     assert.match(answer, /code=/);
-    // Somebody who is signed in stays so, whatever link they follow.
+    // A signed-in user stays signed in with any link.
     for (const link of [forged, `${PAGE}?error=access_denied&state=forged`, answer]) {
       await tab.goto(link);
       await tab.sees(orders.ada.id);
@@ -240,14 +240,14 @@ test(
     }
     await signOut(tab);
     await tab.goto(answer);
-    await tab.sees("Sign-in did not work");
+    await tab.sees("Sign-in failed");
     assert.equal(await tab.button("Sign out").count(), 0);
   },
   { ...EXPECTED, failures: [400, 401] },
 );
 
 test(
-  "a consumer pays on the deployed form",
+  "a consumer pays on the deployed page",
   async tab => {
     await tab.goto(PAGE);
     await signIn(tab, ADA);

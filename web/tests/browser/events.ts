@@ -25,7 +25,7 @@ interface NewOrder {
 
 const AGGREGATES: Record<string, string> = { Ord: "Order", Tic: "Ticket", Del: "Delivery", Pay: "PaymentIntent" };
 
-/** An order that nobody else knows. Its methods make messages; they publish nothing. */
+/** A new order. Its methods make messages; they publish nothing. */
 export class Order {
   readonly id: string;
   readonly consumerId: string;
@@ -47,7 +47,7 @@ export class Order {
     return (cents / 100).toFixed(2);
   }
 
-  /** The total of the story's end: one more of the first item. */
+  /** The total at the end of the story: one more of the first item. */
   get revisedTotal(): string {
     return (Number(this.total) + Number(this.#items()[0]?.price)).toFixed(2);
   }
@@ -65,7 +65,7 @@ export class Order {
     });
   }
 
-  /** The next event of this order, a step after the one before. */
+  /** The next event of this order, one step after the previous one. */
   event(eventType: string, payload: Record<string, unknown> = {}): Message {
     const aggregate = AGGREGATES[eventType.slice(0, 3)] ?? "Order";
     const ofItsOwn = aggregate === "Delivery" || aggregate === "PaymentIntent";
@@ -80,13 +80,13 @@ export class Order {
     return { eventType, body: JSON.stringify({ headers, payload: JSON.stringify(content) }) };
   }
 
-  /** From now on, events happen now. */
+  /** From now on, events have the current time. */
   now(): this {
     this.#last = Math.max(this.#last, Date.now());
     return this;
   }
 
-  /** An order on its way: everything that a page can show. It took the last half hour. */
+  /** An order in delivery, with everything that a page can show. Its events are from the last half hour. */
   story(): Message[] {
     const first = this.#items()[0];
     this.#step = 3 * 60_000;

@@ -1,4 +1,4 @@
-/** Asks until there is an answer, for half a minute at most. */
+/** Calls a function until it returns something, for at most half a minute. */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, seconds = 30): Promise<T> {
   const end = Date.now() + seconds * 1000;
   while (Date.now() < end) {

@@ -1,5 +1,5 @@
-// What a visit costs, as Lighthouse would say: requests, bytes over the wire, and times, with a cold and a warm cache. Times are told and not
-// checked: they are this machine's.
+// Measures a visit: requests, transferred bytes and times, with a cold and a warm cache. Times are only printed, because they depend on
+// the machine.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { BrowserContext, CDPSession } from "playwright-core";
@@ -7,7 +7,7 @@ import { launch } from "./browser";
 import { newConsumer, Order } from "./events";
 import { System } from "./system";
 
-/** Of both sites with all that they may ever load, compressed. */
+/** The limit for each site with all its files, compressed. */
 const MOST_BYTES = 100 * 1024;
 
 interface Figures {
@@ -27,7 +27,7 @@ try {
   const address = `${system.url}/#/?consumer=${consumerId}`;
   const newest = orders[0]?.id ?? "";
 
-  // The functions' processes are started by the first requests. What is measured is a warm Lambda.
+  // The first requests start the functions' processes. Only warm requests are measured.
   await visit(await browser.newContext(), address, newest);
   const context = await browser.newContext();
   const rows = {
@@ -62,7 +62,7 @@ async function visit(context: BrowserContext, address: string, orderId: string):
   return { ...figures, requests: requests(), bytes: bytes() };
 }
 
-/** Counts what goes over the wire: headers and bodies as they were sent. */
+/** Counts the transferred bytes: headers and bodies as they were sent. */
 async function counted(wire: CDPSession) {
   let [requests, bytes] = [0, 0];
   const ofCache = new Set<string>();
@@ -84,10 +84,10 @@ async function siteBytes(address: string): Promise<number> {
     const answer = await fetch(url, { headers: { "accept-encoding": "gzip" } });
     assert.ok(answer.ok, `${url}: ${answer.status}`);
     const text = await answer.text();
-    // The console is not compressed: it comes from the same machine.
+    // The console is not compressed, because it is on the same machine.
     const isCompressed = answer.headers.get("content-encoding") === "gzip";
     sizes.set(url, isCompressed ? Number(answer.headers.get("content-length")) : gzipSync(text).length);
-    // index.html names the first script, and scripts name those that they load.
+    // index.html contains the name of the first script, and scripts contain the names of those that they load.
     for (const [name] of text.matchAll(/[\w.-]+-[A-Z0-9]{8}\.js/g))
       await measure(new URL(`assets/${name}`, address).href);
   };

@@ -1,4 +1,4 @@
-// A consumer's orders: filters, pages, the keyboard, news while one looks.
+// A consumer's orders: filters, pages, the keyboard, changes while the page is open.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
@@ -23,7 +23,7 @@ async function shows(tab: Tab, count: number): Promise<void> {
   assert.equal(await orderCards(tab).count(), count);
 }
 
-test("a newcomer sees the demo's orders, and that nobody has to sign in", async tab => {
+test("a new user sees the demo's orders, and that no sign-in is needed", async tab => {
   await tab.goto(system.url);
   await tab.page.getByRole("heading", { name: "Orders" }).waitFor();
   await tab.page.getByRole("article", { name: "Order 99" }).waitFor();
@@ -79,12 +79,12 @@ test("the history has filters for status, words and time", async tab => {
   await tab.field("Since").fill(threeDaysAgo);
   await orderCard(tab, old).waitFor({ state: "detached" });
   await shows(tab, 2);
-  // Back goes to what was shown before.
+  // Back shows the previous list.
   await tab.page.goBack();
   await shows(tab, 3);
 });
 
-test("a long history comes in pages, each order once", async tab => {
+test("a long history is read in pages, each order once", async tab => {
   const consumerId = newConsumer();
   const orders = Array.from({ length: 45 }, (_, index) => new Order({ consumerId, minutesAgo: 10 + index }));
   await system.publish(orders.map(order => order.created()));
@@ -102,7 +102,7 @@ test("a long history comes in pages, each order once", async tab => {
     assert.ok(names[index]?.includes(order.id), `order ${index} is ${order.id}, newest first`);
   }
 
-  // A new order comes to the top by itself, and the others stay the same elements: nothing flickers.
+  // A new order appears at the top automatically, and the others stay the same elements: nothing flickers.
   const last = orderCard(tab, orders[44] as Order);
   await last.evaluate(card => card.setAttribute("data-marked", "yes"));
   const fresh = new Order({ consumerId }).now();
@@ -112,7 +112,7 @@ test("a long history comes in pages, each order once", async tab => {
   assert.equal(await last.getAttribute("data-marked"), "yes");
 });
 
-test("more orders are read once, whatever a refresh in the background does", async tab => {
+test("more orders are read once, also during a refresh in the background", async tab => {
   const consumerId = newConsumer();
   const orders = Array.from({ length: 45 }, (_, index) => new Order({ consumerId, minutesAgo: 10 + index }));
   await system.publish(orders.map(order => order.created()));
@@ -127,7 +127,7 @@ test("more orders are read once, whatever a refresh in the background does", asy
   await tab.button("More orders").click();
   await tab.button("Reading…").waitFor();
   await refresh.release();
-  // It is sent after the refresh, which is over now.
+  // The request is sent after the refresh, which is finished now.
   await more.arrived();
   assert.equal(await tab.button("Reading…").getAttribute("aria-disabled"), "true");
   await tab.button("Reading…").click({ force: true });
@@ -137,7 +137,7 @@ test("more orders are read once, whatever a refresh in the background does", asy
   assert.equal(more.count, 1);
 });
 
-test("words that are being typed stay in the field, and never lead to another consumer", async tab => {
+test("words that are being typed stay in the field, and never open another consumer's list", async tab => {
   const [first, second] = [newConsumer(), newConsumer()];
   const naan = new Order({ consumerId: first, restaurant: "Garlic Naan House" });
   const other = new Order({ consumerId: first, restaurant: "Ajanta" });
@@ -149,7 +149,7 @@ test("words that are being typed stay in the field, and never lead to another co
   await tab.goto(page(first));
   await shows(tab, 2);
 
-  // A space at the end of a pause in the typing is kept: another word follows.
+  // A space at the end is kept during a pause in the typing: another word follows.
   const words = tab.field("Words");
   await words.pressSequentially("garlic ");
   await tab.page.waitForURL(/words=garlic$/);
@@ -159,7 +159,7 @@ test("words that are being typed stay in the field, and never lead to another co
   await tab.page.waitForURL(/words=garlic\+naan$/);
   await shows(tab, 1);
 
-  // Before the pause in the typing is over, the list becomes another consumer's.
+  // The list changes to another consumer before the pause in the typing ends.
   await tab.page.clock.pauseAt(Date.now() + 60_000);
   await words.fill("ajanta");
   await tab.field("Consumer").fill(second);
@@ -172,7 +172,7 @@ test("words that are being typed stay in the field, and never lead to another co
   await tab.sees("No orders match");
 });
 
-test("one can do all of it without a mouse", async tab => {
+test("everything works without a mouse", async tab => {
   const consumerId = newConsumer();
   const [approved, pending] = [new Order({ consumerId }), new Order({ consumerId, minutesAgo: 9 })];
   await system.publish([approved.created(), approved.event("OrderAuthorized"), pending.created()]);
@@ -181,7 +181,7 @@ test("one can do all of it without a mouse", async tab => {
   await tab.goto(page(consumerId));
   await shows(tab, 2);
 
-  // The first stop of the Tab key leads past the header.
+  // The first Tab stop is the link that skips the header.
   await tab.page.keyboard.press("Tab");
   await tab.sees(/skip to/i);
 
@@ -191,7 +191,7 @@ test("one can do all of it without a mouse", async tab => {
   await tab.tabTo(orderCard(tab, approved).getByRole("link"));
   await tab.page.keyboard.press("Enter");
   await tab.page.getByRole("heading", { name: `Order ${approved.id}` }).waitFor();
-  // The focus goes where the news is: a screen reader starts there.
+  // The focus moves to the new content, where a screen reader continues.
   const focused = await tab.page.evaluate(() => document.activeElement?.closest("main, h1") !== null);
   assert.ok(focused, "the focus is in the order");
   await tab.tabTo(tab.link(/orders/i).first());
@@ -199,7 +199,7 @@ test("one can do all of it without a mouse", async tab => {
   await shows(tab, 1);
 });
 
-test("the texts of others are only texts", async tab => {
+test("texts from events are shown as plain text", async tab => {
   const consumerId = newConsumer();
   const hostile = new Order({
     consumerId,
@@ -223,7 +223,7 @@ test("the texts of others are only texts", async tab => {
   }
 });
 
-test("a name that turns the direction of writing turns nothing but itself", async tab => {
+test("a name that changes the direction of writing does not change other text", async tab => {
   const consumerId = newConsumer();
   const turning = new Order({ consumerId, restaurant: "\u202eAjanta \u2066" });
   await system.publish([turning.created()]);
@@ -243,13 +243,13 @@ test("a name that turns the direction of writing turns nothing but itself", asyn
 });
 
 test(
-  "addresses that lead nowhere say so",
+  "unknown addresses show that the page was not found",
   async tab => {
     await tab.goto(`${system.url}/#/orders/no-such-order`);
     await tab.sees(/no such order/i);
     await tab.state("order-unknown");
     await tab.goto(`${system.url}/#/nowhere`);
-    await tab.page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    await tab.page.getByRole("heading", { name: "Page not found" }).waitFor();
     await tab.link("See all orders").waitFor();
     await tab.state("nowhere");
     await tab.goto(page(newConsumer()));

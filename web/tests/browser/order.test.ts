@@ -1,4 +1,4 @@
-// One order: all that is known of it, and what changes while one looks.
+// One order: everything that is shown, and changes while the page is open.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
@@ -12,7 +12,7 @@ before(async () => {
 after(() => system.end());
 const test = inBrowser();
 
-test("an order shows what was ordered, where everything stands, and what happened when", async tab => {
+test("an order shows its items, the status of every service, and its timeline", async tab => {
   const order = new Order({
     consumerId: newConsumer(),
     items: [
@@ -36,7 +36,7 @@ test("an order shows what was ordered, where everything stands, and what happene
   await tab.mainState("order");
 });
 
-test("an order changes while one looks, and only what changed is drawn anew", async tab => {
+test("an order changes while the page is open, and only the changed parts are drawn again", async tab => {
   const order = new Order({ consumerId: newConsumer() });
   await system.publish([order.created()]);
   await system.order(order.id);
@@ -66,7 +66,7 @@ test("an order changes while one looks, and only what changed is drawn anew", as
     await system.publish([message]);
     await tab.sees(text);
   }
-  // A screen reader says it.
+  // It is announced for screen readers.
   const announcement = tab.page.getByTestId("announcements").filter({ hasText: "Cooking started" });
   await announcement.waitFor({ state: "attached" });
   for (const part of [heading, item]) {
@@ -79,7 +79,7 @@ test("an order changes while one looks, and only what changed is drawn anew", as
 });
 
 test(
-  "a picture of where the courier is needs nobody else's map",
+  "the map of the courier needs no other service",
   async tab => {
     const order = new Order({ consumerId: newConsumer() });
     await system.publish(order.story());
@@ -90,11 +90,11 @@ test(
   { phone: true },
 );
 
-test("a status of a newer version is shown as it is", async tab => {
+test("an unknown status is shown unchanged", async tab => {
   const order = new Order({ consumerId: newConsumer() });
   await system.publish([order.created()]);
   await system.order(order.id);
-  // The system of this version has no such status: its answer is changed on the way.
+  // The system has no such status, so the test changes the answer.
   await tab.page.route(`**/orders/${order.id}`, async route => {
     const answer = await route.fetch();
     const body = (await answer.text()).replace("APPROVAL_PENDING", "ON_THE_MOON");
@@ -107,7 +107,7 @@ test("a status of a newer version is shown as it is", async tab => {
 });
 
 test(
-  "a request that hangs is given up, told, and sent again",
+  "a request that takes too long is aborted, reported and retried",
   async tab => {
     const order = new Order({ consumerId: newConsumer() });
     await system.publish([order.created()]);
@@ -119,20 +119,20 @@ test(
     await tab.page.clock.fastForward(3_000);
     await held.arrived();
     await tab.page.clock.fastForward(36_000);
-    await tab.sees("We get no answer right now");
-    await tab.announced(/^We get no answer right now/).waitFor({ state: "attached" });
+    await tab.sees("The service does not answer");
+    await tab.announced(/^The service does not answer/).waitFor({ state: "attached" });
     await held.release();
     await system.publish([order.now().event("OrderAuthorized")]);
     await system.order(order.id, shown => shown.status === "APPROVED");
     await tab.page.clock.fastForward(5_000);
     await tab.sees("Approved");
-    await tab.page.locator("main").getByText("We get no answer").waitFor({ state: "detached" });
+    await tab.page.locator("main").getByText("The service does not answer").waitFor({ state: "detached" });
   },
   { lostAnswers: true },
 );
 
 test(
-  "in a browser of another language, sentences are all English, and money and times are the reader's",
+  "in a browser with another language, sentences are English, and money and times use the reader's format",
   async tab => {
     const order = new Order({ consumerId: newConsumer() });
     await system.publish(order.story());
@@ -149,7 +149,7 @@ test(
   { locale: "de-DE" },
 );
 
-/** The page as if one had to sign in, at an issuer that this test does not need. */
+/** The page with sign-in, at an issuer that this test does not need. */
 async function withSignIn(tab: Tab, expiresAt: number): Promise<void> {
   const config = { authorization: "oidc", currency: "USD", issuer: "https://issuer.invalid", clientId: "page" };
   await tab.page.route("**/config.json", route => route.fulfill({ json: { ...config, scope: "openid" } }));
@@ -170,7 +170,7 @@ test("an order that is opened with an expired session says so", async tab => {
   await tab.state("order-session-ended");
 });
 
-test("a link that looks like an answer of the issuer signs nobody out", async tab => {
+test("a link that looks like an answer of the issuer does not sign out the user", async tab => {
   const order = new Order({ consumerId: newConsumer() });
   await system.publish([order.created()]);
   await system.order(order.id);
@@ -182,7 +182,7 @@ test("a link that looks like an answer of the issuer signs nobody out", async ta
 });
 
 test(
-  "on a phone, a status stays in one piece",
+  "on a phone, a status is not broken within a word",
   async tab => {
     const order = new Order({ consumerId: newConsumer() });
     const soon = new Date(Date.now() + 20 * 60_000).toISOString();
@@ -192,7 +192,7 @@ test(
       order.event("DeliveryScheduled", { courierId: "7", estimatedPickupTime: soon, estimatedDeliveryTime: soon }),
     ]);
     await tab.goto(`${system.url}/#/orders/${order.id}`);
-    const status = tab.page.getByRole("list", { name: "Where it stands" }).getByText("Scheduled", { exact: true });
+    const status = tab.page.getByRole("list", { name: "Status" }).getByText("Scheduled", { exact: true });
     await status.waitFor();
     for (const width of [390, 360, 320]) {
       await tab.page.setViewportSize({ width, height: 844 });

@@ -1,4 +1,4 @@
-// Paying: every command is carried out once, whatever the user, the network or the gateway does.
+// Paying: every command is executed once, with any fault of the user, the network or the gateway.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
@@ -22,7 +22,7 @@ async function newOrder(): Promise<Order> {
 const payment = (tab: Tab) => tab.region("Payment");
 const pay = (tab: Tab) => payment(tab).getByRole("button", { name: /^Pay/ });
 
-/** Opens an order and creates a payment, of its total unless an amount is given. */
+/** Opens an order and creates a payment for its total or the given amount. */
 async function startPayment(tab: Tab, order: Order, amount?: string): Promise<void> {
   await tab.goto(`${system.url}/#/orders/${order.id}`);
   await payment(tab).waitFor();
@@ -43,7 +43,7 @@ async function isPaidOnce(tab: Tab, order: Order, amount: number): Promise<void>
   );
 }
 
-test("one pays for an order, and sees it at once", async tab => {
+test("a consumer pays for an order, and sees it at once", async tab => {
   const order = await newOrder();
   await tab.goto(`${system.url}/#/orders/${order.id}`);
   await payment(tab).waitFor();
@@ -58,7 +58,7 @@ test("one pays for an order, and sees it at once", async tab => {
   await isPaidOnce(tab, order, 2468);
 });
 
-test("one pays without a mouse, and the focus is never lost", async tab => {
+test("paying works without a mouse, and the focus is never lost", async tab => {
   const order = await newOrder();
   await tab.goto(`${system.url}/#/orders/${order.id}`);
   await payment(tab).waitFor();
@@ -75,7 +75,7 @@ test("one pays without a mouse, and the focus is never lost", async tab => {
   assert.ok(!(await isLost()), "the focus after the payment");
 });
 
-test("a declined card is told, and another payment may follow", async tab => {
+test("a declined card is shown, and another payment can follow", async tab => {
   const order = await newOrder();
   await startPayment(tab, order, "10.02");
   await pay(tab).click();
@@ -100,7 +100,7 @@ for (const [fault, amount] of [
   });
 }
 
-test("a payment on its way is told, until its result is there", async tab => {
+test("a payment in progress is shown until its result arrives", async tab => {
   const order = await newOrder();
   await startPayment(tab, order);
   const held = await tab.hold(url => url.pathname.endsWith(`/orders/${order.id}`));
@@ -111,14 +111,14 @@ test("a payment on its way is told, until its result is there", async tab => {
   await isPaidOnce(tab, order, 2468);
 });
 
-test("nobody is asked to pay for an order that was cancelled after the payment was created", async tab => {
+test("an order that was cancelled after the payment was created cannot be paid", async tab => {
   const order = await newOrder();
   await startPayment(tab, order);
   await system.publish([order.now().event("OrderAuthorized"), order.event("OrderCancelled")]);
   await tab.sees(/nothing to pay/i, payment(tab));
   assert.equal(await payment(tab).getByRole("button").count(), 0);
   await tab.seesNot("$24.68", payment(tab));
-  // The page finds the payment again, and still does not offer it.
+  // The page finds the payment again, but does not offer it.
   const intent = tab.page.waitForResponse(/\/payment-intents\/[^/]+$/);
   await tab.page.reload();
   await (await intent).finished();
@@ -127,12 +127,12 @@ test("nobody is asked to pay for an order that was cancelled after the payment w
   await tab.state("payment-cancelled-order");
 });
 
-test("the amount may change until it is charged", async tab => {
+test("the amount can change until it is charged", async tab => {
   const order = await newOrder();
   await startPayment(tab, order);
   await changeAmount(tab, "12.50");
   await tab.sees("$12.50", payment(tab));
-  // What is announced twice is read out twice.
+  // A repeated announcement is read out again.
   for (const count of [1, 2]) {
     await changeAmount(tab, "12.50");
     await tab
@@ -146,7 +146,7 @@ test("the amount may change until it is charged", async tab => {
 });
 
 test(
-  "an amount that is none is refused, with what to correct",
+  "an invalid amount is rejected, with the correction",
   async tab => {
     const order = await newOrder();
     await startPayment(tab, order);
@@ -160,15 +160,15 @@ test(
 );
 
 test(
-  "a change of the amount is refused while the charge is on its way",
+  "a change of the amount is rejected while the charge is in progress",
   async tab => {
     const order = await newOrder();
-    // The gateway takes eight seconds for it.
+    // The gateway takes eight seconds for this amount.
     await startPayment(tab, order, "7.09");
     const another = await tab.another();
     await another.goto(`${system.url}/#/orders/${order.id}`);
     await pay(another).waitFor();
-    // The first tab does not hear of what the second one does before it sends its own command.
+    // The first tab does not see the second tab's change before it sends its own command.
     await tab.page.route(`**/orders/${order.id}`, route => route.abort());
     await pay(another).click();
     await another.sees(/in progress/i, payment(another));
@@ -196,7 +196,7 @@ test("a double click pays once", async tab => {
 });
 
 test(
-  "two tabs that pay at once pay once",
+  "two tabs that pay at the same time pay once",
   async tab => {
     const order = await newOrder();
     await startPayment(tab, order);
@@ -212,11 +212,11 @@ test(
 );
 
 test(
-  "an answer that is lost, a reload, and another click pay once",
+  "a lost answer, a reload and another click pay once",
   async tab => {
     const order = await newOrder();
     await startPayment(tab, order);
-    // What the page hears of order and payment stays as it is now, until it has sent its second request: views lag behind.
+    // The page gets the old order and payment until it has sent its second request, as with a slow view.
     const keys: string[] = [];
     const before = new Map<string, string>();
     await tab.page.route(/\/(orders|payment-intents)\/[^/]+$/, async route => {
@@ -229,7 +229,7 @@ test(
     await tab.page.reload();
     await pay(tab).waitFor();
     assert.equal(before.size, 2, "the order and its payment intent");
-    // The request reaches the server; its answer does not reach the page.
+    // The server gets the request, but the page does not get the answer.
     await tab.page.route("**/charge", async route => {
       keys.push(route.request().headers()["idempotency-key"] ?? "");
       if (keys.length > 1) return route.continue();
@@ -237,7 +237,7 @@ test(
       return route.abort("connectionreset");
     });
     await pay(tab).click();
-    await tab.sees(/no answer/i);
+    await tab.sees(/did not answer/i);
     await tab.state("payment-answer-lost");
     await tab.page.reload();
     await pay(tab).click();
@@ -249,10 +249,10 @@ test(
 );
 
 test(
-  "paying is not offered where there is no payment service",
+  "paying is not offered without a payment service",
   async tab => {
     const order = await newOrder();
-    // As API Gateway answers for a route that it does not have.
+    // API Gateway's answer for an unknown route.
     await tab.page.route(/\/payment/, route =>
       route.fulfill({ status: 404, contentType: "application/json", body: '{"message":"Not Found"}' }),
     );

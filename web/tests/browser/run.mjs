@@ -1,7 +1,7 @@
 // Runs the browser tests with Node's own test runner, on target/debug/local: `node tests/browser/run.mjs` all of `make browser`,
 // `run.mjs payment console` only these files. `run.mjs deployed` is for tests/e2e/run, which has deployed the system before.
 //
-// BROWSER_PATH is the browser. Screenshots, and what a failed test saw, are in target/browser.
+// BROWSER_PATH is the browser. Screenshots, also of failed tests, are in target/browser.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,14 +11,14 @@ const here = new URL("./", import.meta.url);
 const path = url => fileURLToPath(url);
 const asked = process.argv.slice(2);
 const artefacts = process.env.BROWSER_ARTEFACTS ?? path(new URL("../../../target/browser/", here));
-// Beside the packages, which the bundled tests import.
+// Next to the packages, which the bundled tests import.
 const bundled = new URL(`../../node_modules/.browser-tests-${process.pid}/`, here);
 
 const names = readdirSync(here).flatMap(name => /^(\w+)\.test\.ts$/.exec(name)?.[1] ?? []);
 for (const name of asked) {
   if (!names.includes(name)) throw new Error(`there is no ${name}; there are ${names.join(", ")}`);
 }
-// Those that take longest first, so that nobody waits for them in the end.
+// The slowest files first.
 const LONG = ["shuffle", "payment", "console"];
 const ofMakeBrowser = [...LONG, ...names.filter(name => name !== "deployed" && !LONG.includes(name))];
 const chosen = asked.length > 0 ? asked : ofMakeBrowser;

@@ -1,10 +1,10 @@
-// The same story in a random order, with duplicates and a killed function: both orders are equal in the end.
+// The same events in random order, with duplicates and a killed function: both orders are equal in the end.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { inBrowser, type Tab } from "./browser";
 import { System } from "./system";
 
-/** One of them is looked at closely. */
+/** One shuffle is checked in detail. */
 const SHUFFLES = 10;
 /** In seconds, on a slow machine. */
 const LONGEST = 60;
@@ -35,7 +35,7 @@ test("a shuffle shows how both orders become equal", async tab => {
   await tab.sees("The function was killed");
   await tab.sees("duplicate");
   await tab.mainState("shuffle");
-  // The address names it.
+  // The address contains its id.
   await tab.page.reload();
   await areEqual(tab);
 
@@ -43,7 +43,7 @@ test("a shuffle shows how both orders become equal", async tab => {
   const seed = await repeat.textContent();
   await repeat.press("Enter");
   await tab.page.getByTestId("shuffle-result").filter({ hasText: "Not equal yet" }).waitFor();
-  // The button that was pressed is still there, and has the focus.
+  // The pressed button still exists and has the focus.
   const pressed = tab.page.getByRole("button", { name: seed ?? "", exact: true, disabled: true });
   await pressed.and(tab.page.locator(":focus")).waitFor();
   await areEqual(tab);

@@ -1,4 +1,4 @@
-// The system of `make run`, in a process of its own at free ports, and what happens to its orders.
+// The system of `make run`, in its own process at free ports.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -38,15 +38,15 @@ export class System implements Publisher {
   private constructor(
     process: ChildProcess,
     environment: Record<string, string>,
-    places: { url: string; sns: string; sqs: string; gateway: string },
+    endpoints: { url: string; sns: string; sqs: string; gateway: string },
   ) {
     this.#process = process;
     this.#environment = environment;
     this.#dataDir = environment.DATA_DIR ?? "";
-    this.url = places.url;
-    this.#sns = places.sns;
-    this.#sqs = places.sqs;
-    this.#gateway = places.gateway;
+    this.url = endpoints.url;
+    this.#sns = endpoints.sns;
+    this.#sqs = endpoints.sqs;
+    this.#gateway = endpoints.gateway;
   }
 
   static start({ visibilityTimeout = 4, demo = false }: Settings = {}): Promise<System> {
@@ -67,10 +67,10 @@ export class System implements Publisher {
     let url: string | undefined;
     for await (const line of createInterface(child.stdout)) {
       url ??= /^ready (\S+)/.exec(line)?.[1];
-      const place = (name: string) => new RegExp(`${name} at (http://127\\.0\\.0\\.1:\\d+)`).exec(line)?.[1];
-      const [sns, sqs, gateway] = [place("SNS"), place("SQS"), place("the payment gateway")];
+      const endpoint = (name: string) => new RegExp(`${name} at (http://127\\.0\\.0\\.1:\\d+)`).exec(line)?.[1];
+      const [sns, sqs, gateway] = [endpoint("SNS"), endpoint("SQS"), endpoint("the payment gateway")];
       if (url && sns && sqs && gateway) {
-        // A process whose output nobody reads may not write.
+        // The output must be read, or the process cannot write.
         child.stdout.resume();
         return new System(child, environment, { url, sns, sqs, gateway });
       }
@@ -78,7 +78,7 @@ export class System implements Publisher {
     throw new Error(`the local system did not start: ${errors.join("")}`);
   }
 
-  /** Ends it, as Ctrl-C does. Its data stay, for `startAgain`. */
+  /** Stops the system, as Ctrl-C does. Its data stays for `startAgain`. */
   async stop(): Promise<void> {
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
       const ended = new Promise(resolve => this.#process.once("exit", resolve));
@@ -87,7 +87,7 @@ export class System implements Publisher {
     }
   }
 
-  /** Starts a stopped one at the same address, on the same data. */
+  /** Starts a stopped system at the same address, with the same data. */
   startAgain(): Promise<System> {
     return System.#startWith({ ...this.#environment, HTTP_PORT: new URL(this.url).port });
   }
@@ -114,7 +114,7 @@ export class System implements Publisher {
     }
   }
 
-  /** Puts a message into a queue, without the topic. */
+  /** Sends a message directly to a queue. */
   async send(queue: string, body: string): Promise<void> {
     const answer = await fetch(this.#sqs, {
       method: "POST",
@@ -124,7 +124,7 @@ export class System implements Publisher {
     assert.ok(answer.ok, await answer.text());
   }
 
-  /** An order as the API has it, once it is as wanted. */
+  /** Waits until the API's order fulfils a condition. */
   order(orderId: string, isAsWanted: (order: ShownOrder) => boolean = () => true): Promise<ShownOrder> {
     return eventually(`order ${orderId}`, async () => {
       const answer = await fetch(`${this.url}/orders/${encodeURIComponent(orderId)}`);
@@ -133,7 +133,7 @@ export class System implements Publisher {
     });
   }
 
-  /** Waits until so many orders of a consumer are in the view. */
+  /** Waits until this many orders of a consumer are in the view. */
   orders(consumerId: string, count: number): Promise<unknown> {
     return eventually(`${count} orders of ${consumerId}`, async () => {
       const answer = await fetch(`${this.url}/orders?consumerId=${consumerId}&pageSize=100`);
@@ -142,7 +142,7 @@ export class System implements Publisher {
     });
   }
 
-  /** What the payment gateway has really charged for an order. */
+  /** The payment gateway's charges for an order. */
   async charges(orderId: string): Promise<Charge[]> {
     const answer = await fetch(`${this.#gateway}/charges`);
     const { charges } = (await answer.json()) as { charges: Charge[] };

@@ -24,7 +24,7 @@ function clientOf(responses: (Response | Error)[], credentials = OPEN) {
 const json = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 
-test("a list is asked for with its ETag, past the browser's cache", async () => {
+test("a list is requested with its ETag, without the browser's cache", async () => {
   const { client, sent, header } = clientOf([new Response(null, { status: 304 })]);
   const answer = await client.orders({ consumerId: "4 2", since: "0", keywords: "crème" }, { ifNoneMatch: 'W/"a"' });
   assert.deepEqual(answer, { kind: "unchanged" });
@@ -56,14 +56,14 @@ test("a command has its key and the version that the user saw", async () => {
   assert.equal(header(0, "if-match"), '"2"');
 });
 
-test("a problem document is kept, with what its headers say", async () => {
+test("a problem document is kept, with the values of its headers", async () => {
   const body = { type: "urn:x", title: "T", detail: "D", status: 409, requestId: "r" };
   const headers = { "content-type": "application/problem+json", "retry-after": "3" };
   const { client } = clientOf([json(409, body, headers)]);
   assert.deepEqual(await client.order("1"), { kind: "problem", problem: { ...body, retryAfter: 3 } });
 });
 
-test("an answer of API Gateway has no type, and names the request in a header", async () => {
+test("an answer of API Gateway has no type, and the request's id is in a header", async () => {
   const { client } = clientOf([json(404, { message: "Not Found" }, { "apigw-requestid": "g" })]);
   assert.deepEqual(await client.intent("1"), {
     kind: "problem",
@@ -71,14 +71,14 @@ test("an answer of API Gateway has no type, and names the request in a header", 
   });
 });
 
-test("no answer, and one that is cut off, are problems", async () => {
+test("a missing answer and an incomplete answer are problems", async () => {
   const { client } = clientOf([new TypeError("Failed to fetch"), new Response('{"orders":[', { status: 200 })]);
   const [lost, cut] = [await client.order("1"), await client.order("1")];
   assert.ok(lost.kind === "problem" && lost.problem.status === 0);
   assert.ok(cut.kind === "problem");
 });
 
-test("a refused token is renewed once", async () => {
+test("a rejected token is renewed once", async () => {
   const tokens = ["old", "new"];
   const credentials: Credentials = {
     token: async () => tokens.shift(),
@@ -105,7 +105,7 @@ test("without a session nothing is sent", async () => {
   assert.equal(sent.length, 0);
 });
 
-test("a new token that is refused too ends the session", async () => {
+test("a new token that is rejected too ends the session", async () => {
   let isEnded = false;
   const credentials: Credentials = {
     token: async () => "t",
@@ -121,7 +121,7 @@ test("a new token that is refused too ends the session", async () => {
   assert.ok(isEnded);
 });
 
-/** Ends only when it is told to give up, as a request to a server that hangs. */
+/** Ends only when it is aborted, like a request to a server that does not answer. */
 function hanging(signal: AbortSignal | null | undefined): Promise<never> {
   return new Promise((_, reject) => {
     if (signal?.aborted) reject(signal.reason);
@@ -129,13 +129,13 @@ function hanging(signal: AbortSignal | null | undefined): Promise<never> {
   });
 }
 
-test("a request that hangs is given up, and is one without an answer", async () => {
+test("a request that takes too long is aborted and counts as no answer", async () => {
   const client = new Client(OPEN, (_, request) => hanging(request?.signal), 10);
   const answer = await client.order("1");
   assert.ok(answer.kind === "problem" && answer.problem.status === 0);
 });
 
-test("an answer that breaks off is none", async () => {
+test("an incomplete answer counts as no answer", async () => {
   const response = new Response(
     new ReadableStream({
       start: controller => {
@@ -150,7 +150,7 @@ test("an answer that breaks off is none", async () => {
   assert.ok(answer.kind === "problem" && answer.problem.status === 0);
 });
 
-test("whoever asked may give up first", async () => {
+test("the caller can abort a request", async () => {
   const abort = new AbortController();
   const client = new Client(OPEN, (_, request) => hanging(request?.signal));
   const answer = client.order("1", { signal: abort.signal });

@@ -37,7 +37,7 @@ test("a seed is sent only if there is one", async () => {
   );
 });
 
-test("a refusal keeps the API's own words", async () => {
+test("a rejection keeps the API's message", async () => {
   const { api } = answering(404, '{"message":"There is no order 7."}');
   await assert.rejects(api.next("7"), error => {
     assert.ok(error instanceof Refused);
@@ -47,7 +47,7 @@ test("a refusal keeps the API's own words", async () => {
   });
 });
 
-test("an answer that is not the console's is a refusal with its status", async () => {
+test("an answer without a message is a rejection with its status", async () => {
   for (const [status, body] of [
     [502, "<html>"],
     [500, '{"message":""}'],
@@ -60,7 +60,7 @@ test("an answer that is not the console's is a refusal with its status", async (
   }
 });
 
-test("no answer, or half of one, is unreachable", async () => {
+test("a missing or incomplete answer is unreachable", async () => {
   const down = new Api("api/", () => Promise.reject(new TypeError("failed to fetch")));
   await assert.rejects(down.state(), Unreachable);
   const broken = new Response(
@@ -71,7 +71,7 @@ test("no answer, or half of one, is unreachable", async () => {
   await assert.rejects(new Api("api/", async () => broken).state(), Unreachable);
 });
 
-test("failures stay, a success stays until the next message", () => {
+test("failures stay, a success stays until the next notice", () => {
   let notices = withNotice([], "good", "Done.");
   notices = withNotice(notices, "bad", "Failed.");
   notices = withNotice(notices, "good", "Done again.");
@@ -88,7 +88,7 @@ test("failures stay, a success stays until the next message", () => {
   assert.deepEqual(withoutNotice(notices, notices[0]?.id ?? -1), []);
 });
 
-test("only the newest failures are kept, and ids are never used twice at a time", () => {
+test("only the newest failures are kept, and ids are unique", () => {
   let notices = withNotice([], "bad", "0");
   for (let number = 1; number < 9; number += 1) notices = withNotice(notices, "bad", String(number));
   assert.deepEqual(

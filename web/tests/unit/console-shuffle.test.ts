@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery, Shuffle } from "../../src/console/api";
+import type { LaneMessage, Shuffle } from "../../src/console/api";
 import {
   done,
   eventAt,
@@ -25,14 +25,14 @@ function shuffle(parts: Partial<Shuffle> = {}): Shuffle {
       { eventType: "OrderAuthorized", aggregate: "Order", pieces: ["state", "timeline"] },
     ],
     lanes: [
-      { name: "in order", orderId: "1", deliveries: [], pieces: [] },
-      { name: "shuffled", orderId: "2", deliveries: [], pieces: [] },
+      { name: "in order", orderId: "1", messages: [], pieces: [] },
+      { name: "shuffled", orderId: "2", messages: [], pieces: [] },
     ],
     ...parts,
   };
 }
 
-function delivery(event: number, parts: Partial<Delivery> = {}): Delivery {
+function message(event: number, parts: Partial<LaneMessage> = {}): LaneMessage {
   return { event, copy: 1, state: "waiting", ...parts };
 }
 
@@ -48,7 +48,7 @@ test("an event type belongs to a service", () => {
   assert.equal(serviceOf("cannot be read"), undefined);
 });
 
-test("there is a row for every piece of the story, in the item's order, before any is written", () => {
+test("there is a row for every piece of the story, in display order, before any is written", () => {
   assert.deepEqual(
     rows(shuffle()).map(row => [row.piece, row.same]),
     [
@@ -59,7 +59,7 @@ test("there is a row for every piece of the story, in the item's order, before a
   );
 });
 
-test("a piece that this version does not know gets the last row", () => {
+test("an unknown piece gets the last row", () => {
   const newer = shuffle();
   newer.lanes[1].pieces = [{ piece: "mood", event: 0, value: "good" }];
   assert.deepEqual(
@@ -68,7 +68,7 @@ test("a piece that this version does not know gets the last row", () => {
   );
 });
 
-test("pieces are the same if they hold the same event and value", () => {
+test("pieces are the same if they have the same event and value", () => {
   const both = shuffle();
   const [left, right] = both.lanes;
   const same = () => rows(both).find(row => row.piece === "state")?.same;
@@ -82,38 +82,38 @@ test("pieces are the same if they hold the same event and value", () => {
   assert.equal(same(), true);
 });
 
-test("a cell tells what became of the deliveries that touched the piece", () => {
+test("a cell counts the outcomes of the messages that touched the piece", () => {
   const late = shuffle();
-  late.lanes[1].deliveries = [
-    delivery(1, { state: "done", outcomes: [{ piece: "state", outcome: "written" }] }),
-    delivery(1, { state: "done", copy: 2, outcomes: [{ piece: "state", outcome: "no news" }] }),
-    delivery(0, {
+  late.lanes[1].messages = [
+    message(1, { state: "done", outcomes: [{ piece: "state", outcome: "written" }] }),
+    message(1, { state: "done", copy: 2, outcomes: [{ piece: "state", outcome: "no news" }] }),
+    message(0, {
       state: "done",
       outcomes: [
         { piece: "details", outcome: "written" },
         { piece: "state", outcome: "late" },
       ],
     }),
-    delivery(0),
+    message(0),
   ];
   const [, cell] = rows(late).find(row => row.piece === "state")?.cells ?? assert.fail();
   assert.deepEqual(cell.tally, { written: 1, late: 1, "no news": 1 });
   assert.equal(tallyText(cell.tally), "1 written, 1 late, 1 no news");
-  assert.deepEqual(tally(late.lanes[1].deliveries), { written: 2, late: 1, "no news": 1 });
+  assert.deepEqual(tally(late.lanes[1].messages), { written: 2, late: 1, "no news": 1 });
   assert.equal(tallyText(tally([])), "");
   assert.equal(done(late.lanes[1]), 3);
 });
 
-test("a delivery tells of the functions that died with it, also when the message was processed in the end", () => {
-  assert.equal(killedText(delivery(0)), undefined);
+test("a message shows how often its function was killed, also after it was processed", () => {
+  assert.equal(killedText(message(0)), undefined);
   const [now, later] = ["The queue delivers the message again.", "The queue delivered the message again."];
-  assert.equal(killedText(delivery(0, { state: "killed" })), `The function was killed. ${now}`);
-  assert.equal(killedText(delivery(0, { state: "sent", kills: 1 })), `The function was killed. ${now}`);
-  assert.equal(killedText(delivery(0, { state: "done", kills: 1 })), `The function was killed. ${later}`);
-  assert.equal(killedText(delivery(0, { state: "done", kills: 2 })), `The function was killed 2 times. ${later}`);
+  assert.equal(killedText(message(0, { state: "killed" })), `The function was killed. ${now}`);
+  assert.equal(killedText(message(0, { state: "sent", kills: 1 })), `The function was killed. ${now}`);
+  assert.equal(killedText(message(0, { state: "done", kills: 1 })), `The function was killed. ${later}`);
+  assert.equal(killedText(message(0, { state: "done", kills: 2 })), `The function was killed 2 times. ${later}`);
 });
 
-test("the verdict says equal only when the system has said so", () => {
+test("the verdict is equal only when the system reports it", () => {
   const check = (parts: Partial<Shuffle>, mood: string, text: RegExp) => {
     const found = verdict(shuffle(parts));
     assert.equal(found.mood, mood);
@@ -126,13 +126,13 @@ test("the verdict says equal only when the system has said so", () => {
   check({ running: false, equal: true, error: "no queue" }, "bad", /failed: no queue/);
 });
 
-test("the address names a shuffle, whatever its id is made of", () => {
+test("the address contains the shuffle's id, with any characters", () => {
   for (const id of ["1", "a/b c", "ü#?%"]) assert.equal(shuffleInHash(hashOfShuffle(id)), id);
   for (const hash of ["", "#queues", "#/shuffles/", "#/shuffles/%E0%A4%A", "#/shuffles/a/b"]) {
     assert.equal(shuffleInHash(hash), undefined);
   }
 });
 
-test("an event that the story lacks does not break the picture", () => {
+test("an event that is missing in the story does not break the picture", () => {
   assert.equal(eventAt(shuffle(), 99).eventType, "Unknown");
 });

@@ -9,7 +9,7 @@ test("counts have a singular and a plural", () => {
   assert.equal(number(12345), "12,345");
 });
 
-test("an age is rough, never negative, and a text that is no time stays", () => {
+test("an age is rounded, never negative, and a text that is not a time is unchanged", () => {
   const now = "2026-11-18T05:00:00Z";
   assert.equal(age("2026-11-18T04:59:48Z", now), "12 s");
   assert.equal(age("2026-11-18T05:00:03Z", now), "0 s");
@@ -19,7 +19,7 @@ test("an age is rough, never negative, and a text that is no time stays", () => 
   assert.equal(age("yesterday", now), "yesterday");
 });
 
-test("a time is a time of day, and a text that is no time stays", () => {
+test("a time is a time of day, and a text that is not a time is unchanged", () => {
   assert.match(time("2026-11-18T05:00:07Z"), /^\d\d:\d\d:07$/);
   assert.equal(time("soon"), "soon");
 });
@@ -36,13 +36,13 @@ test("a body is shown with the JSON texts inside it unfolded", () => {
   assert.match(pretty(body), /\n {4}"orderId": "99"/);
 });
 
-test("a body that is not JSON stays as it is", () => {
+test("a body that is not JSON is unchanged", () => {
   assert.equal(pretty("<b>not JSON</b>"), "<b>not JSON</b>");
   assert.equal(pretty(""), "");
   assert.deepEqual(JSON.parse(pretty('{"text":"{broken","number":"1"}')), { text: "{broken", number: "1" });
 });
 
-test("a body that is nested without end is shown all the same", () => {
+test("a very deeply nested body is shown", () => {
   const deep = "[".repeat(5000) + "]".repeat(5000);
   assert.ok(pretty(deep).length > 0);
   let folded = "{}";
@@ -50,12 +50,12 @@ test("a body that is nested without end is shown all the same", () => {
   assert.ok(!pretty(folded).includes("\\"));
 });
 
-test("a prototype in a body is data", () => {
+test("a member named __proto__ in a body is only data", () => {
   assert.match(pretty('{"__proto__":{"polluted":true}}'), /"__proto__"/);
   assert.equal(({} as Record<string, unknown>).polluted, undefined);
 });
 
-test("a JSON log line is taken apart, with its fields", () => {
+test("a JSON log line is split into its fields", () => {
   const line = {
     timestamp: "2026-11-18T05:00:00Z",
     level: "ERROR",
@@ -72,14 +72,14 @@ test("a JSON log line is taken apart, with its fields", () => {
   assert.equal(logLine('{"level":"INFO","message":"flat"}').text, "flat");
 });
 
-test("any other log line is all text", () => {
+test("any other log line is text", () => {
   for (const line of ["START RequestId: 1", "{broken", '"text"', "{}x"]) {
     assert.deepEqual(logLine(line), { at: "", level: "", text: line, rest: "" });
   }
   assert.equal(logLine('{"level":7,"fields":null}').rest, "");
 });
 
-test("a name is short without what all names share", () => {
+test("a short name has no common prefix", () => {
   assert.equal(shortName("ftgo-order-history-OrderCreated"), "OrderCreated");
   assert.equal(shortName("ftgo-payments-charge"), "payments-charge");
   assert.equal(shortName("ftgo-"), "ftgo-");

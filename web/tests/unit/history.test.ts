@@ -41,12 +41,12 @@ test("the first page is read, then the next", async () => {
   assert.ok(!hasMore(all.pages));
 });
 
-test("short pages are read on until there is something to see", async () => {
+test("short pages are read until there are enough orders", async () => {
   const { pages } = await readOn([], new Server(ids(45), 4).read);
   assert.equal(ordersOf(pages).length, 12);
 });
 
-test("empty pages are no end, and not read on for ever", async () => {
+test("empty pages do not end the list, and reading stops after some requests", async () => {
   let requests = 0;
   const read: ReadPage = async () => {
     requests += 1;
@@ -57,7 +57,7 @@ test("empty pages are no end, and not read on for ever", async () => {
   assert.ok(hasMore(pages));
 });
 
-test("a refresh without news changes nothing", async () => {
+test("a refresh without changes changes nothing", async () => {
   const server = new Server(ids(45), 20);
   const { pages } = await readOn((await readOn([], server.read)).pages, server.read);
   const again = await refresh(pages, server.read);
@@ -75,7 +75,7 @@ test("a new order pushes others to the next page, and none is lost or shown twic
   assert.deepEqual(difference(ordersOf(pages), ordersOf(again.pages)), { added: ["new"], changed: [] });
 });
 
-test("an order that does not match any more goes, and one that changed is told", async () => {
+test("an order that no longer matches is removed, and a changed one is reported", async () => {
   const server = new Server(ids(12), 20);
   const { pages } = await readOn([], server.read);
   server.orders = [order("o0", "CANCELLED"), ...server.orders.slice(2)];
@@ -84,7 +84,7 @@ test("an order that does not match any more goes, and one that changed is told",
   assert.deepEqual(difference(ordersOf(pages), ordersOf(again.pages)), { added: [], changed: ["o0"] });
 });
 
-test("only the first pages are asked for again, unless they moved", async () => {
+test("only the first pages are refreshed, unless their ends changed", async () => {
   const server = new Server(ids(200), 20);
   let { pages } = await readOn([], server.read);
   for (let count = 0; count < 9; count += 1) ({ pages } = await readOn(pages, server.read));
@@ -99,7 +99,7 @@ test("only the first pages are asked for again, unless they moved", async () => 
   assert.deepEqual(ordersOf(again.pages), server.orders.slice(0, 200));
 });
 
-test("a failed refresh leaves what is shown", async () => {
+test("a failed refresh keeps the shown orders", async () => {
   const { pages } = await readOn([], new Server(ids(5), 20).read);
   const problem = { title: "No answer", status: 0 };
   const again = await refresh(pages, async () => ({ kind: "problem", problem }));

@@ -42,7 +42,7 @@ test("another intention has another key", () => {
   assert.notEqual(keys.keyFor("charge a"), keys.keyFor("charge b"));
 });
 
-test("intentions differ in everything that matters, and in nothing else", () => {
+test("the text of an intention contains everything that matters, and nothing else", () => {
   const intent = { paymentIntentId: "a", version: 1 } as PaymentIntent;
   assert.equal(intentions.charge(intent), intentions.charge({ ...intent }));
   const all = [
@@ -68,7 +68,7 @@ test("the key is stored before the request is sent", async () => {
   assert.equal(store.items.size, 0);
 });
 
-test("an unclear end keeps the key, a definite one does not", () => {
+test("an unclear result keeps the key, a definite one does not", () => {
   for (const [answer, definite] of [
     [done, true],
     [problem(400, "invalid-request"), true],
@@ -91,7 +91,7 @@ test("an unclear end keeps the key, a definite one does not", () => {
   }
 });
 
-test("a request that meets another one at work is sent again with the same key, when the service says", async () => {
+test("while another request is in progress, the same key is retried after the requested time", async () => {
   const answers = [problem(409, "idempotency-key-in-progress", 2), problem(409, "conflict"), done];
   const keys: string[] = [];
   const waits: number[] = [];
@@ -109,7 +109,7 @@ test("a request that meets another one at work is sent again with the same key, 
   assert.deepEqual(waits, [2, 1]);
 });
 
-test("it gives up after some attempts, and the next click has the same key", async () => {
+test("the retries end after some attempts, and the next click has the same key", async () => {
   const keys = numbered(new Memory());
   const sent: string[] = [];
   const send = async (key: string) => {
@@ -123,7 +123,7 @@ test("it gives up after some attempts, and the next click has the same key", asy
   assert.deepEqual(new Set(sent), new Set(["key-1"]));
 });
 
-test("a lost answer is left to the user, whose next click has the same key", async () => {
+test("after a lost answer, the user's next click has the same key", async () => {
   const keys = numbered(new Memory());
   const sent: string[] = [];
   for (const answer of [problem(0), done, done]) {

@@ -11,10 +11,10 @@ import {
   typed,
 } from "../../src/page/money";
 
-/** Intl puts narrow and no-break spaces between number and sign. */
+/** Intl puts narrow and no-break spaces between the number and the currency. */
 const plain = (text: string) => text.replace(/\s/gu, " ");
 
-test("a currency has as many digits as its minor unit", () => {
+test("a currency has the decimals of its minor unit", () => {
   for (const [currency, digits] of [
     ["USD", 2],
     ["JPY", 0],
@@ -24,7 +24,7 @@ test("a currency has as many digits as its minor unit", () => {
   }
 });
 
-test("a decimal text is shown in the reader's way, exactly", () => {
+test("a decimal text is formatted for the reader's locale, exactly", () => {
   for (const [decimal, currency, locale, shown] of [
     ["40.52", "USD", "en-US", "$40.52"],
     ["40.5", "USD", "en-US", "$40.50"],
@@ -39,7 +39,7 @@ test("a decimal text is shown in the reader's way, exactly", () => {
   }
 });
 
-test("minor units and decimal texts are the same amounts", () => {
+test("minor units and decimal texts convert into each other", () => {
   for (const [minor, currency, decimal] of [
     [2818, "USD", "28.18"],
     [5, "USD", "0.05"],
@@ -64,7 +64,7 @@ test("a line's price is the product, without the errors of binary fractions", ()
   assert.equal(times("free", 2), undefined);
 });
 
-test("what a person types is read in their way and in the plain way", () => {
+test("typed amounts are parsed in the reader's format and in the plain format", () => {
   for (const [text, currency, locale, minor] of [
     ["9.95", "USD", "en-US", 995],
     [" 9,95 ", "USD", "en-US", 995],
@@ -81,7 +81,7 @@ test("what a person types is read in their way and in the plain way", () => {
   }
 });
 
-test("what is no amount is told, with an example", () => {
+test("an invalid amount gives a mistake with an example", () => {
   for (const text of ["", "-3", "abc", "1.999", "1.2.3", "$5", "1e3"]) {
     assert.deepEqual(readTyped(text, "USD", "en-US"), { mistake: "Enter an amount such as 12.00." }, text);
   }
@@ -90,7 +90,7 @@ test("what is no amount is told, with an example", () => {
   assert.deepEqual(readTyped("1000000.00", "USD", "en-US"), { mistake: "The amount can be at most $999,999.99." });
 });
 
-test("what stands in the field can be read back", () => {
+test("the text in the field can be parsed again", () => {
   for (const [currency, locale] of [
     ["USD", "en-US"],
     ["EUR", "de-DE"],

@@ -20,26 +20,26 @@ function check(seen: Payment | undefined, own: PaymentIntent | undefined, expect
   }
 }
 
-test("without an intent of one's own, the order says where the payment stands", () => {
+test("without an own intent, the order has the stage of the payment", () => {
   check(undefined, undefined, "none");
   check(payment("a", "CHARGE_REQUESTED"), undefined, "requested");
   check(payment("a", "CHARGED"), undefined, "paid");
   check(payment("a", "CHARGE_FAILED"), undefined, "failed");
 });
 
-test("the order does not know of an intent before it is charged", () => {
+test("an intent that is not charged yet is not in the order", () => {
   check(undefined, intent("a", "CREATED"), "open");
   check(undefined, intent("a", "CHARGE_REQUESTED"), "requested");
 });
 
-test("of one intent, the later news count", () => {
+test("for one intent, the later state is used", () => {
   check(payment("a", "CHARGE_REQUESTED"), intent("a", "CREATED"), "requested");
   check(payment("a", "CHARGE_REQUESTED"), intent("a", "CHARGED"), "paid");
   check(payment("a", "CHARGED"), intent("a", "CHARGE_REQUESTED"), "paid");
   check(payment("a", "CHARGE_FAILED"), intent("a", "CHARGE_REQUESTED"), "failed");
 });
 
-test("after a failed payment, a new one counts", () => {
+test("after a failed payment, the new one is used", () => {
   check(payment("a", "CHARGE_FAILED"), intent("b", "CREATED"), "open", "b");
   check(payment("a", "CHARGE_FAILED"), intent("b", "CHARGE_REQUESTED"), "requested", "b");
 });
@@ -49,7 +49,7 @@ test("an order that is paid by another intent is paid", () => {
   check(payment("b", "CHARGE_REQUESTED"), intent("a", "CHARGE_FAILED"), "requested", "b");
 });
 
-test("a status of a newer version is kept as it is", () => {
+test("an unknown status is unchanged", () => {
   check(payment("a", "REFUNDED"), undefined, "other");
   check(payment("a", "REFUNDED"), intent("a", "CHARGED"), "other");
   check(payment("a", "toString"), undefined, "other");

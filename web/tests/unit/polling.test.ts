@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ONE_ORDER, type Outcome, Poll, pause, type Surroundings } from "../../src/polling";
 
-/** A browser whose time stands still: a test lets the timer fire. */
+/** A browser with a manual clock: the test fires the timer. */
 class Stage implements Surroundings {
   isShown = true;
   timer: { call: () => void; milliseconds: number } | undefined;
@@ -59,7 +59,7 @@ test("failures double the pause, up to half a minute", () => {
   );
 });
 
-test("it asks at once, and again after the pause", async () => {
+test("it polls at once, and again after the pause", async () => {
   const { stage, requests } = start(["changed", "failed", "changed"]);
   await settled();
   assert.equal(requests(), 1);
@@ -70,7 +70,7 @@ test("it asks at once, and again after the pause", async () => {
   assert.equal(stage.timer?.milliseconds, 2_000);
 });
 
-test("it does not ask while nobody looks, and at once when somebody does", async () => {
+test("it does not poll while the page is hidden, and polls at once when it is visible again", async () => {
   const { stage, requests } = start([]);
   await settled();
   stage.show(false);
@@ -80,7 +80,7 @@ test("it does not ask while nobody looks, and at once when somebody does", async
   assert.equal(requests(), 2);
 });
 
-test("what the user does makes it quick again", async () => {
+test("an action of the user makes the pauses short again", async () => {
   const { stage, poll, requests } = start([]);
   await settled();
   for (let count = 0; count < 20; count += 1) await stage.fire();
@@ -91,7 +91,7 @@ test("what the user does makes it quick again", async () => {
   assert.equal(stage.timer?.milliseconds, 2_000);
 });
 
-test("a request that is asked for during another one follows it", async () => {
+test("a request that is wanted during another one follows it", async () => {
   let finish: (outcome: Outcome) => void = () => undefined;
   let requests = 0;
   const poll = new Poll(
@@ -115,7 +115,7 @@ test("a request that is asked for during another one follows it", async () => {
   assert.equal(requests, 2);
 });
 
-test("a fault in a request is told, and the next request follows", async t => {
+test("an error in a request is logged, and the next request follows", async t => {
   const told = t.mock.method(console, "error", () => undefined);
   const stage = new Stage();
   let requests = 0;
@@ -136,7 +136,7 @@ test("a fault in a request is told, and the next request follows", async t => {
   assert.equal(stage.timer?.milliseconds, 2_000);
 });
 
-test("after its end it asks no more", async () => {
+test("after its end it does not poll any more", async () => {
   const { stage, poll, requests } = start(["over"]);
   await settled();
   poll.hurry();

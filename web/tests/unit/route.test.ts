@@ -12,7 +12,7 @@ import {
 
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 
-test("an address and what it shows are the same thing", () => {
+test("a route and its address convert into each other", () => {
   const filters: Filter[] = [
     NO_FILTER,
     { consumer: "42", status: "APPROVED", words: "crème brûlée & tea", since: "2026-11-01" },
@@ -28,7 +28,7 @@ test("an empty address is the list", () => {
   for (const hash of ["", "#", "#/"]) assert.deepEqual(parseRoute(hash), { name: "orders", filter: NO_FILTER });
 });
 
-test("other addresses lead nowhere", () => {
+test("other addresses are unknown", () => {
   for (const hash of ["#/nowhere", "#/orders", "#/orders/", "#/orders/1/2", "#/orders/%zz"]) {
     assert.deepEqual(parseRoute(hash), { name: "unknown" }, hash);
   }
@@ -41,6 +41,6 @@ test("without a day, the list begins 30 days ago, at the beginning of a day", ()
   assert.equal(sinceParameter({ ...NO_FILTER, since: "" }, NOW), "0");
 });
 
-test("a day that is none is ignored", () => {
+test("an invalid day is ignored", () => {
   assert.deepEqual(parseRoute("#/?since=yesterday"), { name: "orders", filter: NO_FILTER });
 });

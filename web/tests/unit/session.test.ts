@@ -11,25 +11,25 @@ const grant = (lifetime: number, scope = "openid") => ({
   expiresAt: lifetime * 1000,
 });
 
-test("a token is renewed before it expires: a quarter of its life, at most half a minute", () => {
+test("a token is renewed before it expires: a quarter of its lifetime, at most half a minute", () => {
   assert.ok(!isOld(grant(8), 5_900));
   assert.ok(isOld(grant(8), 6_100));
   assert.ok(!isOld(grant(3600), 3_569_000));
   assert.ok(isOld(grant(3600), 3_571_000));
 });
 
-test("a token without a lifetime is good until it is refused", () => {
+test("a token without a lifetime is valid until it is rejected", () => {
   assert.ok(!isOld({ accessToken: "t", scope: "" }, Date.now()));
   assert.ok(!isExpired({ accessToken: "t", scope: "" }, Date.now()));
   assert.ok(isExpired(grant(8), 8_000));
 });
 
-test("a support person is one with the scope, not with one that looks like it", () => {
+test("a support user has exactly the scope, not a similar one", () => {
   assert.ok(describe(grant(8, "openid orders:read-any")).readsAny);
   assert.ok(!describe(grant(8, "openid orders:read-any-thing")).readsAny);
 });
 
-test("a user is called by the name that a person knows best", () => {
+test("the user's name is the most readable claim", () => {
   const sub = "5f0c2b9e-7d1c-4a55-9d7e-0d8f4e1a2b3c";
   assert.equal(nameOf({ sub, name: "Ada", email: "ada@example.com" }), "Ada");
   assert.equal(nameOf({ sub, name: "", email: "ada@example.com", "cognito:username": "ada" }), "ada@example.com");
@@ -73,7 +73,7 @@ class Memory implements Storage {
   }
 }
 
-/** A tab at an issuer that does what a test says; what it does not say fails as if the issuer could not be reached. */
+/** A tab with an issuer that the test controls; all other requests fail as if the issuer could not be reached. */
 class Stage implements Surroundings {
   readonly tabStore = new Memory();
   readonly profileStore = new Memory();
@@ -107,7 +107,7 @@ class Stage implements Surroundings {
   }
 }
 
-/** Something that ends when the test says so. */
+/** A promise that the test resolves. */
 function later<T>() {
   let end: (value: T) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
@@ -118,7 +118,7 @@ function later<T>() {
   return { promise, end, fail };
 }
 
-/** The warnings of what a test provokes are not for whoever runs it. */
+/** Hides the warnings that the test causes. */
 const quietly = (name: string, run: () => Promise<void>) =>
   test(name, async t => {
     t.mock.method(console, "warn", () => undefined);
@@ -129,7 +129,7 @@ for (const [what, settle] of [
   ["succeeds", (renewal: ReturnType<typeof later<Grant>>) => renewal.end({ ...valid(), accessToken: "new" })],
   ["is refused", (renewal: ReturnType<typeof later<Grant>>) => renewal.fail(new Error("invalid_grant"))],
 ] as const) {
-  quietly(`who signs out during a renewal stays signed out, also if it ${what}`, async () => {
+  quietly(`a user who signs out during a renewal stays signed out, also if the renewal ${what}`, async () => {
     const renewal = later<Grant>();
     const begun = later<void>();
     const stage = new Stage(
@@ -141,7 +141,7 @@ for (const [what, settle] of [
         leave: async () => undefined,
         isRefused: () => true,
       },
-      // About to expire: what came back by mistake would still be good.
+      // About to expire: a token that is restored by mistake would still be valid.
       { ...valid(), expiresAt: Date.now() + 20_000, refreshToken: "r" },
     );
     const session = await Session.start(CONFIG, stage);
@@ -156,7 +156,7 @@ for (const [what, settle] of [
   });
 }
 
-test("a session that had expired before the page was opened ends with the first request, and who listens hears of it", async () => {
+test("a session that expired before the page was opened ends with the first request, and the listeners are called", async () => {
   const stage = new Stage({}, { ...expired(), name: "Ada" });
   const session = await Session.start(CONFIG, stage);
   const heard: string[] = [];
@@ -167,31 +167,34 @@ test("a session that had expired before the page was opened ends with the first 
   assert.doesNotMatch(stage.stored(), /accessToken/);
 });
 
-quietly("a sign-out that does not reach the issuer says so, and the next sign-in asks who it is", async () => {
-  let asked: boolean | undefined;
-  const stage = new Stage(
-    {
-      begin: async (_settings, _home, askAgain) => {
-        asked = askAgain;
-        return { url: new URL("https://issuer.example/authorize"), attempt: ATTEMPT };
+quietly(
+  "a sign-out that does not reach the issuer is reported, and the next sign-in asks for the password",
+  async () => {
+    let asked: boolean | undefined;
+    const stage = new Stage(
+      {
+        begin: async (_settings, _home, askAgain) => {
+          asked = askAgain;
+          return { url: new URL("https://issuer.example/authorize"), attempt: ATTEMPT };
+        },
       },
-    },
-    valid(),
-  );
-  const session = await Session.start(CONFIG, stage);
-  stage.profileStore.setItem("ftgo.intent.99", "i");
-  await session.signOut();
-  assert.deepEqual(session.state, {
-    name: "signed-out",
-    message: "You are signed out here. The sign-in service could not be reached.",
-  });
-  assert.equal(stage.profileStore.length, 0);
-  await session.signIn();
-  assert.equal(asked, true);
-  assert.deepEqual(stage.visited, ["https://issuer.example/authorize"]);
-});
+      valid(),
+    );
+    const session = await Session.start(CONFIG, stage);
+    stage.profileStore.setItem("ftgo.intent.99", "i");
+    await session.signOut();
+    assert.deepEqual(session.state, {
+      name: "signed-out",
+      message: "You are signed out here. The sign-in service could not be reached.",
+    });
+    assert.equal(stage.profileStore.length, 0);
+    await session.signIn();
+    assert.equal(asked, true);
+    assert.deepEqual(stage.visited, ["https://issuer.example/authorize"]);
+  },
+);
 
-test("an answer of the issuer that nobody asked for changes nothing but the address", async () => {
+test("an unexpected answer of the issuer changes only the address", async () => {
   for (const query of ["?state=x&error=y", "?state=x&code=y"]) {
     const stage = new Stage({}, valid());
     stage.shown = `${HOME}${query}#/orders/99`;
@@ -203,10 +206,10 @@ test("an answer of the issuer that nobody asked for changes nothing but the addr
   const nobody = new Stage();
   nobody.shown = `${HOME}?state=x&error=y`;
   const session = await Session.start(CONFIG, nobody);
-  assert.deepEqual(session.state, { name: "signed-out", message: "Sign-in did not work. Please try again." });
+  assert.deepEqual(session.state, { name: "signed-out", message: "Sign-in failed. Please try again." });
 });
 
-quietly("an attempt to sign in is good for one answer, and leads back to where the user was", async () => {
+quietly("an attempt to sign in accepts one answer, and returns to the user's route", async () => {
   const answers: string[] = [];
   const stage = new Stage({
     begin: async () => ({ url: new URL("https://issuer.example/authorize"), attempt: ATTEMPT }),

@@ -10,13 +10,13 @@ import {
   ticketStanding,
 } from "../../src/page/status";
 
-/** The states that a schema names; it also allows any other text. */
+/** The states in a schema; it also allows any other text. */
 const statesOf = (schema: unknown): string[] => {
   const found = JSON.stringify(schema).match(/"enum":(\[[^\]]*\])/)?.[1];
   return found ? (JSON.parse(found) as string[]) : [];
 };
 
-test("every state of the contract has words", () => {
+test("every state of the contract has a text", () => {
   const { Order, Ticket, Delivery, Payment } = openapi.components.schemas;
   const kinds: [unknown, (status: string) => Standing][] = [
     [Order.properties.status, orderStanding],
@@ -31,13 +31,13 @@ test("every state of the contract has words", () => {
   }
 });
 
-test("the filter offers the states that the API takes", () => {
+test("the filter offers the states that the API accepts", () => {
   const parameters = openapi.paths["/orders"].get.parameters as { name?: string; schema?: { enum?: string[] } }[];
   const taken = parameters.find(({ name }) => name === "status")?.schema?.enum;
   assert.deepEqual(ORDER_STATUSES.map(({ status }) => status).toSorted(), taken?.toSorted());
 });
 
-test("a state of a newer version is shown as it is", () => {
+test("an unknown state is shown unchanged", () => {
   assert.deepEqual(orderStanding("ON_THE_MOON"), { text: "ON_THE_MOON", tone: "plain" });
   assert.deepEqual(orderStanding("constructor"), { text: "constructor", tone: "plain" });
 });

@@ -14,7 +14,7 @@ import {
 const NOW = Date.parse("2026-11-18T12:00:00Z");
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString();
 
-test("a moment is told relative to now", () => {
+test("a moment is shown relative to now", () => {
   for (const [milliseconds, told] of [
     [0, "now"],
     [44_000, "now"],
@@ -30,7 +30,7 @@ test("a moment is told relative to now", () => {
   }
 });
 
-test("a text that is no time is shown as it is", () => {
+test("a text that is not a time is unchanged", () => {
   assert.equal(formatRelative("soon", NOW), "soon");
   assert.equal(formatMoment("soon"), "soon");
 });
@@ -50,7 +50,7 @@ test("a duration has at most two units", () => {
   }
 });
 
-test("a new day begins at midnight here", () => {
+test("a new day begins at local midnight", () => {
   assert.ok(isNewDay("2026-11-18T23:30:00Z", "2026-11-18T22:30:00Z"));
   assert.ok(!isNewDay("2026-11-18T22:30:00Z", Date.parse("2026-11-17T23:30:00Z")));
 });
@@ -64,7 +64,7 @@ test("days are those of the reader's time zone", () => {
   assert.equal(startOfDay("18.11.2026"), undefined);
 });
 
-test("words are in the reader's English, times of day as the reader writes them", () => {
+test("words are in the reader's English, times of day in the reader's format", () => {
   assert.equal(english(["de-DE", "en-GB", "en"]), "en-GB");
   assert.equal(english(["de-DE", "enm"]), "en");
   assert.equal(english([]), "en");

@@ -22,7 +22,7 @@ const STORY = entries(
   ["DeliveryScheduled", 10],
 );
 
-test("each step knows its lane and the time since the step before", () => {
+test("each step has its lane and the time since the previous step", () => {
   const all = steps(STORY);
   assert.deepEqual(
     all.map(({ lane }) => lane),
@@ -34,7 +34,7 @@ test("each step knows its lane and the time since the step before", () => {
   );
 });
 
-test("a step tells the time in its lane only if other lanes' steps lie between", () => {
+test("a step has the time in its lane only if other lanes' steps are between", () => {
   assert.deepEqual(
     steps(STORY).map(({ after }) => after),
     [
@@ -57,7 +57,7 @@ test("a lane's line goes from its first step to its last", () => {
   assert.equal(laneDuration(steps(STORY), "delivery"), undefined);
 });
 
-test("clocks that differ give no negative times", () => {
+test("different clocks give no negative times", () => {
   const [, second] = steps(entries(["OrderCreated", 5], ["TicketCreated", 4]));
   assert.equal(second?.sincePrevious, undefined);
 });
@@ -71,14 +71,14 @@ test("a longer pause is never smaller, and none is larger than a part of a page"
   assert.ok(pauses.every(height => height >= 20 && height <= 64));
 });
 
-test("every type of the contract has a text of its own and a lane", () => {
+test("every type of the contract has its own text and a lane", () => {
   const types = openapi.components.schemas.TimelineEntry.properties.type.enum;
   const texts = types.map(textOf);
   assert.equal(new Set(texts).size, types.length);
   for (const [index, type] of types.entries()) assert.notEqual(texts[index], type);
 });
 
-test("a type of a newer version is shown as it is, in the lane that its name begins with", () => {
+test("an unknown type is shown unchanged, in the lane of its first word", () => {
   for (const [type, lane] of [
     ["TicketBurnt", "kitchen"],
     ["DeliveryLost", "delivery"],

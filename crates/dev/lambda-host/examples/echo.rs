@@ -1,5 +1,5 @@
-//! A Lambda for the tests of this crate: what it does is in the request's path and body, or, for messages from a queue, records of
-//! a stream and schedules, up to whoever listens at `HANDLER`.
+//! A Lambda for the tests of this crate. An HTTP request's path and body say what it does. For messages of a queue, records of
+//! a stream and schedules it asks the test that listens at the address in `HANDLER`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
                 ("response", json!({}).to_string())
             }
             Some("/meet") => {
-                // Whoever listens there decides when this goes on.
+                // The listener closes the connection when this function may continue.
                 TcpStream::connect(body)?.read_to_end(&mut Vec::new())?;
                 ("response", json!({"process": process::id()}).to_string())
             }
@@ -46,7 +46,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// Tells the event, and hears what to answer.
+/// Sends the event to the test, and returns the test's answer.
 fn ask(event: &Value) -> io::Result<String> {
     let mut handler = TcpStream::connect(std::env::var("HANDLER").map_err(io::Error::other)?)?;
     handler.write_all(json!({"process": process::id(), "event": event}).to_string().as_bytes())?;

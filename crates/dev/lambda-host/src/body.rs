@@ -1,4 +1,4 @@
-//! The body of a request, of which no more is kept than Lambda takes.
+//! Reads the body of a request, up to Lambda's limit.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -7,13 +7,13 @@ use axum::body::{Body, HttpBody};
 
 use crate::lambda::PAYLOAD_LIMIT;
 
-/// How much is read of a body, most of it to be thrown away. With more its connection is closed, at once if the request says
-/// so.
+/// The most bytes that are read of a body. The connection of a larger body is closed; at once if the request declares such
+/// a length.
 const READ_LIMIT: usize = 64 * 1024 * 1024;
 
-/// A body of at most [`PAYLOAD_LIMIT`] bytes, or none if it has more.
+/// Returns a body of at most [`PAYLOAD_LIMIT`] bytes, or `None` if it has more.
 ///
-/// A larger one is read on, because a client that is still sending reads no answer.
+/// A larger body is read and thrown away, because a client that is still sending does not read the answer.
 pub(crate) async fn read(mut body: Body) -> Result<Option<Vec<u8>>, axum::Error> {
     if body.size_hint().lower() > READ_LIMIT as u64 {
         return Ok(None);

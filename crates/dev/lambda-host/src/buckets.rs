@@ -1,12 +1,10 @@
-//! Buckets and their S3 API, over a folder.
+//! Buckets and their S3 API. The objects are files in a folder.
 //!
-//! The engine is `s3s-fs`, which is an experiment of its authors: no other module knows it, so that another can take its place.
+//! The engine is `s3s-fs`, which its authors call experimental: only this module uses it, so that it can be replaced.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{
@@ -23,9 +21,10 @@ use s3s::{Body, S3, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, s3_er
 use s3s_fs::FileSystem;
 use tokio::net::TcpListener;
 use tokio::sync::RwLock;
-use tokio::task::JoinSet;
 
-/// The secret of every access key: requests are signed with it, or not at all.
+use crate::http_server;
+
+/// The secret of every access key. Requests are signed with it, or not signed.
 pub const SECRET: &str = "local";
 
 /// The largest body of one request: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html>.
@@ -42,18 +41,18 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// The buckets in a folder, which is made if it is not there.
+    /// Opens the buckets in a folder, and creates the folder if it is missing.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         std::fs::create_dir_all(&root)?;
         let files = FileSystem::new(&root).map_err(|error| io::Error::other(format!("{error:?}")))?;
         let mut service = S3ServiceBuilder::new(Api { root: root.clone(), files, writing: RwLock::default() });
-        service.set_auth(Everybody);
-        service.set_access(Everybody);
+        service.set_auth(AllowAll);
+        service.set_access(AllowAll);
         Ok(Self { root, service: service.build() })
     }
 
-    /// Creates a bucket, unless it is there.
+    /// Creates a bucket, unless it exists.
     pub fn create(&self, bucket: &str) -> io::Result<()> {
         std::fs::create_dir_all(self.folder(bucket))
     }
@@ -66,16 +65,7 @@ impl Buckets {
 
     /// Serves the S3 API, with the buckets' names in the paths, until this future is dropped.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
-        let mut connections = JoinSet::new();
-        loop {
-            let (stream, _) = listener.accept().await?;
-            let service = self.service.clone();
-            connections.spawn(async move {
-                // A client that goes away is no error of ours.
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-            });
-            while connections.try_join_next().is_some() {}
-        }
+        http_server::serve(listener, self.service.clone()).await
     }
 }
 
@@ -85,34 +75,34 @@ impl std::fmt::Debug for Buckets {
     }
 }
 
-/// Every access key is known, and allows everything. So does none.
-struct Everybody;
+/// Accepts every access key, and requests without one, and allows everything.
+struct AllowAll;
 
 #[async_trait::async_trait]
-impl S3Auth for Everybody {
+impl S3Auth for AllowAll {
     async fn get_secret_key(&self, _access_key: &str) -> S3Result<SecretKey> {
         Ok(SecretKey::from(SECRET))
     }
 }
 
 #[async_trait::async_trait]
-impl S3Access for Everybody {
+impl S3Access for AllowAll {
     async fn check(&self, _: &mut S3AccessContext<'_>) -> S3Result<()> {
         Ok(())
     }
 }
 
-/// The engine's API, with what the engine lacks: conditions that hold while the object is written, an object and its check sum that are read and
-/// written together, and buckets that must be there.
+/// Adds to the engine's API what it lacks: conditions are checked in the same step as the write, an object is read and
+/// written together with its checksum, and a bucket must exist.
 struct Api {
     root: PathBuf,
     files: FileSystem,
-    /// Held by who writes, and by who reads until the file is open. The file that is open stays as it is.
+    /// A writer holds it for the whole write; a reader only until the file is open. An open file does not change.
     writing: RwLock<()>,
 }
 
 impl Api {
-    /// The engine would make a folder for it, or say that only the key is missing.
+    /// Without this check the engine would create a folder, or report only the key as missing.
     fn check_bucket(&self, bucket: &str) -> S3Result<()> {
         if is_folder(&self.root.join(bucket)) { Ok(()) } else { Err(s3_error!(NoSuchBucket)) }
     }
@@ -122,8 +112,8 @@ fn is_folder(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_dir())
 }
 
-/// What is passed on to the engine: a reading or a writing operation.
-macro_rules! passed_on {
+/// Forwards operations to the engine under the read or the write lock.
+macro_rules! forward {
     ($($lock:ident $operation:ident($input:ty) -> $output:ty;)*) => {$(
         fn $operation<'a, 'async_trait>(
             &'a self,
@@ -144,7 +134,7 @@ macro_rules! passed_on {
 impl S3 for Api {
     async fn put_object(&self, mut request: S3Request<PutObjectInput>) -> S3Result<S3Response<PutObjectOutput>> {
         self.check_bucket(&request.input.bucket)?;
-        // Who sends slowly holds up nobody else.
+        // The body is received before the lock is taken, so that a slow client does not block the others.
         request.input.body = match request.input.body.take() {
             Some(body) => Some(received(body).await?),
             None => None,
@@ -186,7 +176,7 @@ impl S3 for Api {
         self.files.create_multipart_upload(request).await
     }
 
-    passed_on! {
+    forward! {
         read head_object(HeadObjectInput) -> HeadObjectOutput;
         read head_bucket(HeadBucketInput) -> HeadBucketOutput;
         read get_bucket_location(GetBucketLocationInput) -> GetBucketLocationOutput;
@@ -203,7 +193,7 @@ impl S3 for Api {
     }
 }
 
-/// A body that has arrived.
+/// Receives the whole body.
 async fn received(body: StreamingBlob) -> S3Result<StreamingBlob> {
     let mut body = Body::from(body);
     let bytes = body.store_all_limited(LARGEST_BODY).await;

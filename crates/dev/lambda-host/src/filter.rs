@@ -1,4 +1,4 @@
-//! Which records of a stream a function wants: the patterns of Lambda's `FilterCriteria`.
+//! The patterns of Lambda's `FilterCriteria`: they select the records of a stream that invoke a function.
 //!
 //! <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html#filtering-syntax>
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 /// A pattern. A record matches if each member of the pattern matches the record's member of the same name.
 ///
-/// A member is a pattern for what is below, or a list of rules of which one must hold: a value, `{"prefix": "a"}`,
+/// A member is a pattern for a nested object, or a list of rules of which one must hold: a value, `{"prefix": "a"}`,
 /// `{"suffix": "a"}`, `{"equals-ignore-case": "a"}`, `{"anything-but": ["a", 1]}`, `{"numeric": [">", 0, "<=", 5]}` or
 /// `{"exists": false}`. The member `$or` is a list of patterns of which one must match. As in Lambda, numbers of DynamoDB are
-/// texts (`{"N": ["20"]}`), and `exists` is for values and not for what contains them.
+/// strings (`{"N": ["20"]}`), and `exists` works for values, not for objects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Filter(Map<String, Value>);
@@ -19,13 +19,13 @@ pub struct Filter(Map<String, Value>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the filter pattern is invalid at {at:?}: {problem}")]
 pub struct FilterError {
-    /// The name of the member that is wrong.
+    /// The name of the invalid member.
     at: String,
     problem: &'static str,
 }
 
 impl Filter {
-    /// Reads a pattern, as the JSON text that a template has.
+    /// Parses a pattern: JSON text, as in a template.
     pub fn parse(pattern: &str) -> Result<Self, FilterError> {
         serde_json::from_str::<Value>(pattern).map_err(|_| error("", "it is not JSON")).and_then(Self::try_from)
     }
@@ -41,7 +41,7 @@ impl TryFrom<Value> for Filter {
     type Error = FilterError;
 
     fn try_from(pattern: Value) -> Result<Self, FilterError> {
-        let Value::Object(pattern) = pattern else { return Err(error("", "it is no object")) };
+        let Value::Object(pattern) = pattern else { return Err(error("", "it is not an object")) };
         check(&pattern)?;
         Ok(Self(pattern))
     }
@@ -61,7 +61,7 @@ fn matches(pattern: &Map<String, Value>, record: Option<&Value>) -> bool {
     })
 }
 
-/// Whether a rule holds for a member, which may not be there. Of a list, one element must match.
+/// Whether a rule holds for a member, which may be missing. If the member is a list, one element must match.
 fn holds(rule: &Value, member: Option<&Value>) -> bool {
     if let Some(expected) = rule.get("exists") {
         let exists = member.is_some_and(|member| !member.is_object());
@@ -148,9 +148,9 @@ fn check_rule(name: &str, rule: &Value) -> Result<(), FilterError> {
                     matches!(operator, Some("=" | "<" | "<=" | ">" | ">=")) && comparison[1].is_number()
                 })
         }),
-        _ => return Err(error(name, "this kind of rule is unknown")),
+        _ => return Err(error(name, "unknown kind of rule")),
     };
-    if is_valid { Ok(()) } else { Err(error(name, "the rule has a wrong operand")) }
+    if is_valid { Ok(()) } else { Err(error(name, "the rule's operand is invalid")) }
 }
 
 fn error(at: &str, problem: &'static str) -> FilterError {
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_rule_matches_what_it_says_and_nothing_else() {
+    fn each_kind_of_rule_matches_only_the_values_it_describes() {
         check(&json!({"eventName": ["INSERT", "MODIFY"]}), true);
         check(&json!({"eventName": ["REMOVE"]}), false);
         check(&json!({"eventName": [{"prefix": "INS"}]}), true);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_compared_as_one_and_dynamodbs_numbers_are_texts() {
+    fn numbers_are_compared_as_numbers_but_dynamodb_numbers_are_strings() {
         let size = |rule: Value| json!({"dynamodb": {"SizeBytes": [rule]}});
         check(&size(json!(26)), true);
         check(&size(json!(26.0)), true);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn members_must_all_match_and_one_of_each_list() {
+    fn all_members_must_match_and_one_rule_of_each_list() {
         let image = |image: Value| json!({"eventName": ["INSERT"], "dynamodb": {"NewImage": image}});
         check(&image(json!({"state": {"S": ["OPEN", "CLOSED"]}, "version": {"N": ["20"]}})), true);
         check(&image(json!({"state": {"S": ["OPEN"]}, "version": {"N": ["21"]}})), false);
@@ -211,17 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_only_matches_a_rule_for_that() {
+    fn a_missing_member_matches_only_exists_false() {
         let old = |rule: Value| json!({"dynamodb": {"OldImage": {"state": {"S": [rule]}}}});
         check(&old(json!({"exists": false})), true);
         check(&old(json!({"exists": true})), false);
         check(&old(json!({"anything-but": "OPEN"})), false);
-        // What contains values is none.
+        // An object is not a value.
         check(&json!({"dynamodb": {"NewImage": [{"exists": true}]}}), false);
     }
 
     #[test]
-    fn an_invalid_pattern_is_refused_with_its_place() {
+    fn an_invalid_pattern_is_rejected_with_the_name_of_the_member() {
         for (pattern, at) in [
             ("not JSON", ""),
             ("[]", ""),

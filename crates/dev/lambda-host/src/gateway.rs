@@ -2,7 +2,7 @@
 //!
 //! The format is AWS's:
 //! <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>.
-//! Where AWS's documentation is silent, this follows what AWS's own emulator of API Gateway found by trying:
+//! For what AWS does not document, this follows AWS's own emulator of API Gateway, which was compared with AWS:
 //! <https://github.com/aws/aws-lambda-dotnet/tree/master/Tools/LambdaTestTool-v2>.
 
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ use uuid::Uuid;
 use crate::lambda::{InvokeError, PAYLOAD_LIMIT, Settings};
 use crate::pool::Pool;
 use crate::processes::Processes;
-use crate::route::{Matched, Route};
+use crate::route::{Route, RouteMatch};
 use crate::{ACCOUNT, body};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
@@ -41,15 +41,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 /// A function behind an HTTP API.
 #[derive(Debug, Clone)]
 pub struct Integration {
-    /// What answers.
+    /// The function that answers the requests.
     pub function: Settings,
-    /// How many of its processes run at once (at least one). A further request waits for one of them.
+    /// The most processes that run at once (at least one). A further request waits for an idle process.
     pub concurrency: usize,
-    /// What it answers.
+    /// The routes that the function serves.
     pub routes: Vec<Route>,
 }
 
-/// Serves one function over HTTP until this future is dropped, as [`serve_all`] does.
+/// Serves one function over HTTP until this future is dropped. See [`serve_all`].
 pub async fn serve(
     listener: TcpListener,
     function: Settings,
@@ -60,16 +60,16 @@ pub async fn serve(
     serve_all(listener, vec![Integration { function, concurrency, routes }], authorizer).await
 }
 
-/// Serves functions over HTTP until this future is dropped: of all their routes, the most specific one decides which
-/// function answers a request.
+/// Serves functions over HTTP until this future is dropped. The most specific of all routes decides which function
+/// answers a request.
 ///
-/// As in Lambda, a process serves one request at a time, is kept for the next one, and is replaced if it ended, timed
-/// out or gave an answer that Lambda refuses. It also ends, unlike in Lambda, with a client that does not wait for its answer.
+/// As in Lambda, a process serves one request at a time, is reused for the next one, and is replaced if it ended, timed
+/// out or returned an answer that Lambda rejects. Unlike in Lambda, the process also ends if the client disconnects before the answer.
 ///
-/// What no route matches is not found, as in API Gateway. `authorizer` gives the event's `requestContext.authorizer` from
-/// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` ([`unverified_claims`] does); with
-/// none, and on routes without authorization, the function sees a request that no authorizer has looked at. This gateway
-/// checks no token and refuses nobody.
+/// A request that no route matches gets 404, as in API Gateway. `authorizer` makes the event's `requestContext.authorizer` from
+/// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` (see [`unverified_claims`]). If it
+/// returns `None`, and on routes without authorization, the event has no `authorizer`. This gateway
+/// verifies no token and rejects no request.
 pub async fn serve_all(
     listener: TcpListener,
     integrations: Vec<Integration>,
@@ -78,14 +78,14 @@ pub async fn serve_all(
     HttpApi::start(integrations, authorizer).await?.serve_behind(listener, Router::new()).await
 }
 
-/// An HTTP API whose functions run, to be served. They end with this value.
+/// An HTTP API whose functions are started. They end with this value.
 pub struct HttpApi {
     processes: Vec<Processes>,
     gateway: Gateway,
 }
 
 impl HttpApi {
-    /// Starts the functions, as [`serve_all`] does.
+    /// Starts the functions. See [`serve_all`].
     pub async fn start(
         integrations: Vec<Integration>,
         authorizer: impl Fn(&HeaderMap) -> Option<Value> + Send + Sync + 'static,
@@ -95,7 +95,7 @@ impl HttpApi {
             let function = Pool::new(function);
             function.warm_up().await?;
             processes.push(Processes::new(&function));
-            let backend = Arc::new(Backend { function, places: Semaphore::new(concurrency.max(1)) });
+            let backend = Arc::new(Backend { function, permits: Semaphore::new(concurrency.max(1)) });
             backends.extend(its_routes.iter().map(|_| Arc::clone(&backend)));
             routes.extend(its_routes);
         }
@@ -109,7 +109,7 @@ impl HttpApi {
         &self.processes
     }
 
-    /// Serves what `routes` do not answer, until this future is dropped.
+    /// Serves `routes`, and with the functions every request that they do not match, until this future is dropped.
     pub async fn serve_behind(self, listener: TcpListener, routes: Router) -> io::Result<()> {
         let port = listener.local_addr()?.port();
         let gateway = Gateway { port, ..self.gateway };
@@ -125,11 +125,11 @@ impl std::fmt::Debug for HttpApi {
     }
 }
 
-/// An authorizer that takes the claims of a bearer token for true: what API Gateway's JWT authorizer would hand over, but
-/// nobody checks signature, issuer or expiry. A request without a readable token has no authorizer's value.
+/// An authorizer that accepts the claims of any bearer token. It returns what API Gateway's JWT authorizer would return,
+/// but does not check signature, issuer or expiry. Without a readable token it returns `None`.
 ///
-/// API Gateway hands over every claim as a text, an array as `[a b]`, and leaves out what is null. AWS does not document
-/// it; it was measured: <https://github.com/floci-io/floci/pull/2011>.
+/// API Gateway passes every claim as a string, an array as `[a b]`, and leaves out null. AWS does not document
+/// this; it was measured: <https://github.com/floci-io/floci/pull/2011>.
 #[must_use]
 pub fn unverified_claims(headers: &HeaderMap) -> Option<Value> {
     let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
@@ -152,7 +152,7 @@ type Authorizer = dyn Fn(&HeaderMap) -> Option<Value> + Send + Sync;
 
 struct Gateway {
     routes: Vec<Route>,
-    /// What answers the route of the same place.
+    /// The backend of the route with the same index.
     backends: Vec<Arc<Backend>>,
     authorizer: Box<Authorizer>,
     port: u16,
@@ -160,10 +160,10 @@ struct Gateway {
 
 struct Backend {
     function: Arc<Pool>,
-    places: Semaphore,
+    permits: Semaphore,
 }
 
-/// Why the client gets the gateway's answer and not the function's.
+/// Why the gateway answers itself instead of the function.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("no route matches the request")]
@@ -174,11 +174,11 @@ enum Failure {
     LargeBody,
     #[error(transparent)]
     Invoke(#[from] InvokeError),
-    #[error("the function's answer has a status code but is no response")]
+    #[error("the function's answer has a status code but is not a valid response")]
     Answer(#[from] serde_json::Error),
-    #[error("the function's answer has a status or a header that HTTP does not have")]
+    #[error("the function's answer has an invalid status or header")]
     Http(#[from] axum::http::Error),
-    #[error("the function's answer has a status that only comes before a response: {0}")]
+    #[error("the function's answer has an interim status: {0}")]
     Interim(StatusCode),
     #[error("the body of the function's answer is not base64")]
     Base64(#[from] base64::DecodeError),
@@ -191,10 +191,14 @@ async fn handle(
 ) -> Response {
     let request_id = Uuid::new_v4().to_string();
     let mut response = gateway.respond(&request_id, client, request).await.unwrap_or_else(|failure| {
-        // Of the client's own mistakes only it needs to know.
+        // Mistakes of the client are reported to the client only.
         if !matches!(failure, Failure::NoRoute | Failure::BrokenBody(_) | Failure::LargeBody) {
             let error = &failure as &dyn std::error::Error;
-            tracing::error!(request_id, error, "the gateway answers for the function");
+            tracing::error!(
+                request_id,
+                error,
+                "the function gave no valid response; the gateway answers with an error"
+            );
         }
         failure.into_response()
     });
@@ -211,12 +215,12 @@ impl Gateway {
         let route = Route::find(&self.routes, &head.method, head.uri.path()).ok_or(Failure::NoRoute)?;
         let event = self.event(request_id, client, &head, &body, &route);
         let backend = &self.backends[route.index];
-        // The error would be that the semaphore is closed, which it never is.
-        let _place = backend.places.acquire().await;
+        // The only error is a closed semaphore, and it is never closed.
+        let _permit = backend.permits.acquire().await;
         response(&head.method, backend.function.invoke(event).await?)
     }
 
-    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &[u8], route: &Matched<'_>) -> Value {
+    fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &[u8], route: &RouteMatch<'_>) -> Value {
         // API Gateway decodes the path of an HTTP API, in spite of `rawPath`'s name, but not the query string:
         // https://github.com/aws/aws-lambda-dotnet/pull/1901.
         let path = percent_decode_str(head.uri.path()).decode_utf8_lossy();
@@ -260,7 +264,7 @@ impl Gateway {
         }))
     }
 
-    /// What came, without its cookies and with where it came from. Several values of one header are one, with commas.
+    /// The request's headers without cookies and with `x-forwarded-*`. Several values of one header are joined with commas.
     fn headers(&self, received: &HeaderMap, client: SocketAddr) -> BTreeMap<String, String> {
         let mut headers = BTreeMap::<_, Vec<_>>::new();
         for (name, value) in received.iter().filter(|&(name, _)| name != COOKIE) {
@@ -273,8 +277,8 @@ impl Gateway {
     }
 }
 
-/// Whether the body is handed over as a text. AWS's documentation says that binary types are encoded in Base64, and not which those are; these
-/// were found by trying: <https://github.com/ministackorg/ministack/pull/766>. A body without a content type counts as binary.
+/// Whether the body is passed as text. AWS documents that binary types are encoded in Base64, but not which types are binary; these
+/// were measured: <https://github.com/ministackorg/ministack/pull/766>. A body without a content type counts as binary.
 fn has_text(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).map(text).unwrap_or_default().to_ascii_lowercase();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
@@ -282,7 +286,7 @@ fn has_text(headers: &HeaderMap) -> bool {
         || ["application/json", "application/xml", "application/javascript"].contains(&media_type)
 }
 
-/// The cookies of all `cookie` headers, or none if there are none.
+/// The cookies of all `cookie` headers, or `None` without such a header.
 fn cookies(headers: &HeaderMap) -> Option<Vec<String>> {
     let received: Vec<_> = headers.get_all(COOKIE).into_iter().map(text).collect();
     let cookies = received.iter().flat_map(|cookies| cookies.split(';')).map(str::trim);
@@ -293,7 +297,7 @@ fn text(value: &HeaderValue) -> Cow<'_, str> {
     String::from_utf8_lossy(value.as_bytes())
 }
 
-/// The decoded parameters of a query string, or none if there are none. Several values of one are one, with commas.
+/// The decoded parameters of a query string, or `None` without parameters. Several values of one name are joined with commas.
 fn parameters(query: &str) -> Option<BTreeMap<String, String>> {
     let mut parameters = BTreeMap::<_, Vec<_>>::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -310,7 +314,7 @@ fn common_log_time(time: OffsetDateTime) -> String {
     format!("{:02}/{month:.3}/{}:{hour:02}:{minute:02}:{second:02} +0000", time.day(), time.year())
 }
 
-/// What a request does not have is not in its event, not even as null.
+/// An event has no null members: what the request lacks is left out.
 fn without_nulls(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
@@ -318,7 +322,7 @@ fn without_nulls(mut object: Value) -> Value {
     object
 }
 
-/// What a function answers with. Format 2.0 has no `multiValueHeaders`.
+/// A function's answer. Format 2.0 has no `multiValueHeaders`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
@@ -330,14 +334,14 @@ struct Answer {
 }
 
 fn response(method: &Method, answer: Value) -> Result<Response, Failure> {
-    // API Gateway takes an answer without a status for the body of a good one.
+    // API Gateway sends an answer without a status as the body of a 200.
     if answer.get("statusCode").is_none() {
         return Ok(json_response(StatusCode::OK, &answer));
     }
     let answer: Answer = serde_json::from_value(answer)?;
     let body = answer.body.unwrap_or_default();
     let body = if answer.is_base64_encoded == Some(true) { BASE64_STANDARD.decode(body)? } else { body.into_bytes() };
-    // Only an answer to HEAD may speak of a body that is not there.
+    // Only an answer to HEAD may have a content-length without a body.
     let keeps_its_length = method == Method::HEAD && body.is_empty();
 
     let mut response = Response::builder().status(answer.status_code);
@@ -353,7 +357,7 @@ fn response(method: &Method, answer: Value) -> Result<Response, Failure> {
     }
     let headers = response.headers_mut();
     headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("text/plain; charset=utf-8"));
-    // How the body travels is between this server and its client.
+    // This server decides how the body is transferred.
     headers.remove(CONNECTION);
     headers.remove(TRANSFER_ENCODING);
     if !keeps_its_length {

@@ -30,28 +30,28 @@ use crate::{ACCOUNT, REGION, body};
 /// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
 
-/// What Lambda needs to know of a function.
+/// The configuration of a function.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The function's name.
+    /// The name, as in `AWS_LAMBDA_FUNCTION_NAME`.
     pub name: String,
     /// The function's `Handler`.
     pub handler: String,
-    /// The `bootstrap`.
+    /// The executable: `bootstrap` on AWS.
     pub binary: PathBuf,
-    /// The function's own environment variables, and the AWS ones for where its services are.
+    /// The function's own environment variables, and the AWS ones: region, credentials, endpoints.
     pub environment: Vec<(String, String)>,
-    /// The function's timeout.
+    /// The longest time of one invocation.
     pub timeout: Duration,
-    /// The function's memory, in megabytes. It is told to the function, but nothing holds it to that.
+    /// The function's memory, in megabytes. The function sees this number, but the host does not enforce it.
     pub memory_size: u32,
-    /// Where all that its processes print is kept, if anywhere. Its folder is made when a process starts. A file that cannot
-    /// be opened is reported with `tracing`, and stops no function.
+    /// The file that gets all output of the function's processes. Its folder is created when a process starts. If the file
+    /// cannot be opened, a warning is logged and the function runs without it.
     pub log_file: Option<PathBuf>,
 }
 
 impl Settings {
-    /// A function with nothing in its environment, half a minute and 256 MB.
+    /// A function with an empty environment, a timeout of 30 seconds and 256 MB of memory.
     #[must_use]
     pub fn new(name: &str, handler: &str, binary: PathBuf) -> Self {
         Self {
@@ -82,35 +82,35 @@ pub struct Function {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// They keep what the process prints, and end after it.
+    /// They read the output of the process, and end after it.
     readers: JoinSet<()>,
 }
 
-/// Why an invocation gave no response.
+/// Why an invocation has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum InvokeError {
-    /// There was no process to invoke.
+    /// No process could be started.
     #[error("the function did not start")]
     NotStarted(#[source] io::Error),
-    /// The function said that it failed: an object with `errorType` and `errorMessage`.
+    /// The function reported an error: an object with `errorType` and `errorMessage`.
     #[error("the function failed: {0}")]
     Function(Value),
-    /// Lambda does not take its answer: it is too large, or not JSON.
-    #[error("the function's answer was refused: {0}")]
+    /// Lambda rejects the answer: it is too large, or not JSON.
+    #[error("the function's answer was rejected: {0}")]
     Refused(String),
     /// The process ended; its log says why.
     #[error("the function's process ended before it answered: {log}")]
     Exited {
-        /// What it printed last.
+        /// The last lines of its output.
         log: String,
     },
-    /// The function took longer than it may.
+    /// The function took longer than its timeout.
     #[error("the function timed out after {0:?}")]
     TimedOut(Duration),
 }
 
 impl InvokeError {
-    /// A process may have printed thousands of lines; the last ones say why it ended.
+    /// Keeps only the last lines of the output: they say why the process ended.
     pub(crate) fn shortened(self) -> Self {
         match self {
             Self::Exited { log } => {
@@ -122,7 +122,7 @@ impl InvokeError {
     }
 }
 
-/// What came of an invocation.
+/// The result of an invocation.
 pub type Answer = Result<Value, InvokeError>;
 
 #[derive(Debug)]
@@ -130,17 +130,17 @@ struct Invocation {
     request_id: String,
     payload: Value,
     deadline: SystemTime,
-    /// Told when the process gets it.
+    /// Notified when the process gets the event.
     taken: oneshot::Sender<()>,
     answer: oneshot::Sender<Answer>,
 }
 
-/// When a process is killed before it has answered, if it is.
+/// When to kill a process that has not answered yet. By default never.
 #[derive(Debug, Default)]
 pub(crate) struct Kill {
-    /// When this is told.
+    /// On this signal.
     pub(crate) asked: Option<oneshot::Receiver<()>>,
-    /// So long after the process got the event.
+    /// This long after the process got the event.
     pub(crate) after: Option<Duration>,
 }
 
@@ -151,7 +151,7 @@ impl Kill {
                 Some(asked) => asked.await.is_ok(),
                 None => false,
             };
-            // Without somebody who could ask, nobody does.
+            // A dropped sender does not count as a signal.
             if !is_asked {
                 pending::<()>().await;
             }
@@ -179,12 +179,12 @@ impl Function {
         let routes = runtime_api(waiting, Arc::clone(&asked), &settings.name);
         let mut api_server = JoinSet::new();
         api_server.spawn(async move {
-            // It serves until the task is dropped; there is nobody to tell if it does not.
+            // It serves until the task is dropped. If it fails, the invocation times out.
             let _ = axum::serve(listener, routes).await;
         });
 
         let mut command = Command::new(&settings.binary);
-        // Ctrl-C is for the host: a function that gets it too would fail at what it is doing.
+        // Ctrl-C must reach only the host: it would make the function's current invocation fail.
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command
@@ -202,7 +202,7 @@ impl Function {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| {
-                // The system's error does not say what it is about.
+                // The system's error does not name the file.
                 io::Error::new(error.kind(), format!("cannot start {}: {error}", settings.binary.display()))
             })?;
         let log = Arc::new(Mutex::new(Log::new(settings.log_file)));
@@ -226,15 +226,15 @@ impl Function {
 
     /// Invokes the function with an event, and waits for its answer.
     pub async fn invoke(&self, payload: Value) -> Answer {
-        self.invoke_as(Uuid::new_v4().to_string(), payload, Kill::default()).await
+        self.invoke_with_id(Uuid::new_v4().to_string(), payload, Kill::default()).await
     }
 
-    /// As [`Function::invoke`], for who must know the id of the request or may kill the process.
-    pub(crate) async fn invoke_as(&self, request_id: String, payload: Value, kill: Kill) -> Answer {
+    /// As [`Function::invoke`], with a given request id and a way to kill the process.
+    pub(crate) async fn invoke_with_id(&self, request_id: String, payload: Value, kill: Kill) -> Answer {
         let (answer, answered) = oneshot::channel();
         let (taken, is_taken) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
-        // If nobody receives it, the process has ended, which is found below.
+        // Sending fails only if the process has ended, which is handled below.
         let _ = self.invocations.send(Invocation { request_id, payload, deadline, taken, answer });
         let mut process = self.process.lock().await;
         let answer = tokio::select! {
@@ -243,7 +243,7 @@ impl Function {
             answer = answered => answer.ok(),
             _ = process.child.wait() => None,
             () = kill.due(is_taken) => {
-                // It may have ended by itself.
+                // The error is that it has already ended.
                 let _ = process.child.kill().await;
                 None
             }
@@ -251,42 +251,42 @@ impl Function {
         };
         match answer {
             Some(answer) => answer,
-            None => Err(InvokeError::Exited { log: process.last_words(&self.log).await.join("\n") }),
+            None => Err(InvokeError::Exited { log: process.output(&self.log).await.join("\n") }),
         }
     }
 
-    /// Which process it is, for who wants to measure it.
+    /// The id of the process, for measurements.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         self.process_id
     }
 
-    /// Waits until the function asks for work: then its init is over.
-    pub async fn asks_for_work(&self) {
+    /// Waits until the function asks for its first event: then its init is over.
+    pub async fn wait_until_initialized(&self) {
         self.asked.notified().await;
     }
 
-    /// Whether the process has not ended.
+    /// Whether the process still runs.
     pub async fn is_running(&self) -> bool {
         matches!(self.process.lock().await.child.try_wait(), Ok(None))
     }
 
-    /// Whether the process has not ended, as far as can be told at once: one that has an event runs.
+    /// Whether the process seems to run. It does not wait: a process that handles an event counts as running.
     pub(crate) fn seems_running(&self) -> bool {
         self.process.try_lock().map_or(true, |mut process| matches!(process.child.try_wait(), Ok(None)))
     }
 
-    /// Ends the process, and gives all that it printed.
+    /// Ends the process, and returns its output.
     pub async fn stop(self) -> io::Result<Vec<String>> {
         let mut process = self.process.into_inner();
         process.child.kill().await?;
-        Ok(process.last_words(&self.log).await)
+        Ok(process.output(&self.log).await)
     }
 }
 
 impl Process {
-    /// All that a process that has ended printed, line by line.
-    async fn last_words(&mut self, log: &Mutex<Log>) -> Vec<String> {
+    /// The output of a process that has ended, line by line.
+    async fn output(&mut self, log: &Mutex<Log>) -> Vec<String> {
         while self.readers.join_next().await.is_some() {}
         log.lock().unwrap_or_else(PoisonError::into_inner).take_lines()
     }
@@ -294,7 +294,7 @@ impl Process {
 
 struct Api {
     function_name: String,
-    /// Told at each `next`.
+    /// Notified at each `next`.
     asked: Arc<Notify>,
     waiting: AsyncMutex<mpsc::UnboundedReceiver<Invocation>>,
     running: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
@@ -328,7 +328,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(invocation.request_id, invocation.answer);
-    // Who invoked may have given up.
+    // The error is that the caller has given up.
     let _ = invocation.taken.send(());
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
@@ -356,14 +356,14 @@ async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Bo
             let reason = format!("it has more than {PAYLOAD_LIMIT} bytes");
             (Err(InvokeError::Refused(reason)), StatusCode::PAYLOAD_TOO_LARGE)
         }
-        // The process has ended, or will try again.
+        // The process has ended, or will retry.
         Err(_) => return StatusCode::BAD_REQUEST,
     };
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(waiting) = running.remove(request_id) else {
         return StatusCode::NOT_FOUND;
     };
-    // Who asked may have given up.
+    // The error is that the caller has given up.
     let _ = waiting.send(answer);
     status
 }

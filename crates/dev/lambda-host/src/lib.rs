@@ -4,6 +4,7 @@ mod body;
 pub mod buckets;
 pub mod filter;
 pub mod gateway;
+mod http_server;
 pub mod lambda;
 pub mod mapping;
 mod pool;

@@ -1,4 +1,4 @@
-//! An event source mapping: what comes into a queue invokes a function, batch by batch.
+//! An event source mapping: the messages of a queue invoke a function, batch by batch.
 //!
 //! It does what Lambda does with an SQS queue and `ReportBatchItemFailures`:
 //! <https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html>.
@@ -20,21 +20,21 @@ use crate::pool::Pool;
 use crate::processes::Processes;
 use crate::queues::{Message, MessageAttribute, Queue, QueueError};
 
-/// How long a queue that cannot be read is left alone.
+/// The wait after a failed receive.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How often a queue is looked at while a batch is gathered.
-const LOOK: Duration = Duration::from_millis(50);
+/// The wait between two receives while a batch is gathered.
+const POLL: Duration = Duration::from_millis(50);
 
-/// What an event has beside its records.
+/// An event without records: its length counts in every event.
 const FRAME: &str = r#"{"Records":[]}"#;
 
-/// How messages are gathered into a batch. A number alone is a batch size, without a window.
+/// How messages are gathered into a batch. A plain number is a batch size without a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
-    /// The most messages of one invocation. A batch is at most as large as Lambda takes it in any case.
+    /// The most messages of one invocation. Lambda's payload limit also applies.
     pub size: i32,
-    /// How long messages are gathered after the first one. Without a window, ten is the largest batch size:
+    /// How long messages are gathered after the first one. Without a window, the largest batch size is ten:
     /// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>.
     pub window: Duration,
 }
@@ -54,10 +54,11 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Starts to poll.
+    /// Starts polling the queue.
     ///
     /// At most `concurrency` (at least one) of the function's processes run at once, each with a batch of messages.
-    /// One is started when there are messages and none is idle, and ends when the queue has long been silent.
+    /// A process is started when there are messages and none is idle. Idle processes end when the queue has had no
+    /// message for 20 seconds.
     #[must_use]
     pub fn start(queue: Queue, function: Settings, batching: impl Into<Batching>, concurrency: usize) -> Self {
         let (counter, done) = watch::channel(0);
@@ -75,9 +76,9 @@ impl Mapping {
         &self.processes
     }
 
-    /// Waits until so many messages have been handled and deleted since the start.
+    /// Waits until this many messages have been processed and deleted since the start.
     pub async fn done(&self, messages: u64) {
-        // The error would be that the poller has ended, which it never does by itself.
+        // The only error is that the poller has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= messages).await;
     }
 }
@@ -94,7 +95,7 @@ struct Source {
 enum BatchError {
     #[error(transparent)]
     Invoke(#[from] InvokeError),
-    #[error("the function's answer is no batch response")]
+    #[error("the function's answer is not a batch response")]
     Answer,
     #[error(transparent)]
     Queue(#[from] QueueError),
@@ -103,12 +104,12 @@ enum BatchError {
 async fn poll(source: Arc<Source>, concurrency: usize) {
     let mut batches = JoinSet::new();
     loop {
-        // What nobody can handle yet stays in the queue: a message that is received and waits may become visible again.
+        // Messages stay in the queue until a process is free: a received message that waits may become visible again.
         while batches.len() >= concurrency {
             batches.join_next().await;
         }
         match source.gather().await {
-            Ok(batch) if batch.is_empty() => source.function.let_idle_go(),
+            Ok(batch) if batch.is_empty() => source.function.stop_idle(),
             Ok(batch) => {
                 let source = Arc::clone(&source);
                 batches.spawn(async move {
@@ -118,7 +119,11 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
                 });
             }
             Err(error) => {
-                tracing::warn!(queue = source.queue.arn(), error = &error as &dyn std::error::Error, "cannot receive");
+                tracing::warn!(
+                    queue = source.queue.arn(),
+                    error = &error as &dyn std::error::Error,
+                    "cannot receive messages"
+                );
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -127,7 +132,7 @@ async fn poll(source: Arc<Source>, concurrency: usize) {
 }
 
 impl Source {
-    /// The messages of a batch: those that come within the window after the first one.
+    /// Receives a batch: the messages that arrive within the window after the first one.
     async fn gather(&self) -> Result<Vec<Message>, QueueError> {
         let Batching { size, window } = self.batching;
         let mut batch = self.queue.receive(size).await?;
@@ -138,9 +143,9 @@ impl Source {
             if missing <= 0 {
                 break;
             }
-            // What was received already is not lost with an error.
+            // An error must not lose the messages that were already received.
             match self.queue.receive_now(missing).await {
-                Ok(more) if more.is_empty() => tokio::time::sleep_until(end.min(Instant::now() + LOOK)).await,
+                Ok(more) if more.is_empty() => tokio::time::sleep_until(end.min(Instant::now() + POLL)).await,
                 Ok(more) => {
                     length += more.iter().map(|message| message.body.len()).sum::<usize>();
                     batch.extend(more);
@@ -149,7 +154,7 @@ impl Source {
                     tracing::warn!(
                         queue = self.queue.arn(),
                         error = &error as &dyn std::error::Error,
-                        "cannot receive"
+                        "cannot receive messages"
                     );
                     break;
                 }
@@ -158,7 +163,7 @@ impl Source {
         Ok(batch)
     }
 
-    /// A batch whose event is larger than Lambda takes is divided:
+    /// Splits a batch whose event would exceed Lambda's payload limit:
     /// <https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html#invocation-eventsourcemapping-batching>.
     fn invocations(&self, batch: Vec<Message>) -> Vec<Vec<Message>> {
         let mut invocations = Vec::<Vec<Message>>::new();
@@ -177,20 +182,20 @@ impl Source {
         invocations
     }
 
-    /// What fails is not deleted, and so is there again after the queue's visibility timeout.
+    /// Failed messages are not deleted, so they are retried after the queue's visibility timeout.
     async fn handle(&self, batch: &[Message]) {
         let queue = self.queue.arn();
         match self.try_handle(batch).await {
             Ok(0) => {}
-            Ok(failed) => tracing::warn!(queue, failed, of = batch.len(), "messages will come again"),
+            Ok(failed) => tracing::warn!(queue, failed, of = batch.len(), "messages failed and will be retried"),
             Err(error) => {
                 let (error, failed) = (&error as &dyn std::error::Error, batch.len());
-                tracing::warn!(queue, error, failed, "a batch will come again");
+                tracing::warn!(queue, error, failed, "a batch failed and will be retried");
             }
         }
     }
 
-    /// Gives how many messages failed.
+    /// Returns how many messages failed.
     async fn try_handle(&self, batch: &[Message]) -> Result<usize, BatchError> {
         let answer = self.function.invoke(self.event(batch)).await.map_err(InvokeError::shortened)?;
         let failed = failures(&answer, batch).ok_or(BatchError::Answer)?;
@@ -236,8 +241,8 @@ fn attribute(attribute: &MessageAttribute) -> Value {
     value
 }
 
-/// The ids of the messages that failed, or none if the answer is no batch response, which fails them all. An answer that
-/// says nothing of failures is one of success:
+/// The ids of the failed messages, or `None` if the answer is not a batch response: then all messages failed. An answer
+/// without failures means success:
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>.
 fn failures<'a>(answer: &'a Value, batch: &[Message]) -> Option<HashSet<&'a str>> {
     let items = match answer {

@@ -20,14 +20,14 @@ pub(crate) struct Pool {
     function: Settings,
     idle: Mutex<Vec<Function>>,
     busy: Mutex<HashMap<u64, Busy>>,
-    /// How many processes have got an event: the key of the next one that is busy.
+    /// The number of invocations so far: the key of the next busy process.
     begun: AtomicU64,
     ended: AtomicU64,
     failed: AtomicU64,
     observer: Mutex<Option<Arc<dyn Observer>>>,
 }
 
-/// A process that has an event.
+/// A process that is handling an event.
 #[derive(Debug)]
 struct Busy {
     process_id: Option<u32>,
@@ -35,7 +35,7 @@ struct Busy {
 }
 
 impl Pool {
-    /// No process yet.
+    /// Creates a pool without processes.
     pub(crate) fn new(function: Settings) -> Arc<Self> {
         Arc::new(Self {
             function,
@@ -48,21 +48,21 @@ impl Pool {
         })
     }
 
-    /// Starts a process before it is needed, so that a binary that is not there is found now.
+    /// Starts a process before it is needed, so that a missing binary is reported now.
     pub(crate) async fn warm_up(&self) -> io::Result<()> {
         let function = Function::start(self.function.clone()).await?;
         lock(&self.idle).push(function);
         Ok(())
     }
 
-    /// Invokes the function in a process that does nothing else meanwhile. One that ended or timed out is not used again,
-    /// nor is one whose answer was refused: a runtime ends itself then.
+    /// Invokes the function in a process that does nothing else meanwhile. A process that ended or timed out is not used
+    /// again; nor is one whose answer was rejected, because the runtime then ends itself.
     pub(crate) async fn invoke(&self, event: Value) -> Answer {
-        self.invoke_as(Uuid::new_v4().to_string(), event).await
+        self.invoke_with_id(Uuid::new_v4().to_string(), event).await
     }
 
-    /// As [`Pool::invoke`], for who must know the id of the request.
-    pub(crate) async fn invoke_as(&self, request_id: String, event: Value) -> Answer {
+    /// As [`Pool::invoke`], with a given request id.
+    pub(crate) async fn invoke_with_id(&self, request_id: String, event: Value) -> Answer {
         let observer = lock(&self.observer).clone();
         let observation = match observer {
             Some(observer) => observer.begin(&event).await,
@@ -85,7 +85,7 @@ impl Pool {
         };
         let (kill, asked) = oneshot::channel();
         let entry = self.note_busy(Busy { process_id: function.process_id(), kill });
-        let answer = function.invoke_as(request_id, event, Kill { asked: Some(asked), after: kill_after }).await;
+        let answer = function.invoke_with_id(request_id, event, Kill { asked: Some(asked), after: kill_after }).await;
         drop(entry);
         match answer {
             Ok(_) | Err(InvokeError::Function(_)) => lock(&self.idle).push(function),
@@ -99,16 +99,16 @@ impl Pool {
         answer
     }
 
-    /// Ends the processes that do nothing.
-    pub(crate) fn let_idle_go(&self) {
+    /// Ends the idle processes.
+    pub(crate) fn stop_idle(&self) {
         drop(mem::take(&mut *lock(&self.idle)));
     }
 
-    /// Kills all processes, and gives how many there were.
+    /// Kills all processes, and returns how many there were.
     pub(crate) fn kill(&self) -> usize {
         let idle = mem::take(&mut *lock(&self.idle)).into_iter().filter(Function::seems_running).count();
         let busy = mem::take(&mut *lock(&self.busy)).into_values();
-        // One that has just answered is not there to hear it.
+        // Sending fails if the process has just answered.
         idle + busy.filter_map(|busy| busy.kill.send(()).ok()).count()
     }
 
@@ -134,7 +134,7 @@ impl Pool {
         *lock(&self.observer) = observer;
     }
 
-    /// A process that ended while it was idle costs no event an invocation.
+    /// Skips processes that ended while they were idle, so that no invocation fails because of them.
     async fn take_idle(&self) -> Option<Function> {
         loop {
             let function = lock(&self.idle).pop()?;
@@ -151,7 +151,7 @@ impl Pool {
     }
 }
 
-/// Keeps a process among those that are busy, also if the invocation is given up.
+/// Removes a process from the busy ones when it is dropped, also if the invocation is cancelled.
 struct Entry<'a> {
     pool: &'a Pool,
     key: u64,

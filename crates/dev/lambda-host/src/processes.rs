@@ -1,4 +1,4 @@
-//! A function's processes, for who looks on from outside: how many there are, what they did, and how to end them.
+//! Inspects a function's processes: how many there are, how many invocations they had, and how to end them.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,36 +9,36 @@ use serde_json::Value;
 use crate::lambda::Answer;
 use crate::pool::Pool;
 
-/// The processes of one function. They do not live longer for this value.
+/// The processes of one function. This value does not keep them running.
 #[derive(Debug, Clone)]
 pub struct Processes {
     function: String,
     pool: Weak<Pool>,
 }
 
-/// Looks on at a function's invocations.
+/// Observes a function's invocations.
 #[async_trait]
 pub trait Observer: Send + Sync {
-    /// Called before a process gets an event, which waits for it. Without an observation nobody looks on at this invocation.
+    /// Called before a process gets an event. The event waits for the result. With `None` this invocation is not observed.
     async fn begin(self: Arc<Self>, event: &Value) -> Option<Box<dyn Observation>>;
 }
 
-/// One invocation that somebody looks on at. It is dropped without an end if the invocation is given up.
+/// The observation of one invocation. It is dropped without a call of `end` if the invocation is cancelled.
 #[async_trait]
 pub trait Observation: Send {
-    /// The process is killed so long after it got the event, unless it has answered by then.
+    /// The process is killed this long after it got the event, unless it has answered by then.
     fn kill_after(&self) -> Option<Duration> {
         None
     }
 
-    /// Called with what came of the invocation, before anybody acts on it.
+    /// Called with the result of the invocation, before the caller gets it.
     async fn end(self: Box<Self>, answer: &Answer);
 }
 
-/// An observer that looks on until this value is dropped.
+/// Removes the observer when it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Observing(Processes);
+pub struct ObserverGuard(Processes);
 
 impl Processes {
     pub(crate) fn new(pool: &Arc<Pool>) -> Self {
@@ -57,34 +57,34 @@ impl Processes {
         self.pool.upgrade().map(|pool| pool.process_ids()).unwrap_or_default()
     }
 
-    /// How many invocations have ended, well or not, since the start.
+    /// The number of finished invocations since the start, including failed ones.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.pool.upgrade().map_or(0, |pool| pool.invocations())
     }
 
-    /// How many of them gave no response: the function failed or timed out, or its process ended.
+    /// The number of invocations without a response: the function failed or timed out, or its process ended.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.pool.upgrade().map_or(0, |pool| pool.failures())
     }
 
-    /// Ends the processes that run now, as `kill -9` does, and gives how many. What they were doing fails.
+    /// Ends the running processes, as `kill -9` does, and returns how many there were. Their invocations fail.
     #[must_use]
     pub fn kill(&self) -> usize {
         self.pool.upgrade().map_or(0, |pool| pool.kill())
     }
 
-    /// Lets `observer` look on at the invocations that begin from now on. Only one can: it takes the place of an earlier one.
-    pub fn observe(&self, observer: Arc<dyn Observer>) -> Observing {
+    /// Observes all invocations that begin from now on. There is one observer at a time: a new one replaces the old one.
+    pub fn observe(&self, observer: Arc<dyn Observer>) -> ObserverGuard {
         if let Some(pool) = self.pool.upgrade() {
             pool.set_observer(Some(observer));
         }
-        Observing(self.clone())
+        ObserverGuard(self.clone())
     }
 }
 
-impl Drop for Observing {
+impl Drop for ObserverGuard {
     fn drop(&mut self) {
         if let Some(pool) = self.0.pool.upgrade() {
             pool.set_observer(None);

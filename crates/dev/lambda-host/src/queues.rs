@@ -1,19 +1,17 @@
 //! Queues and their SQS API: an engine in this process.
 //!
-//! The engine is rustack, which is young: no other module knows it, so that another can take its place.
+//! The engine is rustack, which is young: only this module uses it, so that it can be replaced.
 
 mod api;
 mod large;
-mod look;
 mod move_task;
+mod peek;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
 use rustack_sqs_core::config::SqsConfig;
 use rustack_sqs_core::provider::RustackSqs;
 use rustack_sqs_http::service::{SqsHttpConfig, SqsHttpService};
@@ -25,40 +23,39 @@ use rustack_sqs_model::types;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
 use self::api::Api;
-pub use self::look::Size;
 use self::move_task::Tasks;
-use crate::{ACCOUNT, REGION};
+pub use self::peek::Size;
+use crate::{ACCOUNT, REGION, http_server};
 
-/// The most messages that one receive gives, and its longest wait:
+/// The most messages of one receive, and its longest wait in seconds:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html>.
 const LARGEST_BATCH: i32 = 10;
 const LONGEST_WAIT: i32 = 20;
 
-/// What SQS needs to know of a queue. Times are in seconds.
+/// The configuration of a queue. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// The queue's name.
+    /// The name, also the last part of the queue's ARN.
     pub name: String,
-    /// When a message that was received and not deleted is there again.
+    /// How long a received message is hidden unless it is deleted.
     pub visibility_timeout: u64,
     /// How long a message is kept.
     pub message_retention_period: u64,
-    /// Where a message goes that was received too often, and how often that is.
+    /// The dead-letter queue, and when messages move there.
     #[serde(flatten)]
     pub redrive: Option<Redrive>,
 }
 
-/// Where a message goes that was received too often.
+/// The dead-letter queue of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Redrive {
-    /// The name of the queue for it.
+    /// The name of the dead-letter queue.
     pub dead_letter_queue: String,
-    /// How often it may be received before.
+    /// How often a message may be received before it is moved.
     pub max_receive_count: u32,
 }
 
@@ -80,19 +77,19 @@ pub struct Queue {
 /// A message as it was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The message's id.
+    /// The same for every receive of this message.
     pub id: String,
-    /// What deletes it.
+    /// Identifies this receive of the message; needed to delete it.
     pub receipt_handle: String,
-    /// What was sent.
+    /// The body as it was sent.
     pub body: String,
     /// The body's MD5, in hexadecimal.
     pub md5_of_body: String,
-    /// What SQS says of it, such as `ApproximateReceiveCount`.
+    /// The attributes that SQS sets, such as `ApproximateReceiveCount`.
     pub attributes: BTreeMap<String, String>,
-    /// What the sender says of it.
+    /// The attributes that the sender sets.
     pub message_attributes: BTreeMap<String, MessageAttribute>,
-    /// Their MD5, in hexadecimal, if there are any.
+    /// The MD5 of `message_attributes`, in hexadecimal, if there are any.
     pub md5_of_message_attributes: Option<String>,
 }
 
@@ -101,15 +98,15 @@ pub struct Message {
 pub struct MessageAttribute {
     /// Such as `String` or `Number`.
     pub data_type: String,
-    /// The value of a text or a number.
+    /// The value if the type is `String` or `Number`.
     pub string_value: Option<String>,
-    /// The value of a binary.
+    /// The value if the type is `Binary`.
     pub binary_value: Option<Vec<u8>>,
 }
 
-/// A queue refused what was asked of it.
+/// A queue rejected a request.
 #[derive(Debug, thiserror::Error)]
-#[error("the queue refused")]
+#[error("the queue rejected the request")]
 pub struct QueueError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl From<SqsError> for QueueError {
@@ -119,7 +116,7 @@ impl From<SqsError> for QueueError {
 }
 
 impl Queues {
-    /// No queues yet. Their URLs will say that their API is at `address`.
+    /// Creates a host without queues. The queues' URLs contain `address`, where the API is served.
     #[must_use]
     pub fn new(address: SocketAddr) -> Self {
         let config = SqsConfig {
@@ -132,7 +129,7 @@ impl Queues {
         Self { engine: Arc::new(RustackSqs::new(config)), tasks: Arc::default() }
     }
 
-    /// Creates a queue. The one for its dead letters must be there.
+    /// Creates a queue. Its dead-letter queue must exist.
     pub async fn create(&self, settings: &Settings) -> Result<Queue, QueueError> {
         let mut attributes = HashMap::from([
             ("VisibilityTimeout".to_owned(), settings.visibility_timeout.to_string()),
@@ -151,7 +148,7 @@ impl Queues {
         Ok(Queue { engine, url, arn: arn(&settings.name) })
     }
 
-    /// Sends a message to the queue of an ARN.
+    /// Sends a message to the queue with this ARN.
     pub(crate) async fn deliver(
         &self,
         arn: &str,
@@ -174,21 +171,12 @@ impl Queues {
         Ok(())
     }
 
-    /// Serves the SQS API, in its JSON protocol and without a look at signatures, until this future is dropped.
+    /// Serves the SQS API, in its JSON protocol, until this future is dropped. Signatures are not checked.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let config = SqsHttpConfig { region: REGION.to_owned(), ..SqsHttpConfig::default() };
         let service =
             SqsHttpService::new(Arc::new(Api::new(Arc::clone(&self.engine), Arc::clone(&self.tasks))), config);
-        let mut connections = JoinSet::new();
-        loop {
-            let (stream, _) = listener.accept().await?;
-            let service = service.clone();
-            connections.spawn(async move {
-                // A client that goes away is no error of ours.
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-            });
-            while connections.try_join_next().is_some() {}
-        }
+        http_server::serve(listener, service).await
     }
 }
 
@@ -204,7 +192,7 @@ impl Queue {
         self.arn.rsplit(':').next().unwrap_or_default()
     }
 
-    /// The queue's URL, which names it in every request.
+    /// The queue's URL, which identifies it in requests.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -223,12 +211,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Up to `most` messages, and no more than ten. Waits for the first one, but not forever: none are no error.
+    /// Receives up to `most` messages, at most ten. Waits up to 20 seconds for the first one; the result may be empty.
     pub async fn receive(&self, most: i32) -> Result<Vec<Message>, QueueError> {
         self.receive_within(most, LONGEST_WAIT).await
     }
 
-    /// Up to `most` messages, and no more than ten, of those that are there now.
+    /// Receives up to `most` messages, at most ten, without waiting.
     pub async fn receive_now(&self, most: i32) -> Result<Vec<Message>, QueueError> {
         self.receive_within(most, 0).await
     }
@@ -247,7 +235,7 @@ impl Queue {
         Ok(received.messages.into_iter().map(Message::from).collect())
     }
 
-    /// Deletes a message, which must have been received and be still invisible.
+    /// Deletes a received message, which must still be invisible.
     pub async fn delete(&self, message: &Message) -> Result<(), QueueError> {
         let (queue_url, receipt_handle) = (self.url.clone(), message.receipt_handle.clone());
         self.engine.delete_message(DeleteMessageInput { queue_url, receipt_handle }).await?;

@@ -10,40 +10,41 @@ use serde::Deserialize;
 /// A route as a template declares it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Route {
-    /// Such as `ANY /orders/{orderId}`, `ANY /files/{path+}` for all that is below, or `$default` for what no other route matches.
+    /// Such as `ANY /orders/{orderId}`, `ANY /files/{path+}` for every path below, or `$default` for requests that no other route matches.
     pub key: String,
     /// Such as `JWT`, or `NONE`.
     pub authorization: String,
 }
 
-/// What a route makes of a request.
+/// The route that serves a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Matched<'a> {
-    /// The route's place among all of them.
+pub(crate) struct RouteMatch<'a> {
+    /// The route's index in the list of all routes.
     pub(crate) index: usize,
     pub(crate) key: &'a str,
     pub(crate) is_authorized: bool,
-    /// The parts of the path that the route leaves open, by their names, decoded.
+    /// The decoded path parameters, by name.
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
 impl Route {
-    /// The most specific route that matches a request: one that names the method is before one for any.
+    /// Returns the most specific route that matches a request. A route that names the method wins over one with `ANY`.
     ///
     /// API Gateway decodes the path before it looks for the route: `%2F` is a slash like any other, and `/orders/a%2Fb` does not
-    /// match `/orders/{orderId}`. AWS documents that it decodes, but not when; this is what users of it report
+    /// match `/orders/{orderId}`. AWS documents that it decodes, but not when; users report this order
     /// (<https://github.com/ccbrown/cloud-snitch/pull/13>).
-    pub(crate) fn find<'a>(routes: &'a [Self], method: &Method, path: &str) -> Option<Matched<'a>> {
+    pub(crate) fn find<'a>(routes: &'a [Self], method: &Method, path: &str) -> Option<RouteMatch<'a>> {
         let path = percent_decode_str(path).decode_utf8_lossy();
         let matching = routes.iter().enumerate().filter_map(|(index, route)| {
             let (specificity, parameters) = route.matches(method, &path)?;
-            let matched = Matched { index, key: &route.key, is_authorized: route.authorization != "NONE", parameters };
+            let matched =
+                RouteMatch { index, key: &route.key, is_authorized: route.authorization != "NONE", parameters };
             Some((specificity, matched))
         });
         matching.max_by_key(|(specificity, _)| *specificity).map(|(_, matched)| matched)
     }
 
-    /// How specific the match is, and what the path's parameters are.
+    /// Returns how specific the match is, and the path's parameters.
     fn matches(&self, method: &Method, path: &str) -> Option<(Specificity, BTreeMap<String, String>)> {
         let Some((of_method, of_path)) = self.key.split_once(' ') else {
             return (self.key == "$default").then(Default::default);
@@ -54,7 +55,7 @@ impl Route {
         }
         let pattern: Vec<_> = of_path.split('/').collect();
         let is_greedy = of_path.ends_with("+}");
-        // The last part of a greedy route takes all the rest.
+        // The last part of a greedy route matches the rest of the path.
         let most = if is_greedy { pattern.len() } else { usize::MAX };
         let segments: Vec<_> = path.splitn(most, '/').collect();
         if pattern.len() != segments.len() {
@@ -78,9 +79,9 @@ impl Route {
 /// Of two routes that match, the greater wins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Specificity {
-    /// Whether each part of the path has its own part of the route: API Gateway tries greedy routes after all others.
+    /// Whether the route is not greedy: API Gateway tries greedy routes after all others.
     is_whole: bool,
-    /// How many parts of the path are given. `$default` gives none, and every path begins with an empty one.
+    /// The number of fixed parts. `$default` has none; every other route starts with an empty one.
     fixed: usize,
     names_method: bool,
 }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_route_matches_is_for_the_default() {
+    fn a_request_that_no_route_matches_goes_to_the_default_route() {
         for path in ["/", "/order", "/orders/", "/orders/99/lines", "/Orders"] {
             check(&Method::GET, path, "$default", &[]);
             assert_eq!(Route::find(&routes()[1..], &Method::GET, path), None, "{path}");
@@ -147,7 +148,7 @@ mod tests {
         let routes = routes();
         let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let index = routes.iter().position(|route| route.key == key).unwrap();
-        let expected = Matched { index, key, is_authorized: false, parameters };
+        let expected = RouteMatch { index, key, is_authorized: false, parameters };
         assert_eq!(Route::find(&routes, method, path), Some(expected), "{method} {path}");
     }
 }

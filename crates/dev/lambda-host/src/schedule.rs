@@ -1,4 +1,4 @@
-//! A rule of EventBridge with a rate: it invokes a function again and again.
+//! An EventBridge rule with a rate: it invokes a function at regular intervals.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::{ACCOUNT, REGION};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate(pub Duration);
 
-/// A schedule expression that is no rate.
+/// A schedule expression that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no rate; expected one such as rate(1 minute) or rate(5 minutes)")]
+#[error("invalid rate {0:?}; expected for example rate(1 minute) or rate(5 minutes)")]
 pub struct RateError(String);
 
 impl FromStr for Rate {
@@ -57,9 +57,9 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Invokes the function with the event of this rule, for the first time after one period.
+    /// Invokes the function with the event of this rule. The first invocation comes after one period.
     ///
-    /// An invocation that takes longer than the period delays the next one. One that fails is reported with `tracing` and
+    /// An invocation that takes longer than the period delays the next one. A failed invocation is logged and
     /// not retried before the next one is due.
     #[must_use]
     pub fn start(rule: &str, function: Settings, rate: Rate) -> Self {
@@ -77,9 +77,9 @@ impl Schedule {
         &self.processes
     }
 
-    /// Waits until so many invocations have succeeded since the start.
+    /// Waits until this many invocations have succeeded since the start.
     pub async fn done(&self, invocations: u64) {
-        // The error would be that the timer has ended, which it never does by itself.
+        // The only error is that the timer has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= invocations).await;
     }
 }
@@ -99,7 +99,7 @@ async fn run(rule: String, function: Arc<Pool>, period: Duration, done: watch::S
     }
 }
 
-/// What the function is invoked with:
+/// The function's event:
 /// <https://docs.aws.amazon.com/eventbridge/latest/ref/events-ref-events.html#events-ref-scheduled-event>.
 fn event(rule: &str, now: SystemTime) -> Value {
     let now = OffsetDateTime::from(now).replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! An event source mapping: what happens to the items of a DynamoDB table invokes a function, batch by batch.
+//! An event source mapping: the changes of a DynamoDB table invoke a function, batch by batch.
 //!
 //! It does what Lambda does with a stream of DynamoDB:
 //! <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>.
@@ -33,20 +33,20 @@ use crate::{ACCOUNT, REGION};
 /// How often a stream without new records is read. Lambda reads four times a second.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long a stream that cannot be read is left alone.
+/// The wait after a failed read.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The wait before the first retry of a batch. It doubles with each further one, up to the longest.
+/// The wait before the first retry of a batch. It doubles with each retry, up to the longest.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
-/// How long a stream is silent before the function's idle processes end.
+/// The function's idle processes end after this time without records.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// The most records of one read: <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
 const LARGEST_READ: usize = 1_000;
 
-/// What an event has beside its records.
+/// An event without records: its length counts in every event.
 const FRAME: &str = r#"{"Records":[]}"#;
 
 /// A stream and the function that its records invoke. Both the polling and the function's processes end with this value.
@@ -58,13 +58,13 @@ pub struct StreamMapping {
 }
 
 impl StreamMapping {
-    /// Starts to read.
+    /// Starts reading the stream.
     ///
-    /// A stream has one shard here, and a shard one batch at a time: one that fails holds up what follows, until it
-    /// succeeds or is discarded. What is discarded is told to `on_failure`, in the form of Lambda's destinations.
+    /// A stream has one shard here, and a shard one batch at a time: a batch that fails blocks the following ones until it
+    /// succeeds or is discarded. For discarded records, `on_failure` gets a message in the format of Lambda's destinations.
     ///
-    /// The number of the last record that succeeded or was discarded is kept in the file `position`, if there is one. The next
-    /// start goes on after it, and invokes the function again with what was under way.
+    /// The sequence number of the last record that succeeded or was discarded is stored in the file `position`, if given. The
+    /// next start continues after it, and invokes the function again with records that were in progress.
     pub fn start(
         stream: Stream,
         function: lambda::Settings,
@@ -72,7 +72,7 @@ impl StreamMapping {
         on_failure: Option<Queue>,
         position: Option<PathBuf>,
     ) -> Result<Self, StreamError> {
-        let kept = position.as_deref().map_or(Ok(None), kept_position)?;
+        let kept = position.as_deref().map_or(Ok(None), stored_position)?;
         let seen = match (kept, settings.starting_position) {
             (Some(kept), _) => Some(kept),
             (None, StartingPosition::TrimHorizon) => None,
@@ -91,7 +91,7 @@ impl StreamMapping {
             on_failure,
             position,
             seen,
-            ahead: VecDeque::new(),
+            read_ahead: VecDeque::new(),
             silent_since: Instant::now(),
             done: counter,
         };
@@ -106,10 +106,10 @@ impl StreamMapping {
         &self.processes
     }
 
-    /// Waits until so many records have succeeded or been discarded since the start. Records that no filter matches do not
+    /// Waits until this many records have succeeded or been discarded since the start. Records that no filter matches do not
     /// count.
     pub async fn done(&self, records: u64) {
-        // The error would be that the poller has ended, which it never does by itself.
+        // The only error is that the poller has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= records).await;
     }
 }
@@ -123,29 +123,29 @@ pub enum StreamError {
     /// The file with the position cannot be read.
     #[error("cannot read the position in {}", path.display())]
     Position {
-        /// Which file.
+        /// The file that was given as `position`.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
 }
 
-fn kept_position(path: &std::path::Path) -> Result<Option<String>, StreamError> {
+fn stored_position(path: &std::path::Path) -> Result<Option<String>, StreamError> {
     match fs::read_to_string(path) {
-        // What is no sequence number would be refused at each read.
+        // The engine would reject every read after an invalid sequence number.
         Ok(text) => Ok(Some(text).filter(|text| text.len() >= 21 && text.bytes().all(|byte| byte.is_ascii_digit()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(StreamError::Position { path: path.to_owned(), source }),
     }
 }
 
-/// A stream's ARN with the region and the account of all others.
+/// A stream's ARN with the region and the account of this host.
 fn arn(of_engine: &str) -> String {
     let resource = of_engine.splitn(6, ':').last().unwrap_or_default();
     format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:{resource}")
 }
 
-/// The reading of one stream, which has one shard.
+/// Reads one stream, which has one shard.
 struct Shard {
     stream: Stream,
     arn: String,
@@ -154,20 +154,20 @@ struct Shard {
     settings: Settings,
     on_failure: Option<Queue>,
     position: Option<PathBuf>,
-    /// The number of the last record that was read.
+    /// The sequence number of the last record that was read.
     seen: Option<String>,
-    /// What was read and not handled yet.
-    ahead: VecDeque<Record>,
+    /// Records that were read and not processed yet.
+    read_ahead: VecDeque<Record>,
     silent_since: Instant,
     done: watch::Sender<u64>,
 }
 
-/// How often a batch was tried, and what came of it last.
+/// The invocations with a batch, and the result of the last one.
 #[derive(Debug, Clone, Default)]
-struct Tried {
+struct Attempts {
     invocations: u32,
     request_id: Option<String>,
-    /// Whether the function failed, and not only records of it.
+    /// Whether the whole function failed, not only some records.
     function_failed: bool,
 }
 
@@ -175,7 +175,7 @@ impl Shard {
     async fn run(mut self) {
         loop {
             let records = self.gather().await;
-            self.work_off(records).await;
+            self.process(records).await;
         }
     }
 
@@ -184,10 +184,10 @@ impl Shard {
         let window = Duration::from_secs(self.settings.maximum_batching_window_in_seconds);
         let (mut records, mut length, mut gathered_by) = (Vec::new(), FRAME.len(), None);
         loop {
-            while let Some(record) = self.ahead.pop_front() {
+            while let Some(record) = self.read_ahead.pop_front() {
                 length += record.event.to_string().len() + ",".len();
                 if length > PAYLOAD_LIMIT && !records.is_empty() {
-                    self.ahead.push_front(record);
+                    self.read_ahead.push_front(record);
                     return records;
                 }
                 records.push(record);
@@ -199,14 +199,14 @@ impl Shard {
                 return records;
             }
             let has_read = self.read().await;
-            if has_read && records.is_empty() && self.ahead.is_empty() {
+            if has_read && records.is_empty() && self.read_ahead.is_empty() {
                 // No filter has matched.
-                self.keep_position(self.seen.clone());
+                self.store_position(self.seen.clone());
             }
         }
     }
 
-    /// Reads on, or waits a moment if there is nothing new. Gives whether there was.
+    /// Reads new records, or waits a moment if there are none. Returns whether there were new records.
     async fn read(&mut self) -> bool {
         let (stream, after) = (self.stream.clone(), self.seen.clone());
         let read = tokio::task::spawn_blocking(move || stream.records(after.as_deref(), LARGEST_READ)).await;
@@ -217,7 +217,7 @@ impl Shard {
         };
         if records.is_empty() {
             if self.silent_since.elapsed() >= SILENCE {
-                self.function.let_idle_go();
+                self.function.stop_idle();
             }
             tokio::time::sleep(POLL).await;
             return false;
@@ -228,7 +228,7 @@ impl Shard {
             self.seen = Some(record.sequence_number.clone());
             let filters = &self.settings.filters;
             if filters.is_empty() || filters.iter().any(|filter| filter.matches(&record.event)) {
-                self.ahead.push_back(record);
+                self.read_ahead.push_back(record);
             }
         }
         true
@@ -240,40 +240,40 @@ impl Shard {
         false
     }
 
-    /// Invokes the function with these records, in order, until each of them has succeeded or was discarded.
-    async fn work_off(&self, records: Vec<Record>) {
+    /// Invokes the function with these records, in order, until each has succeeded or was discarded.
+    async fn process(&self, records: Vec<Record>) {
         let mut batch = Batch::new(records, &self.settings);
-        let mut tried = Tried::default();
+        let mut attempts = Attempts::default();
         while let Some(step) = batch.next_step(SystemTime::now()) {
             match step {
-                Step::Discard(condition, records) => self.discard(&records, condition, &tried).await,
+                Step::Discard(condition, records) => self.discard(&records, condition, &attempts).await,
                 Step::Invoke { retry } => {
                     if retry == 0 {
-                        tried = Tried::default();
+                        attempts = Attempts::default();
                     } else {
                         let wait = FIRST_RETRY.saturating_mul(1 << (retry - 1).min(16));
                         tokio::time::sleep(wait.min(LONGEST_RETRY)).await;
                     }
-                    tried.invocations += 1;
+                    attempts.invocations += 1;
                     let request_id = Uuid::new_v4().to_string();
-                    let answer = self.function.invoke_as(request_id.clone(), batch.event()).await;
-                    tried.request_id = Some(request_id);
-                    tried.function_failed = answer.is_err();
-                    let succeeded = self.settle(&mut batch, answer);
+                    let answer = self.function.invoke_with_id(request_id.clone(), batch.event()).await;
+                    attempts.request_id = Some(request_id);
+                    attempts.function_failed = answer.is_err();
+                    let succeeded = self.apply_answer(&mut batch, answer);
                     self.finish(&succeeded);
                 }
             }
         }
     }
 
-    /// Gives the records that succeeded.
-    fn settle(&self, batch: &mut Batch, answer: Answer) -> Vec<Record> {
+    /// Returns the records that succeeded.
+    fn apply_answer(&self, batch: &mut Batch, answer: Answer) -> Vec<Record> {
         let (stream, of) = (self.arn.as_str(), batch.len());
         match answer {
             Ok(answer) if self.settings.report_batch_item_failures => {
                 let succeeded = batch.first_failure(&answer);
                 if succeeded < of {
-                    tracing::warn!(stream, failed = of - succeeded, of, "records will be retried");
+                    tracing::warn!(stream, failed = of - succeeded, of, "records failed and will be retried");
                 }
                 batch.succeeded(succeeded)
             }
@@ -281,35 +281,40 @@ impl Shard {
             Err(error) => {
                 let was_invoked = !matches!(error, InvokeError::NotStarted(_));
                 let error = error.shortened();
-                tracing::warn!(stream, error = &error as &dyn std::error::Error, of, "a batch will be retried");
+                tracing::warn!(
+                    stream,
+                    error = &error as &dyn std::error::Error,
+                    of,
+                    "a batch failed and will be retried"
+                );
                 batch.failed(was_invoked);
                 Vec::new()
             }
         }
     }
 
-    async fn discard(&self, records: &[Record], condition: Condition, tried: &Tried) {
+    async fn discard(&self, records: &[Record], condition: Condition, attempts: &Attempts) {
         tracing::warn!(stream = self.arn, discarded = records.len(), ?condition, "records are discarded");
         if let Some(queue) = &self.on_failure
-            && let Some(message) = self.failure(records, condition, tried)
+            && let Some(message) = self.failure(records, condition, attempts)
             && let Err(error) = queue.send(message.to_string()).await
         {
             let error = &error as &dyn std::error::Error;
-            tracing::error!(stream = self.arn, error, "cannot tell the destination what was discarded");
+            tracing::error!(stream = self.arn, error, "cannot report discarded records to the on-failure queue");
         }
         self.finish(records);
     }
 
-    /// What the destination is told:
+    /// The message for the on-failure queue:
     /// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>.
-    fn failure(&self, records: &[Record], condition: Condition, tried: &Tried) -> Option<Value> {
+    fn failure(&self, records: &[Record], condition: Condition, attempts: &Attempts) -> Option<Value> {
         let (first, last) = (records.first()?, records.last()?);
         let mut message = json!({
             "requestContext": {
-                "requestId": tried.request_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string()),
+                "requestId": attempts.request_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string()),
                 "functionArn": self.function_arn,
                 "condition": format!("{condition:?}"),
-                "approximateInvokeCount": tried.invocations,
+                "approximateInvokeCount": attempts.invocations,
             },
             "version": "1.0",
             "timestamp": rfc3339(SystemTime::now()),
@@ -323,32 +328,32 @@ impl Shard {
                 "streamArn": self.arn,
             },
         });
-        if tried.invocations > 0 {
+        if attempts.invocations > 0 {
             message["responseContext"] = json!({"statusCode": 200, "executedVersion": "$LATEST"});
-            if tried.function_failed {
+            if attempts.function_failed {
                 message["responseContext"]["functionError"] = json!("Unhandled");
             }
         }
         Some(message)
     }
 
-    /// These records are done.
+    /// Stores the position after these records, and counts them as done.
     fn finish(&self, records: &[Record]) {
         if let Some(last) = records.last() {
-            self.keep_position(Some(last.sequence_number.clone()));
+            self.store_position(Some(last.sequence_number.clone()));
             self.done.send_modify(|done| *done += records.len() as u64);
         }
     }
 
-    /// A position that cannot be kept lets the next start invoke the function again with records that succeeded, which Lambda
-    /// may do too.
-    fn keep_position(&self, position: Option<String>) {
+    /// If the position cannot be stored, the next start invokes the function again with records that succeeded. Lambda may do
+    /// this too.
+    fn store_position(&self, position: Option<String>) {
         if let (Some(path), Some(position)) = (&self.position, position) {
-            // Renamed, so that it is there as a whole or not at all.
+            // A rename, so that the file is never half written.
             let part = path.with_extension("part");
             if let Err(error) = fs::write(&part, position).and_then(|()| fs::rename(&part, path)) {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(stream = self.arn, error, "cannot keep the position");
+                tracing::warn!(stream = self.arn, error, "cannot store the position in the stream");
             }
         }
     }
@@ -356,7 +361,7 @@ impl Shard {
 
 fn rfc3339(time: SystemTime) -> String {
     let time = OffsetDateTime::from(time);
-    // In milliseconds, as Lambda has it.
+    // Lambda uses milliseconds.
     let time = time.replace_millisecond(time.millisecond()).unwrap_or(time);
     time.format(&Rfc3339).unwrap_or_default()
 }

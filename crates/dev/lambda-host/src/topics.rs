@@ -1,9 +1,9 @@
 //! Topics and their SNS API: an engine in this process, which delivers to [`Queues`].
 //!
-//! The engine is rustack, which is young: no other module knows it, so that another can take its place. It delivers
-//! only whole notifications, so a queue that wants the message alone gets it from here.
+//! The engine is rustack, which is young: only this module uses it, so that it can be replaced. It sends
+//! only notifications; this module unwraps them for queues with raw message delivery.
 
-mod journal;
+mod recent;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -15,8 +15,6 @@ use axum::body::Bytes;
 use axum::http::{Response, StatusCode};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
 use rustack_sns_core::config::SnsConfig;
 use rustack_sns_core::handler::RustackSnsHandler;
 use rustack_sns_core::provider::RustackSns;
@@ -31,28 +29,27 @@ use rustack_sns_model::types::MessageAttributeValue;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
-use self::journal::Journal;
-pub use self::journal::Published;
+pub use self::recent::PublishedMessage;
+use self::recent::RecentMessages;
 use crate::queues::{self, MessageAttribute, Queues};
-use crate::{ACCOUNT, REGION};
+use crate::{ACCOUNT, REGION, http_server};
 
 /// The most bytes of all messages of a batch, with their attributes:
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
 const LARGEST: usize = 256 * 1024;
 
-/// What SNS needs to know of a queue's subscription.
+/// The configuration of a queue's subscription.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscription {
     /// The queue's name.
     pub queue: String,
-    /// Which messages it wants, by their attributes: for each attribute of the policy a list of values, or of
+    /// Selects messages by their attributes: for each attribute of the policy a list of values, or of
     /// `{"prefix": "a"}`, `{"suffix": "a"}`, `{"anything-but": ["a"]}`, `{"numeric": [">", 0]}` or `{"exists": true}`. Without
-    /// a policy it gets all.
+    /// a policy the queue gets all messages.
     pub filter_policy: Option<Value>,
-    /// Whether it gets the message alone, and the message's attributes as its own, instead of a notification that has them.
+    /// Whether the queue gets the message and its attributes directly, instead of a notification that contains them.
     #[serde(default)]
     pub raw_message_delivery: bool,
 }
@@ -61,8 +58,8 @@ pub struct Subscription {
 #[derive(Debug, Clone)]
 pub struct Topics {
     engine: Arc<RustackSns>,
-    raw: Arc<Raw>,
-    journal: Arc<Journal>,
+    raw: Arc<RawSubscriptions>,
+    recent: Arc<RecentMessages>,
 }
 
 /// One topic.
@@ -72,9 +69,9 @@ pub struct Topic {
     arn: String,
 }
 
-/// A topic refused what was asked of it.
+/// A topic rejected a request.
 #[derive(Debug, thiserror::Error)]
-#[error("the topic refused")]
+#[error("the topic rejected the request")]
 pub struct TopicError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl From<SnsError> for TopicError {
@@ -83,11 +80,11 @@ impl From<SnsError> for TopicError {
     }
 }
 
-/// Which queues want messages alone, by the ARNs of topic and queue.
+/// The subscriptions with raw message delivery, by the ARNs of topic and queue.
 #[derive(Debug, Default)]
-struct Raw(Mutex<HashSet<(String, String)>>);
+struct RawSubscriptions(Mutex<HashSet<(String, String)>>);
 
-impl Raw {
+impl RawSubscriptions {
     fn insert(&self, topic: &str, queue: &str) {
         let mut raw = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         raw.insert((topic.to_owned(), queue.to_owned()));
@@ -100,7 +97,7 @@ impl Raw {
 }
 
 impl Topics {
-    /// No topics yet. They will deliver to these queues, and say that their API is at `address`.
+    /// Creates a host without topics. They deliver to these queues; `address` is where the API is served.
     #[must_use]
     pub fn new(address: SocketAddr, queues: &Queues) -> Self {
         let config = SnsConfig {
@@ -110,9 +107,9 @@ impl Topics {
             host: address.ip().to_string(),
             port: address.port(),
         };
-        let raw = Arc::<Raw>::default();
-        let delivery = Delivery { queues: queues.clone(), raw: Arc::clone(&raw) };
-        Self { engine: Arc::new(RustackSns::new(config, Arc::new(delivery))), raw, journal: Arc::default() }
+        let raw = Arc::<RawSubscriptions>::default();
+        let sender = QueueSender { queues: queues.clone(), raw: Arc::clone(&raw) };
+        Self { engine: Arc::new(RustackSns::new(config, Arc::new(sender))), raw, recent: Arc::default() }
     }
 
     /// Creates a topic.
@@ -122,27 +119,18 @@ impl Topics {
         Ok(Topic { topics: self.clone(), arn })
     }
 
-    /// Serves the SNS API, without a look at signatures, until this future is dropped.
+    /// Serves the SNS API until this future is dropped. Signatures are not checked.
     pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
         let config = SnsHttpConfig { region: REGION.to_owned(), ..SnsHttpConfig::default() };
-        let journal = Arc::clone(&self.journal);
-        let api = Api { handler: RustackSnsHandler::new(Arc::clone(&self.engine)), journal };
+        let recent = Arc::clone(&self.recent);
+        let api = Api { handler: RustackSnsHandler::new(Arc::clone(&self.engine)), recent };
         let service = SnsHttpService::new(Arc::new(api), config);
-        let mut connections = JoinSet::new();
-        loop {
-            let (stream, _) = listener.accept().await?;
-            let service = service.clone();
-            connections.spawn(async move {
-                // A client that goes away is no error of ours.
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
-            });
-            while connections.try_join_next().is_some() {}
-        }
+        http_server::serve(listener, service).await
     }
 }
 
 impl Topic {
-    /// The topic's ARN, which names it in every request.
+    /// The topic's ARN, which identifies it in requests.
     #[must_use]
     pub fn arn(&self) -> &str {
         &self.arn
@@ -170,26 +158,26 @@ impl Topic {
         Ok(())
     }
 
-    /// How many queues are subscribed.
+    /// The number of subscribed queues.
     pub fn subscriptions(&self) -> Result<u64, TopicError> {
         let input = GetTopicAttributesInput { topic_arn: self.arn.clone() };
         let attributes = self.topics.engine.get_topic_attributes(&input)?.attributes;
         Ok(attributes.get("SubscriptionsConfirmed").and_then(|number| number.parse().ok()).unwrap_or_default())
     }
 
-    /// How many messages were published since the start.
+    /// The number of messages published since the start.
     #[must_use]
     pub fn published(&self) -> u64 {
-        self.topics.journal.published(&self.arn)
+        self.topics.recent.published(&self.arn)
     }
 
-    /// The last messages that were published, up to twenty, the newest first.
+    /// The last published messages, up to twenty, the newest first.
     #[must_use]
-    pub fn last_published(&self) -> Vec<Published> {
-        self.topics.journal.last(&self.arn)
+    pub fn last_published(&self) -> Vec<PublishedMessage> {
+        self.topics.recent.last(&self.arn)
     }
 
-    /// Publishes a message with these attributes, which are texts, and gives its id. It is in the queues when this returns.
+    /// Publishes a message with these string attributes, and returns its id. The message is in the queues when this returns.
     pub async fn publish(&self, message: String, attributes: &[(&str, &str)]) -> Result<String, TopicError> {
         let attribute = |(name, value): &(&str, &str)| {
             let (data_type, string_value) = ("String".to_owned(), Some((*value).to_owned()));
@@ -202,15 +190,15 @@ impl Topic {
             ..PublishInput::default()
         };
         let published = self.topics.engine.publish(input).await?;
-        self.topics.journal.note(&self.arn, message);
+        self.topics.recent.add(&self.arn, message);
         Ok(published.message_id.unwrap_or_default())
     }
 }
 
-/// A rule that the engine does not know would never match, and nobody would know why.
+/// Rejects rules that the engine does not know: they would never match, without an error.
 fn check_policy(policy: &Value) -> Result<(), SnsError> {
     let invalid = |name: &str| SnsError::invalid_parameter(format!("Invalid parameter: FilterPolicy Reason: {name}"));
-    for (name, rules) in policy.as_object().ok_or_else(|| invalid("it is no object"))? {
+    for (name, rules) in policy.as_object().ok_or_else(|| invalid("it is not an object"))? {
         for rule in rules.as_array().ok_or_else(|| invalid(name))? {
             let known = ["prefix", "suffix", "anything-but", "numeric", "exists"];
             if let Value::Object(rule) = rule
@@ -223,10 +211,10 @@ fn check_policy(policy: &Value) -> Result<(), SnsError> {
     Ok(())
 }
 
-/// The engine's API, with what the engine lacks.
+/// The engine's API, with the checks that the engine lacks.
 struct Api {
     handler: RustackSnsHandler,
-    journal: Arc<Journal>,
+    recent: Arc<RecentMessages>,
 }
 
 type Handled = Pin<Box<dyn Future<Output = Result<Response<SnsResponseBody>, SnsError>> + Send>>;
@@ -238,7 +226,7 @@ impl SnsHandler for Api {
             SnsOperation::PublishBatch if size(&parameters) > LARGEST => return Box::pin(async { Ok(too_long()) }),
             SnsOperation::Publish | SnsOperation::PublishBatch => with_binary_values(&mut parameters),
             SnsOperation::Subscribe | SnsOperation::SetSubscriptionAttributes
-                // The engine would then refuse all messages with attributes.
+                // With this setting the engine would reject all messages with attributes.
                 if parameters.iter().any(|(_, value)| value == "RawMessageDelivery") =>
             {
                 let reason = "Invalid parameter: RawMessageDelivery Reason: it cannot be set over this API";
@@ -247,24 +235,24 @@ impl SnsHandler for Api {
             _ => {}
         }
         let published = match operation {
-            SnsOperation::Publish | SnsOperation::PublishBatch => journal::messages(&parameters),
+            SnsOperation::Publish | SnsOperation::PublishBatch => recent::messages(&parameters),
             _ => None,
         };
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
         let handled = self.handler.handle_operation(operation, body.into());
         let Some((topic, messages)) = published else { return handled };
-        let journal = Arc::clone(&self.journal);
+        let recent = Arc::clone(&self.recent);
         Box::pin(async move {
             let response = handled.await?;
             for message in messages {
-                journal.note(&topic, message);
+                recent.add(&topic, message);
             }
             Ok(response)
         })
     }
 }
 
-/// The engine has no name for this error.
+/// The engine does not have this error.
 fn too_long() -> Response<SnsResponseBody> {
     let error = format!(
         "<ErrorResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><Error><Type>Sender</Type>\
@@ -283,7 +271,7 @@ fn size(parameters: &[(String, String)]) -> usize {
     counted.map(|(_, value)| value.len()).sum()
 }
 
-/// A notification shows a binary attribute in base64, as it comes here. The engine shows only texts.
+/// A notification contains a binary attribute in base64, as the request does. The engine includes only strings.
 fn with_binary_values(parameters: &mut Vec<(String, String)>) {
     let binary = parameters.iter().filter_map(|(name, value)| {
         let attribute = name.strip_suffix(".Value.BinaryValue")?;
@@ -293,13 +281,13 @@ fn with_binary_values(parameters: &mut Vec<(String, String)>) {
     parameters.extend(texts);
 }
 
-/// What brings a message to the queues.
-struct Delivery {
+/// Sends the messages of topics to the queues.
+struct QueueSender {
     queues: Queues,
-    raw: Arc<Raw>,
+    raw: Arc<RawSubscriptions>,
 }
 
-/// What a queue gets: <https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html>.
+/// The message that a queue gets: <https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html>.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Notification {
@@ -317,12 +305,12 @@ struct NotifiedAttribute {
 }
 
 #[async_trait::async_trait]
-impl SqsPublisher for Delivery {
+impl SqsPublisher for QueueSender {
     fn validate(&self, queue_arn: &str) -> Result<(), DeliveryError> {
         if queue_arn.starts_with(&queues::arn("")) {
             Ok(())
         } else {
-            Err(DeliveryError::Unsupported(format!("{queue_arn} is not the ARN of a queue here")))
+            Err(DeliveryError::Unsupported(format!("{queue_arn} is not the ARN of a queue on this host")))
         }
     }
 
@@ -335,13 +323,13 @@ impl SqsPublisher for Delivery {
     ) -> Result<(), DeliveryError> {
         self.deliver(queue_arn, body).await.map_err(|error| {
             let source = &*error as &dyn std::error::Error;
-            tracing::error!(queue = queue_arn, error = source, "cannot deliver a message of a topic");
+            tracing::error!(queue = queue_arn, error = source, "cannot send a topic's message to a queue");
             DeliveryError::SqsDeliveryFailed { queue_arn: queue_arn.to_owned(), reason: error.to_string() }
         })
     }
 }
 
-impl Delivery {
+impl QueueSender {
     async fn deliver(&self, queue: &str, body: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let notification: Notification = serde_json::from_str(body)?;
         if !self.raw.contains(&notification.topic_arn, queue) {

@@ -1,4 +1,4 @@
-//! What a system is started with, and why it may not start.
+//! The settings of a system, and the errors of its start.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use lambda_host::queues::QueueError;
 use lambda_host::stream::StreamError;
 use lambda_host::topics::TopicError;
 
-/// Where things are.
+/// The settings, from the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The HTTP API's port.
@@ -23,30 +23,30 @@ pub struct Config {
     pub s3_port: u16,
     /// The stand-in payment gateway's port.
     pub gateway_port: u16,
-    /// When a message that failed comes again. It is shorter than in production, where nobody sits and waits for it.
+    /// The time after which a failed message is retried. Shorter than in production, because a person waits for it.
     pub visibility_timeout: Duration,
-    /// What the functions log at least, if not what the template says.
+    /// The functions' log level, if it differs from the template's.
     pub log_level: Option<String>,
-    /// How a charge is made (`saga` or `locked`), if not as the template says.
+    /// How a charge is made (`saga` or `locked`), if it differs from the template's.
     pub charge_mode: Option<String>,
-    /// Where the data is kept.
+    /// The folder for all data.
     pub data_dir: PathBuf,
-    /// Where the binaries are.
+    /// The folder with the functions' binaries.
     pub binaries: PathBuf,
     /// Whether an empty store is filled with a demo.
     pub demo: bool,
-    /// Who may see what.
+    /// Whether requests need a token.
     pub authorization: Authorization,
     /// How long a step of a shuffle in the console lasts, so that a person can follow.
     pub shuffle_pace: Duration,
 }
 
-/// Who may see what.
+/// Whether requests need a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorization {
-    /// Everybody sees everything.
+    /// No token: every request may read and change everything.
     Off,
-    /// The claims of a bearer token count, as in production, but nobody checks its signature.
+    /// The claims of a bearer token are used, as in production, but its signature is not checked.
     Unverified,
 }
 
@@ -54,61 +54,61 @@ pub enum Authorization {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A port is taken.
-    #[error("port {port} is taken: stop what uses it, or set {variable} to another")]
+    #[error("port {port} is in use: stop the program that uses it, or set {variable} to another port")]
     PortTaken {
-        /// Which.
+        /// The port that another program uses.
         port: u16,
-        /// What sets it.
+        /// The environment variable that sets the port.
         variable: &'static str,
     },
-    /// A variable is not what it should be.
+    /// A variable is not a port.
     #[error("environment variable {0} must be a port number")]
-    NoPort(&'static str),
-    /// A variable is not what it should be.
+    InvalidPort(&'static str),
+    /// A variable is not a number of seconds in range.
     #[error("environment variable {0} must be a number of seconds, from 1 to 43200")]
-    NoSeconds(&'static str),
-    /// A variable is not what it should be.
+    InvalidSeconds(&'static str),
+    /// A variable is not a number of milliseconds in range.
     #[error("environment variable {0} must be a number of milliseconds, from 0 to 10000")]
-    NoMilliseconds(&'static str),
-    /// A variable is not what it should be.
-    #[error("environment variable AUTHORIZATION must be off (also if it is not set) or jwt")]
-    NoAuthorization,
-    /// A variable is not what it should be.
-    #[error("environment variable CHARGE_MODE must be saga or locked, or not be set")]
-    NoChargeMode,
+    InvalidMilliseconds(&'static str),
+    /// `AUTHORIZATION` has an unknown value.
+    #[error("environment variable AUTHORIZATION must be off (the default) or jwt")]
+    InvalidAuthorization,
+    /// `CHARGE_MODE` has an unknown value.
+    #[error("environment variable CHARGE_MODE must be saga or locked, or unset")]
+    InvalidChargeMode,
     /// The folder for the data cannot be used.
-    #[error("cannot keep data in {}: set DATA_DIR to a folder that can be written", path.display())]
+    #[error("cannot store data in {}: set DATA_DIR to a writable folder", path.display())]
     DataDir {
-        /// Which.
+        /// The value of `DATA_DIR`.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// Another process has the folder for the data.
+    /// Another process uses the folder for the data.
     #[error("{} is in use by {}: stop it, or set DATA_DIR to another folder", path.display(), process(*holder))]
     InUse {
-        /// Which.
+        /// The value of `DATA_DIR`.
         path: PathBuf,
-        /// The process that has it, if it has said so.
+        /// The id of that process, if it is known.
         holder: Option<u32>,
     },
-    /// The tables that were kept cannot be read.
+    /// The file with the tables cannot be read.
     #[error("cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder", path.display())]
-    NoTables {
-        /// Where they are.
+    UnreadableTables {
+        /// The file with the tables.
         path: PathBuf,
-        /// Why.
+        /// The error of the engine.
         source: io::Error,
     },
-    /// Files or processes.
+    /// An operation on files or processes failed.
     #[error("cannot {what}")]
     Io {
-        /// Doing what.
+        /// The operation, such as `open a port`.
         what: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What the template says cannot be read.
+    /// The rendered template cannot be read.
     #[error("cannot read the template")]
     Template(#[from] serde_json::Error),
     /// A table could not be created or read.
@@ -124,7 +124,7 @@ pub enum StartError {
     #[error("cannot read a table's stream")]
     Stream(#[from] StreamError),
     /// The demo was not projected, or not paid for.
-    #[error("the demo was not projected: {0}")]
+    #[error("the demo is not complete: {0}")]
     Demo(String),
 }
 
@@ -133,7 +133,7 @@ fn process(id: Option<u32>) -> String {
 }
 
 impl Authorization {
-    /// As the query function's environment has it.
+    /// The value of the functions' variable `AUTHORIZATION`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -158,7 +158,7 @@ impl Config {
             charge_mode: match std::env::var("CHARGE_MODE").as_deref() {
                 Err(_) | Ok("") => None,
                 Ok(mode @ ("saga" | "locked")) => Some(mode.to_owned()),
-                Ok(_) => return Err(StartError::NoChargeMode),
+                Ok(_) => return Err(StartError::InvalidChargeMode),
             },
             data_dir: std::env::var_os("DATA_DIR")
                 .filter(|folder| !folder.is_empty())
@@ -168,7 +168,7 @@ impl Config {
             authorization: match std::env::var("AUTHORIZATION").as_deref() {
                 Ok("jwt") => Authorization::Unverified,
                 Ok("off") | Err(_) => Authorization::Off,
-                Ok(_) => return Err(StartError::NoAuthorization),
+                Ok(_) => return Err(StartError::InvalidAuthorization),
             },
             shuffle_pace: milliseconds("SHUFFLE_PACE", 400)?,
         })
@@ -178,18 +178,18 @@ impl Config {
 fn port(variable: &'static str, default: u16) -> Result<u16, StartError> {
     match std::env::var(variable) {
         Err(_) => Ok(default),
-        Ok(text) => text.parse().map_err(|_| StartError::NoPort(variable)),
+        Ok(text) => text.parse().map_err(|_| StartError::InvalidPort(variable)),
     }
 }
 
-/// SQS has a longest visibility timeout:
+/// The upper limit is that of SQS for a visibility timeout:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
 fn seconds(variable: &'static str, default: u64) -> Result<Duration, StartError> {
     let seconds = match std::env::var(variable) {
         Err(_) => Some(default),
         Ok(text) => text.parse().ok().filter(|seconds| (1..=43_200).contains(seconds)),
     };
-    seconds.map(Duration::from_secs).ok_or(StartError::NoSeconds(variable))
+    seconds.map(Duration::from_secs).ok_or(StartError::InvalidSeconds(variable))
 }
 
 fn milliseconds(variable: &'static str, default: u64) -> Result<Duration, StartError> {
@@ -197,5 +197,5 @@ fn milliseconds(variable: &'static str, default: u64) -> Result<Duration, StartE
         Err(_) => Some(default),
         Ok(text) => text.parse().ok().filter(|milliseconds| (0..=10_000).contains(milliseconds)),
     };
-    milliseconds.map(Duration::from_millis).ok_or(StartError::NoMilliseconds(variable))
+    milliseconds.map(Duration::from_millis).ok_or(StartError::InvalidMilliseconds(variable))
 }

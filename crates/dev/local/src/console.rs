@@ -1,5 +1,5 @@
-//! The console of `make run`: what runs, what waits and what failed, in a browser. It is served by this program only, beside the HTTP
-//! API and on the same port.
+//! The console of `make run` shows the running system in a browser: functions, queues, failures, orders. Only this program serves it,
+//! on the port of the HTTP API.
 
 mod archive;
 mod dead_letters;
@@ -34,10 +34,10 @@ use self::shuffle::Shuffles;
 pub(crate) use self::watched::Watched;
 use self::watched::WatchedQueue;
 
-/// How long a count of the archive's files stays good: it walks through all folders.
-const COUNT_GOOD_FOR: Duration = Duration::from_secs(5);
+/// The archive's files are counted again after this time. Counting reads all folders.
+const COUNT_MAX_AGE: Duration = Duration::from_secs(5);
 
-/// All that the console shows and does.
+/// The state and the actions of the console.
 pub(crate) struct Console {
     functions: Functions,
     queues: Vec<WatchedQueue>,
@@ -49,22 +49,20 @@ pub(crate) struct Console {
     shuffles: Shuffles,
 }
 
-/// Where the console finds what it shows.
+/// The system that the console shows.
 pub(crate) struct Settings {
-    /// What runs.
     pub(crate) watched: Watched,
     pub(crate) queues: Queues,
     pub(crate) topic: Topic,
     pub(crate) client: Client,
-    /// The tables' names.
     pub(crate) tables: Tables,
     /// The folder with the functions' logs.
     pub(crate) logs: PathBuf,
     /// The folder with the objects of the archive.
     pub(crate) archive: PathBuf,
-    /// How long a step of a shuffle lasts.
+    /// The length of one step of a shuffle.
     pub(crate) shuffle_pace: Duration,
-    /// When a message that failed comes again.
+    /// The time after which a failed message is retried.
     pub(crate) visibility_timeout: Duration,
 }
 
@@ -95,7 +93,7 @@ impl Console {
             queues: watched.queues,
             topic,
             outbox: Outbox { client: client.clone(), table: tables.outbox },
-            archive: Archive::new(archive, COUNT_GOOD_FOR),
+            archive: Archive::new(archive, COUNT_MAX_AGE),
             orders: Orders::new(client, &tables.order_history, publisher),
             shuffles: Shuffles::new(shuffles),
         }

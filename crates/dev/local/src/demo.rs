@@ -1,4 +1,4 @@
-//! A few consumers and their orders, made a moment ago, and paid for now.
+//! The demo: three orders of two consumers, and payments for two of them.
 
 use std::time::Duration;
 
@@ -14,16 +14,30 @@ use serde_json::{Value, json};
 
 use crate::stack::Authorization;
 
-/// The consumer whom the printed commands ask for.
+/// The consumer in the printed commands.
 pub(crate) const CONSUMER: &str = "1511300065921";
+
+/// The street of the demo's consumers.
+pub(crate) const STREET: &str = "9 Amazing View";
+
+/// An address in the demo's city.
+pub(crate) fn address(street: &str) -> Address {
+    Address {
+        street1: Some(street.to_owned()),
+        city: Some("Oakland".to_owned()),
+        state: Some("CA".to_owned()),
+        zip: Some("94612".to_owned()),
+        ..Address::default()
+    }
+}
 
 /// All of the demo's consumers.
 pub(crate) const CONSUMERS: [&str; 2] = [CONSUMER, UNPAID.consumer_id];
 
-/// An order under way; the examples of the API's document ask for it.
+/// An order in progress, which the examples of the API's document use.
 pub(crate) const ORDER: &str = "99";
 
-/// A payment that is to be made.
+/// A payment for an order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payment {
     pub(crate) order_id: &'static str,
@@ -39,14 +53,14 @@ const PAYMENTS: [Payment; 2] = [
     Payment { order_id: "100", consumer_id: CONSUMER, amount: 702, currency: "USD" },
 ];
 
-/// What the printed commands pay for.
+/// The payment of the printed commands.
 pub(crate) const UNPAID: Payment = Payment { order_id: "101", consumer_id: "42", amount: 995, currency: "USD" };
 
-/// How often it is looked whether a payment is in the view.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The pause between two reads of an order.
+const POLL: Duration = Duration::from_millis(50);
 
-/// Makes the payments of the demo of a moment through the HTTP API at `http`, and waits until the orders show what came of
-/// them. If it is done again, the keys of the requests are the same, and nobody pays twice.
+/// Makes the demo's payments through the HTTP API at `http`, and waits until the orders show the results. A repetition with the same
+/// `now` sends the same idempotency keys, so nobody pays twice.
 pub(crate) async fn pay(http: &str, authorization: Authorization, now: Timestamp) -> Result<(), String> {
     let client = Client::new();
     let [first, second] = PAYMENTS.map(|payment| payment.make(&client, http, authorization, now));
@@ -72,7 +86,7 @@ impl Payment {
         let create = client.post(format!("{http}/payment-intents")).header("idempotency-key", key("create"));
         let create = create.header("content-type", "application/json").body(intent.to_string());
         let Some(created) = ask(create).await? else {
-            // Somebody pays for this order already, perhaps by `make invoke`.
+            // The order already has a payment, for example by `make invoke`.
             return Ok(());
         };
         let intent = created["paymentIntentId"].as_str().ok_or_else(|| format!("no payment intent: {created}"))?;
@@ -83,12 +97,12 @@ impl Payment {
             if matches!(order["payment"]["status"].as_str(), Some("CHARGED" | "CHARGE_FAILED")) {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL).await;
         }
     }
 }
 
-/// One request in a consumer's name. No answer is one that the state of things does not allow (409).
+/// Sends one request for a consumer. Returns `None` for 409.
 async fn exchange(
     request: RequestBuilder,
     authorization: Authorization,
@@ -96,7 +110,7 @@ async fn exchange(
 ) -> Result<Option<Value>, String> {
     let request = match authorization {
         Authorization::Off => request,
-        // Nobody checks its signature.
+        // The signature is not checked.
         Authorization::Unverified => {
             let claims = BASE64_URL_SAFE_NO_PAD.encode(json!({"sub": consumer}).to_string());
             request.bearer_auth(format!("{}.{claims}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#)))
@@ -114,29 +128,29 @@ async fn exchange(
     serde_json::from_str(&text).map(Some).map_err(|error| format!("the answer is not JSON ({error}): {text}"))
 }
 
-/// The events of the demo but for the payments', in no particular order: the view does not care.
+/// The events of the demo, without those of the payments, in no particular order.
 pub(crate) fn events(now: Timestamp) -> Result<Vec<Event>, Invalid> {
     let mut events = Vec::new();
-    let mut first = Telling { order_id: ORDER, minutes_ago: 40, now, events: &mut events };
+    let mut first = OrderStory { order_id: ORDER, minutes_ago: 40, now, events: &mut events };
     first.created(CONSUMER, "Ajanta", &[("Chicken Vindaloo", "12.34", 2), ("Garlic Naan", "3.50", 1)], "28.18")?;
-    first.tell(ORDER, Payload::OrderAuthorized(Nothing {}))?;
-    first.tell(ORDER, Payload::TicketCreated(Nothing {}))?;
+    first.add(ORDER, Payload::OrderAuthorized(Nothing {}))?;
+    first.add(ORDER, Payload::TicketCreated(Nothing {}))?;
     let ready_by = first.minutes_from_now(5)?;
-    first.tell(ORDER, Payload::TicketAccepted(TicketAccepted { ready_by }))?;
+    first.add(ORDER, Payload::TicketAccepted(TicketAccepted { ready_by }))?;
     first.revised(3, "40.52")?;
-    first.tell(ORDER, Payload::TicketPreparationStarted(Nothing {}))?;
+    first.add(ORDER, Payload::TicketPreparationStarted(Nothing {}))?;
     first.delivery()?;
 
-    let mut second = Telling { order_id: "100", minutes_ago: 24 * 60, now, events: &mut events };
+    let mut second = OrderStory { order_id: "100", minutes_ago: 24 * 60, now, events: &mut events };
     second.created(CONSUMER, "Zur Goldenen Krone", &[("Crème brûlée", "7.02", 1)], "7.02")?;
-    second.tell("100", Payload::OrderRejected(Nothing {}))?;
+    second.add("100", Payload::OrderRejected(Nothing {}))?;
 
-    let mut third = Telling { order_id: "101", minutes_ago: 3, now, events: &mut events };
+    let mut third = OrderStory { order_id: "101", minutes_ago: 3, now, events: &mut events };
     third.created("42", "Ajanta", &[("Gobhi Bhaji", "9.95", 1)], "9.95")?;
     Ok(events)
 }
 
-/// What could happen next to [`ORDER`]: an event's type, and the shortest message that tells it.
+/// The next event of [`ORDER`]: its type, and the shortest message with it.
 pub(crate) fn next_message(now: Timestamp) -> (EventType, String) {
     let event_type = EventType::TicketPreparationCompleted;
     let message = json!({
@@ -151,15 +165,15 @@ pub(crate) fn next_message(now: Timestamp) -> (EventType, String) {
     (event_type, message.to_string())
 }
 
-/// Tells the events of one order, a minute after each other.
-struct Telling<'a> {
+/// Adds the events of one order, one minute apart.
+struct OrderStory<'a> {
     order_id: &'static str,
     minutes_ago: i64,
     now: Timestamp,
     events: &'a mut Vec<Event>,
 }
 
-impl Telling<'_> {
+impl OrderStory<'_> {
     fn created(
         &mut self,
         consumer_id: &str,
@@ -177,16 +191,9 @@ impl Telling<'_> {
             order_total: order_total.parse()?,
             line_items: line_items.collect::<Result<_, Invalid>>()?,
         };
-        let address = Address {
-            street1: Some("9 Amazing View".to_owned()),
-            city: Some("Oakland".to_owned()),
-            state: Some("CA".to_owned()),
-            zip: Some("94612".to_owned()),
-            ..Address::default()
-        };
-        let restaurant_name = restaurant_name.to_owned();
-        let created = OrderCreated { order_details, delivery_address: Some(address), restaurant_name };
-        self.tell(self.order_id, Payload::OrderCreated(created))
+        let (restaurant_name, delivery_address) = (restaurant_name.to_owned(), Some(address(STREET)));
+        let created = OrderCreated { order_details, delivery_address, restaurant_name };
+        self.add(self.order_id, Payload::OrderCreated(created))
     }
 
     fn revised(&mut self, quantity: u32, new_order_total: &str) -> Result<(), Invalid> {
@@ -196,7 +203,7 @@ impl Telling<'_> {
             current_order_total: "28.18".parse()?,
             new_order_total: new_order_total.parse()?,
         };
-        self.tell(self.order_id, Payload::OrderRevised(revision))
+        self.add(self.order_id, Payload::OrderRevised(revision))
     }
 
     fn delivery(&mut self) -> Result<(), Invalid> {
@@ -206,13 +213,13 @@ impl Telling<'_> {
             estimated_pickup_time: self.minutes_from_now(6)?,
             estimated_delivery_time: self.minutes_from_now(25)?,
         };
-        self.tell("delivery-1", Payload::DeliveryScheduled(scheduled))?;
+        self.add("delivery-1", Payload::DeliveryScheduled(scheduled))?;
         let order_id = self.order_id.parse()?;
         let moved = DeliveryLocationUpdated { order_id, latitude: "37.8044".parse()?, longitude: "-122.2712".parse()? };
-        self.tell("delivery-1", Payload::DeliveryLocationUpdated(moved))
+        self.add("delivery-1", Payload::DeliveryLocationUpdated(moved))
     }
 
-    fn tell(&mut self, aggregate_id: &str, payload: Payload) -> Result<(), Invalid> {
+    fn add(&mut self, aggregate_id: &str, payload: Payload) -> Result<(), Invalid> {
         let at = self.minutes_from_now(-self.minutes_ago)?;
         self.minutes_ago -= 1;
         let number = self.events.len();

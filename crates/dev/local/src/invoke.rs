@@ -1,4 +1,4 @@
-//! One invocation of a function as the template has it: what `sam local invoke` does, without a container.
+//! Invokes one of the template's functions once, as `sam local invoke` does, but without a container.
 
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -9,42 +9,42 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::data_dir::DataDir;
-use crate::stack::{Config, Places, StartError, cannot, create_tables, loopback, open_archive, start_gateway};
+use crate::stack::{Config, Endpoints, StartError, cannot, create_tables, loopback, open_archive, start_gateway};
 use crate::template::{self, Payments, Projection, Template};
 
-/// What came of an invocation.
+/// The result of an invocation.
 #[derive(Debug)]
 pub struct Invoked {
-    /// What the function answered, or why it did not.
+    /// The function's answer, or why there is none.
     pub answer: Answer,
-    /// What it printed.
+    /// The function's output, line by line.
     pub log: Vec<String>,
 }
 
-/// Why it was not invoked.
+/// Why the function was not invoked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such function.
-    #[error("there is no function {name}: name one of {}", names())]
+    #[error("unknown function {name}; expected one of {}", names())]
     NoFunction {
-        /// As it was called.
+        /// The name in the command.
         name: String,
     },
-    /// It publishes, and nobody would hear it.
-    #[error("{name} needs a running system: what it publishes would be lost. Start one with make run")]
+    /// The function publishes events, but no system runs that would receive them.
+    #[error("{name} needs a running system, because its events would be lost. Start one with make run")]
     NoTopic {
-        /// The function.
+        /// The name in the command.
         name: String,
     },
-    /// What it needs is not there.
+    /// The tables, the archive or the gateway cannot be used.
     #[error(transparent)]
     Start(#[from] StartError),
 }
 
-/// The functions that are not called by an event type, and what `payments.json` calls those of Payments.
+/// The names of the functions that have no event type, and the names in `payments.json` of those of Payments.
 const QUERY_API: &str = "query-api";
 const ARCHIVER: &str = "archiver";
-const OF_PAYMENTS: [(&str, &str); 5] = [
+const PAYMENT_FUNCTIONS: [(&str, &str); 5] = [
     ("payment-api", Payments::API),
     ("charge", "charge"),
     ("reconcile", "reconcile"),
@@ -52,10 +52,9 @@ const OF_PAYMENTS: [(&str, &str); 5] = [
     ("sweep", Payments::SWEEP),
 ];
 
-/// Invokes a function, which is called by its event type, `query-api`, `archiver`, `payment-api`, `charge`, `reconcile`, `relay` or `sweep`, with
-/// an event.
+/// Invokes a function with an event. `name` is an event type, `query-api`, `archiver`, `payment-api`, `charge`, `reconcile`, `relay` or `sweep`.
 ///
-/// It sees the tables, the archive and the payment gateway of a system that runs, else the ones that the last one left.
+/// The function uses the tables, the archive and the payment gateway of the running system, or the data of the last one.
 pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked, Error> {
     let function = find(name)?;
     let is_running = TcpStream::connect((Ipv4Addr::LOCALHOST, config.dynamodb_port)).is_ok();
@@ -63,7 +62,7 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
         let at = |port: u16| format!("http://127.0.0.1:{port}");
         let (dynamodb, sns) = (at(config.dynamodb_port), at(config.sns_port));
         let (s3, gateway) = (at(config.s3_port), at(config.gateway_port));
-        return run(config, name, &function, &Places { dynamodb, sns, s3, gateway }, event).await;
+        return run(config, name, &function, &Endpoints { dynamodb, sns, s3, gateway }, event).await;
     }
     if function.environment.contains_key("TOPIC_ARN") {
         return Err(Error::NoTopic { name: name.to_owned() });
@@ -79,21 +78,21 @@ pub async fn invoke(config: &Config, name: &str, event: Value) -> Result<Invoked
     let mut servers = JoinSet::new();
     servers.spawn(async move { buckets.serve(port).await });
     let (sns, s3) = (String::new(), format!("http://{s3}"));
-    let places = Places { dynamodb: engine.endpoint(), sns, s3, gateway: gateway.url() };
-    run(config, name, &function, &places, event).await
+    let endpoints = Endpoints { dynamodb: engine.endpoint(), sns, s3, gateway: gateway.url() };
+    run(config, name, &function, &endpoints, event).await
 }
 
 async fn run(
     config: &Config,
     name: &str,
     function: &template::Function,
-    places: &Places,
+    endpoints: &Endpoints,
     event: Value,
 ) -> Result<Invoked, Error> {
-    let settings = config.function(function, places)?;
+    let settings = config.function(function, endpoints)?;
     let function = Function::start(settings).await.map_err(|source| cannot(&format!("invoke {name}"), source))?;
     let answer = function.invoke(event).await;
-    // A process that cannot be stopped has ended, and has said what it had to say.
+    // An error means that the process has already ended.
     let log = function.stop().await.unwrap_or_default();
     Ok(Invoked { answer, log })
 }
@@ -105,7 +104,7 @@ fn find(name: &str) -> Result<template::Function, Error> {
     if name == ARCHIVER {
         return Ok(Template::read().map_err(StartError::from)?.archive.archiver);
     }
-    if let Some((_, in_template)) = OF_PAYMENTS.iter().find(|(known, _)| *known == name) {
+    if let Some((_, in_template)) = PAYMENT_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         let payments = Payments::read().map_err(StartError::from)?;
         return Ok(payments.function(in_template).map_err(StartError::from)?.clone());
     }
@@ -116,5 +115,5 @@ fn find(name: &str) -> Result<template::Function, Error> {
 
 fn names() -> String {
     let names = EventType::ALL.iter().map(|event_type| event_type.name()).chain([QUERY_API, ARCHIVER]);
-    names.chain(OF_PAYMENTS.map(|(name, _)| name)).collect::<Vec<_>>().join(", ")
+    names.chain(PAYMENT_FUNCTIONS.map(|(name, _)| name)).collect::<Vec<_>>().join(", ")
 }

@@ -17,14 +17,14 @@ const USAGE: &str =
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // What a function failed at is told as it happens; standard output is for what to do next.
+    // Failures of functions are logged to standard error. Standard output has only the addresses and commands.
     let host = Targets::new().with_target("lambda_host", LevelFilter::WARN);
     let running = dynamic_filter_fn(|_, _| !IS_STOPPING.load(Ordering::Relaxed));
     tracing_subscriber::registry().with(layer().with_writer(std::io::stderr)).with(host).with(running).init();
     // A signal drops the system: the engine's thread and the functions' processes end with it.
     let ended = tokio::select! {
         ended = run() => ended,
-        () = asked_to_stop() => Ok(()),
+        () = stop_signal() => Ok(()),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,11 +35,11 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Functions that are ended in the middle of their work are no failures that anybody should read about.
+/// While the system stops, its functions are ended during their work. These failures are not logged.
 static IS_STOPPING: AtomicBool = AtomicBool::new(false);
 
-/// Ctrl-C, or what a supervisor sends.
-async fn asked_to_stop() {
+/// Waits for Ctrl-C or SIGTERM.
+async fn stop_signal() {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
     };
@@ -68,12 +68,12 @@ async fn serve(config: Config) -> Result<(), Error> {
     let authorization = config.authorization;
     let stack = Stack::start(config).await?;
     println!("ready {}", stack.http_url());
-    println!("  the page     {}/", stack.http_url());
-    println!("  the console  {}/console", stack.http_url());
-    println!("{}", stack.places());
+    println!("  page     {}/", stack.http_url());
+    println!("  console  {}/console", stack.http_url());
+    println!("{}", stack.endpoints());
     match authorization {
-        Authorization::Off => println!("authorization is off: everybody sees everything. Try:"),
-        Authorization::Unverified => println!("bearer tokens count, but their signatures are not checked. Try:"),
+        Authorization::Off => println!("Authorization is off: no token is needed. Try:"),
+        Authorization::Unverified => println!("Bearer tokens are required, but their signatures are not checked. Try:"),
     }
     println!("{}", stack.commands_to_try());
     Ok(stack.serve().await?)

@@ -1,4 +1,4 @@
-//! The Payments service on one machine, as `payments.yaml` has it.
+//! Runs the Payments service of `payments.yaml` on one machine.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use crate::console::Watched;
 use crate::stack::{EVENT_CONCURRENCY, Setup, StartError};
 use crate::template::{Payments, unknown};
 
-/// How much sooner a schedule is due than in production: a minute lasts two seconds, for nobody sits and waits for minutes.
-const SOONER: u32 = 30;
+/// Schedules run this many times faster than in production: a minute lasts two seconds.
+const SPEED_UP: u32 = 30;
 
-/// From which age on what was left open is picked up, in seconds, where production waits for minutes.
-const LEFT_OPEN: &str = "10";
+/// The age in seconds from which the reconciler and the sweeper process open charges and rows. Production waits for minutes.
+const PICK_UP_AGE: &str = "10";
 
-/// What invokes the functions. All of it ends with this value.
+/// The event source mappings and schedules. They end with this value.
 #[derive(Debug, Default)]
 #[allow(dead_code)] // They are kept, not read.
 pub(crate) struct Running {
@@ -29,7 +29,7 @@ pub(crate) struct Running {
     schedules: Vec<Schedule>,
 }
 
-/// Sets up the queues and starts what invokes the functions.
+/// Creates the queues, and starts the mappings and schedules.
 pub(crate) async fn start(
     setup: &Setup<'_>,
     payments: &Payments,
@@ -39,7 +39,7 @@ pub(crate) async fn start(
     watched: &mut Watched,
 ) -> Result<Running, StartError> {
     let mut created = HashMap::new();
-    // Those for dead letters first: the others name them.
+    // Dead-letter queues first, because the others refer to them.
     let (work, other): (Vec<_>, Vec<_>) = payments.queues.iter().cloned().partition(|queue| queue.redrive.is_some());
     for queue in other.into_iter().chain(work.into_iter().map(|queue| setup.queue(queue))) {
         created.insert(queue.name.clone(), queues.create(&queue).await?);
@@ -53,7 +53,7 @@ pub(crate) async fn start(
     }
     let mut running = Running::default();
     for mapping in &payments.queue_mappings {
-        // With the whole of its time, even if the message comes again meanwhile: a lock keeps two from charging at once.
+        // With its full timeout, even if the message is retried meanwhile: a lock prevents two concurrent charges.
         let function = setup.function(payments.function(&mapping.function)?)?;
         let source = queue(&mapping.queue)?;
         let mapping = Mapping::start(source.clone(), function, mapping.batch_size, EVENT_CONCURRENCY);
@@ -76,7 +76,7 @@ pub(crate) async fn start(
     for schedule in &payments.schedules {
         let mut function = setup.function(payments.function(&schedule.function)?)?;
         for variable in ["RECONCILE_AFTER_SECONDS", "SWEEP_AFTER_SECONDS"] {
-            function.environment.push((variable.to_owned(), LEFT_OPEN.to_owned()));
+            function.environment.push((variable.to_owned(), PICK_UP_AGE.to_owned()));
         }
         let name = function.name.clone();
         let schedule = Schedule::start(&name, function, shortened(schedule.expression));
@@ -86,11 +86,11 @@ pub(crate) async fn start(
     Ok(running)
 }
 
-/// The function behind HTTP.
+/// The HTTP function.
 pub(crate) fn api(setup: &Setup<'_>, payments: &Payments) -> Result<Integration, StartError> {
     setup.integration(payments.function(Payments::API)?, payments.routes.clone())
 }
 
 fn shortened(Rate(period): Rate) -> Rate {
-    Rate(period / SOONER)
+    Rate(period / SPEED_UP)
 }

@@ -1,4 +1,4 @@
-//! Queues and functions as the templates have them, with what is different on one machine.
+//! Makes the templates' queues and functions, with the changes for one machine.
 
 use std::time::Duration;
 
@@ -18,40 +18,40 @@ use crate::config::{Config, StartError};
 use crate::console::{self, Console, Tables, Watched};
 use crate::data_dir::DataDir;
 use crate::demo;
-use crate::stack::{Places, Source, cannot};
+use crate::stack::{Endpoints, Source, cannot};
 use crate::template::{Archive, Function, Payments, Projection, Template};
 
-/// How many requests each function behind HTTP serves at once. More than there are cores: a request that waits for its event does nothing else.
+/// The concurrent requests of each HTTP function. More than the number of cores, because requests that wait for an event use no CPU.
 const HTTP_CONCURRENCY: usize = 16;
 
-/// How many batches of one event type are handled at once. Lambda would handle more, but has more cores.
+/// The concurrent batches of one event type. Lambda allows more, but has more cores.
 pub(crate) const EVENT_CONCURRENCY: usize = 2;
 
-/// The bucket of the archive. The template's name has an account in it.
+/// The bucket of the archive. The name in the template contains an account.
 pub(crate) const ARCHIVE_BUCKET: &str = "ftgo-order-history-archive";
 
-/// How long messages are gathered for one file of the archive, at most. Nobody sits and waits for minutes.
+/// The longest time in which messages are gathered for one file of the archive. Production gathers for minutes.
 const ARCHIVE_WINDOW: Duration = Duration::from_secs(1);
 
-/// What the stand-in payment gateway wants to hear.
+/// The secret of the stand-in payment gateway.
 pub(crate) const GATEWAY_SECRET: &str = "local";
 
-/// What a function is set up with.
+/// Sets up functions and queues.
 pub(crate) struct Setup<'a> {
     pub(crate) config: &'a Config,
     pub(crate) data: &'a DataDir,
-    pub(crate) places: &'a Places,
+    pub(crate) endpoints: &'a Endpoints,
 }
 
 impl Setup<'_> {
     /// A function, with a new log.
     pub(crate) fn function(&self, function: &Function) -> Result<Settings, StartError> {
-        let mut settings = self.config.function(function, self.places)?;
+        let mut settings = self.config.function(function, self.endpoints)?;
         settings.log_file = Some(self.data.new_log(&settings.name)?);
         Ok(settings)
     }
 
-    /// A queue whose messages come again sooner than in production.
+    /// A queue with a shorter visibility timeout than in production.
     pub(crate) fn queue(&self, queue: queues::Settings) -> queues::Settings {
         queues::Settings { visibility_timeout: self.config.visibility_timeout.as_secs(), ..queue }
     }
@@ -70,8 +70,8 @@ impl Setup<'_> {
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&handler)?;
-        // A function that was killed has claimed its events for as long as it might have run. When they come again, that
-        // time must have passed; with the whole visibility timeout it would not, by the time the function took to start.
+        // A killed function's claims last until its timeout. They must have expired when the messages are retried. With
+        // the whole visibility timeout they would not, because the claims start after the receive.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
         let mapping = Mapping::start(queue.clone(), function, batch_size, EVENT_CONCURRENCY);
         watched.add(&mapping, queue, dead_letters, max_receive_count);
@@ -87,7 +87,7 @@ impl Setup<'_> {
         watched: &mut Watched,
     ) -> Result<Mapping, StartError> {
         let archive = Template::read()?.archive;
-        // What is gathered must not come again meanwhile.
+        // Gathered messages must not become visible again.
         let window = ARCHIVE_WINDOW.min(self.config.visibility_timeout / 4);
         let batching = Batching { size: archive.batch_size, window: archive.batching_window().min(window) };
         let Archive { queue, dead_letter_queue, subscription, archiver, .. } = archive;
@@ -96,18 +96,18 @@ impl Setup<'_> {
         let queue = queues.create(&self.queue(queue)).await?;
         topic.subscribe(&subscription)?;
         let mut function = self.function(&archiver)?;
-        // It ends before its messages come again, which would only be archived twice.
+        // The function must end before its messages are retried; otherwise they would be archived twice.
         function.timeout = function.timeout.min(self.config.visibility_timeout / 2);
         let mapping = Mapping::start(queue.clone(), function, batching, EVENT_CONCURRENCY);
         watched.add(&mapping, queue, dead_letters, max_receive_count);
         Ok(mapping)
     }
 
-    /// The function behind HTTP of the order history.
+    /// The HTTP function of the order history.
     pub(crate) fn query_api(&self) -> Result<Integration, StartError> {
         let http = Template::read()?.http;
         let mut query_api = http.query_api;
-        // The page has a link to the console, and offers the demo's consumers to who is not signed in.
+        // The page links to the console, and without sign-in it offers the demo's consumers.
         query_api.environment.insert("CONSOLE".to_owned(), "console".to_owned());
         if self.config.demo {
             query_api.environment.insert("SAMPLE_CONSUMERS".to_owned(), demo::CONSUMERS.join(","));
@@ -115,7 +115,7 @@ impl Setup<'_> {
         self.integration(&query_api, http.routes)
     }
 
-    /// The console, which looks at all the others.
+    /// The console's routes.
     pub(crate) fn console(
         &self,
         watched: Watched,
@@ -155,24 +155,24 @@ fn max_receive_count(queue: &queues::Settings) -> u32 {
 }
 
 impl Config {
-    /// A function as its template has it, with what it needs at these places.
-    pub(crate) fn function(&self, function: &Function, places: &Places) -> Result<Settings, StartError> {
+    /// A function of the template that uses these endpoints.
+    pub(crate) fn function(&self, function: &Function, endpoints: &Endpoints) -> Result<Settings, StartError> {
         let binary = self.binaries.join(function.binary());
-        // Its processes start with the first events; that it is there is found out now.
+        // The processes start with the first events, so a missing binary is reported here.
         std::fs::metadata(&binary).map_err(|source| cannot(&format!("find {}", binary.display()), source))?;
         let mut environment = function.environment.clone();
-        // Its secret is in no Secrets Manager here.
+        // There is no Secrets Manager on one machine.
         if environment.remove("GATEWAY_SECRET_ARN").is_some() {
-            environment.insert("GATEWAY_URL".to_owned(), places.gateway.clone());
+            environment.insert("GATEWAY_URL".to_owned(), endpoints.gateway.clone());
             environment.insert("GATEWAY_SECRET".to_owned(), GATEWAY_SECRET.to_owned());
         }
         if let Some(bucket) = environment.get_mut("ARCHIVE_BUCKET") {
             ARCHIVE_BUCKET.clone_into(bucket);
         }
         let ours = [
-            ("AWS_ENDPOINT_URL_DYNAMODB", places.dynamodb.as_str()),
-            ("AWS_ENDPOINT_URL_SNS", &places.sns),
-            ("AWS_ENDPOINT_URL_S3", &places.s3),
+            ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.as_str()),
+            ("AWS_ENDPOINT_URL_SNS", &endpoints.sns),
+            ("AWS_ENDPOINT_URL_S3", &endpoints.s3),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", "local"),
             ("AWS_SECRET_ACCESS_KEY", buckets::SECRET),

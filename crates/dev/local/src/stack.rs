@@ -1,4 +1,4 @@
-//! The whole system on one machine: real tables, queues, the real binaries as functions, HTTP.
+//! The whole system on one machine: tables, queues, the real binaries as functions, HTTP.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -26,10 +26,10 @@ pub(crate) use crate::setup::{EVENT_CONCURRENCY, Setup};
 use crate::template::{Payments, Template};
 use crate::{demo, payments};
 
-/// How long the demo may take. It takes about two seconds; a message that had to come again takes longer.
+/// The longest time of the demo. It takes about two seconds, and longer if a message is retried.
 const DEMO_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The running system. All of it ends when this value is dropped.
+/// The running system. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Stack {
     sources: Vec<Source>,
@@ -38,33 +38,33 @@ pub struct Stack {
     servers: JoinSet<Result<(), StartError>>,
     _gateway: StandIn,
     topic: Topic,
-    places: Places,
+    endpoints: Endpoints,
     /// The APIs' addresses.
     http: String,
     sqs: String,
     _engine: Engine,
     config: Config,
-    /// After the engine, which is then closed before the folder is free.
+    /// Declared after the engine, so that the engine is closed before the folder is unlocked.
     data: DataDir,
 }
 
-/// Where the events of one type come from.
+/// The event source mapping of one event type.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) event_type: EventType,
     pub(crate) mapping: Mapping,
 }
 
-/// Where the functions find what they need.
+/// The URLs of the services that the functions use.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct Endpoints {
     pub(crate) dynamodb: String,
     pub(crate) sns: String,
     pub(crate) s3: String,
     pub(crate) gateway: String,
 }
 
-/// A port that is open, and where it is.
+/// An open port.
 #[derive(Debug)]
 struct Port {
     listener: TcpListener,
@@ -87,13 +87,13 @@ impl Stack {
         create_tables(&engine).await?;
         let gateway = start_gateway(gateway.listener, &data)?;
         let buckets = open_archive(&data)?;
-        let places = Places { dynamodb: engine.endpoint(), sns: sns.url(), s3: s3.url(), gateway: gateway.url() };
+        let endpoints = Endpoints { dynamodb: engine.endpoint(), sns: sns.url(), s3: s3.url(), gateway: gateway.url() };
 
         let queues = Queues::new(sqs.address);
         let topics = Topics::new(sns.address, &queues);
         let payments = Payments::read()?;
         let topic = topics.create(payments.topic()?)?;
-        let setup = Setup { config: &config, data: &data, places: &places };
+        let setup = Setup { config: &config, data: &data, endpoints: &endpoints };
         let (mut sources, mut watched) = (Vec::new(), Watched::default());
         for &event_type in EventType::ALL {
             sources.push(setup.source(event_type, &queues, &topic, &mut watched).await?);
@@ -105,7 +105,7 @@ impl Stack {
         let (http_url, sqs_url) = (http.url(), sqs.url());
         let integrations = vec![setup.query_api()?, payments::api(&setup, &payments)?];
         let api = HttpApi::start(integrations, unverified_claims).await;
-        let api = api.map_err(|source| cannot("start the functions behind HTTP", source))?;
+        let api = api.map_err(|source| cannot("start the HTTP functions", source))?;
         watched.functions.extend_from_slice(api.processes());
         let routes = setup.console(watched, queues.clone(), topic.clone(), &engine, &payments)?;
         let serving = api.serve_behind(http.listener, routes);
@@ -120,7 +120,7 @@ impl Stack {
             servers,
             _gateway: gateway,
             topic,
-            places,
+            endpoints,
             http: http_url,
             sqs: sqs_url,
             _engine: engine,
@@ -142,16 +142,16 @@ impl Stack {
         ended.and_then(Result::ok).unwrap_or(Ok(()))
     }
 
-    /// Where the HTTP API is.
+    /// The URL of the HTTP API.
     #[must_use]
     pub fn http_url(&self) -> String {
         self.http.clone()
     }
 
-    /// What else is where, in one line.
+    /// The other addresses and folders, in one line.
     #[must_use]
-    pub fn places(&self) -> String {
-        let Places { dynamodb, sns, s3, gateway } = &self.places;
+    pub fn endpoints(&self) -> String {
+        let Endpoints { dynamodb, sns, s3, gateway } = &self.endpoints;
         let (sqs, logs, archive) = (&self.sqs, self.data.logs(), self.data.buckets().join(ARCHIVE_BUCKET));
         format!(
             "DynamoDB at {dynamodb}, SQS at {sqs}, SNS at {sns}, S3 at {s3}, the payment gateway at {gateway}, \
@@ -161,12 +161,12 @@ impl Stack {
         )
     }
 
-    /// What to try first: an order, an event for it, a consumer's history, a payment.
+    /// Commands to try: read an order, publish an event, list a consumer's orders, pay.
     #[must_use]
     pub fn commands_to_try(&self) -> String {
         let (order, consumer) = (demo::ORDER, demo::CONSUMER);
         let (event_type, message) = demo::next_message(Timestamp::from(SystemTime::now()));
-        let (http, sns, topic) = (&self.http, &self.places.sns, self.topic.arn());
+        let (http, sns, topic) = (&self.http, &self.endpoints.sns, self.topic.arn());
         let demo::Payment { order_id, consumer_id, amount, currency } = demo::UNPAID;
         let intent = json!({"orderId": order_id, "consumerId": consumer_id, "amount": amount, "currency": currency});
         let attributes = json!({"event-type": {"DataType": "String", "StringValue": event_type.name()}});
@@ -177,21 +177,21 @@ impl Stack {
                  --message-attributes '{attributes}' \\\n    \
                  --message '{message}'\n  \
                curl '{http}/orders?consumerId={consumer}'\n\
-             and pay for an order:\n  \
+             Pay for an order:\n  \
                id=$(curl -s {http}/payment-intents -H 'Idempotency-Key: order-{order_id}' -H 'Content-Type: application/json' \\\n    \
                  -d '{intent}' | sed 's/.*\"paymentIntentId\":\"\\([^\"]*\\)\".*/\\1/')\n  \
                token=$(curl -si -X POST {http}/payment-intents/$id/charge -H 'Idempotency-Key: charge-{order_id}' \\\n    \
                  | tr -d '\\r' | sed -n 's/^[Cc]onsistency-[Tt]oken: //p')\n  \
                curl {http}/orders/{order_id} -H \"Consistency-Token: $token\" -H 'Prefer: wait=5'\n  \
                curl {gateway}/charges\n\
-             and build the history again, from the archive into another table:\n  \
+             Rebuild the order history from the archive into another table:\n  \
                make rebuild STAGE=local INTO=ftgo-order-history-v2\n  \
                make rebuild-verify STAGE=local LEFT=ftgo-order-history RIGHT=ftgo-order-history-v2",
-            gateway = self.places.gateway,
+            gateway = self.endpoints.gateway,
         )
     }
 
-    /// Publishes the demo of a moment and pays for its orders, and waits until all of it is in the view.
+    /// Publishes the demo, pays for its orders, and waits until the view has all of it.
     async fn publish_demo(&mut self, now: Timestamp) -> Result<(), StartError> {
         let demo = async {
             let events = demo::events(now).map_err(|error| error.to_string())?;
@@ -208,7 +208,7 @@ impl Stack {
         };
         let in_time = tokio::select! {
             in_time = tokio::time::timeout(DEMO_TIMEOUT, demo) => in_time,
-            // What does not run cannot show a demo.
+            // If a server stops, the demo cannot finish.
             Some(Ok(Err(error))) = self.servers.join_next() => return Err(error),
         };
         in_time
@@ -217,21 +217,21 @@ impl Stack {
     }
 }
 
-/// The buckets, with that of the archive.
+/// Opens the buckets, and creates that of the archive.
 pub(crate) fn open_archive(data: &DataDir) -> Result<Buckets, StartError> {
     let path = data.buckets();
     let opened = Buckets::open(&path).and_then(|buckets| buckets.create(ARCHIVE_BUCKET).map(|()| buckets));
     opened.map_err(|source| StartError::DataDir { path, source })
 }
 
-/// The stand-in gateway, with what it charged before.
+/// Starts the stand-in gateway, with its earlier charges.
 pub(crate) fn start_gateway(listener: TcpListener, data: &DataDir) -> Result<StandIn, StartError> {
     let secret = Some(GATEWAY_SECRET.to_owned());
     let settings = stand_in_gateway::Settings { secret, file: Some(data.charges()), ..Default::default() };
     StandIn::start(listener, settings).map_err(|source| cannot("start the payment gateway", source))
 }
 
-/// Creates the tables that are not there.
+/// Creates the missing tables.
 pub(crate) async fn create_tables(engine: &Engine) -> Result<(), StartError> {
     let tables = Template::read()?.tables()?;
     let client = engine.client();

@@ -1,5 +1,5 @@
-//! What `template.yaml` and `payments.yaml` say of queues, functions, routes and what connects them. `make generated` renders
-//! them to `template.json` and `payments.json`.
+//! The queues, functions, routes and mappings of `template.yaml` and `payments.yaml`. `make generated` renders
+//! both to `template.json` and `payments.json`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,44 +15,44 @@ use serde::{Deserialize, Deserializer};
 const TEMPLATE: &str = include_str!("../template.json");
 const PAYMENTS: &str = include_str!("../payments.json");
 
-/// What all event types share.
+/// The order history's template.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Template {
     /// The HTTP API.
     pub http: Http,
-    /// What writes every message of the topic to files.
+    /// The archive of all messages of the topic.
     pub archive: Archive,
     projection: Projection,
 }
 
-/// What writes every message of the topic to files.
+/// The archive: its function writes every message of the topic to files.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Archive {
-    /// Where every message of the topic comes in.
+    /// The queue that gets every message of the topic.
     pub queue: queues::Settings,
-    /// Where those end that could not be written.
+    /// The queue of messages that could not be written.
     pub dead_letter_queue: queues::Settings,
-    /// All messages: it has no filter.
+    /// The queue's subscription, without a filter.
     pub subscription: Subscription,
-    /// What writes them.
+    /// The function that writes the files.
     pub archiver: Function,
     /// The most messages of one invocation.
     pub batch_size: i32,
     batching_window: u64,
 }
 
-/// What each event type has.
+/// The resources of one event type.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Projection {
-    /// Where its events come in.
+    /// The queue of its events.
     pub queue: queues::Settings,
-    /// Where those end that cannot be projected.
+    /// The queue of events that cannot be projected.
     pub dead_letter_queue: queues::Settings,
-    /// Which messages of the topic they are.
+    /// The queue's subscription, filtered by event type.
     pub subscription: Subscription,
-    /// What projects them.
+    /// The function that projects the events.
     pub handler: Function,
     /// The most messages of one invocation.
     pub batch_size: i32,
@@ -62,9 +62,9 @@ pub struct Projection {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Http {
-    /// What answers.
+    /// The function that answers.
     pub query_api: Function,
-    /// What is asked.
+    /// The function's routes.
     pub routes: Vec<Route>,
 }
 
@@ -72,9 +72,9 @@ pub struct Http {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Function {
-    /// Its name.
+    /// The deployed name.
     pub name: String,
-    /// Its `Handler`.
+    /// The `Handler` property.
     pub handler: String,
     code: String,
     timeout: u64,
@@ -84,7 +84,7 @@ pub struct Function {
     pub environment: BTreeMap<String, String>,
 }
 
-/// The names of the tables: the variables of a handler's environment.
+/// The names of the tables, from a handler's environment variables.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Tables {
@@ -98,19 +98,19 @@ pub struct Tables {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payments {
-    /// The functions, by the names that they have in this file.
+    /// The functions, by their names in `payments.json`.
     functions: BTreeMap<String, Function>,
-    /// The queues: work and what became of it.
+    /// All queues, including dead-letter and on-failure queues.
     pub queues: Vec<queues::Settings>,
-    /// What the queues get of the topic.
+    /// The queues' subscriptions to the topic.
     pub subscriptions: Vec<Subscription>,
-    /// Which queue's messages invoke which function.
+    /// The event source mappings of queues.
     pub queue_mappings: Vec<QueueMapping>,
-    /// Which table's stream invokes which function.
+    /// The event source mappings of streams.
     pub stream_mappings: Vec<StreamMapping>,
-    /// Which function is invoked at which rate.
+    /// The functions that are invoked at a rate.
     pub schedules: Vec<Schedule>,
-    /// What the HTTP function is asked.
+    /// The routes of the HTTP function.
     pub routes: Vec<Route>,
 }
 
@@ -118,7 +118,7 @@ pub struct Payments {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueMapping {
-    /// The function's name in this file.
+    /// The function's name in `payments.json`.
     pub function: String,
     /// The queue's name.
     pub queue: String,
@@ -130,11 +130,11 @@ pub struct QueueMapping {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamMapping {
-    /// The function's name in this file.
+    /// The function's name in `payments.json`.
     pub function: String,
     /// The table's name.
     pub table: String,
-    /// The name of the queue that is told what was discarded.
+    /// The name of the queue that gets reports of discarded records.
     pub on_failure_queue: String,
     /// How the stream is read.
     #[serde(flatten)]
@@ -144,9 +144,9 @@ pub struct StreamMapping {
 /// A rate at which a function is invoked.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Schedule {
-    /// The function's name in this file.
+    /// The function's name in `payments.json`.
     pub function: String,
-    /// As in `rate(5 minutes)`.
+    /// Such as `rate(5 minutes)`.
     #[serde(deserialize_with = "rate")]
     pub expression: lambda_host::schedule::Rate,
 }
@@ -156,24 +156,24 @@ fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<lambda_host::sched
 }
 
 impl Payments {
-    /// The function behind HTTP.
+    /// The HTTP function.
     pub const API: &str = "paymentApi";
-    /// The function that publishes what the outbox has.
+    /// The function that publishes the outbox's rows.
     pub const RELAY: &str = "relay";
-    /// The function that publishes what the relay missed.
+    /// The function that publishes the rows that the relay missed.
     pub const SWEEP: &str = "sweep";
 
-    /// Reads it. It is part of this binary.
+    /// Parses the rendered template, which is compiled into this binary.
     pub fn read() -> serde_json::Result<Self> {
         serde_json::from_str(PAYMENTS)
     }
 
-    /// A function, by its name in this file.
+    /// Finds a function by its name in `payments.json`.
     pub fn function(&self, name: &str) -> serde_json::Result<&Function> {
         self.functions.get(name).ok_or_else(|| unknown("function", name))
     }
 
-    /// The names of the tables: the variables of the environment of the function behind HTTP.
+    /// The names of the tables, from the HTTP function's environment variables.
     pub fn tables(&self) -> serde_json::Result<PaymentTables> {
         let environment = &self.function(Self::API)?.environment;
         let environment = lambda_boot::Environment::from_fn(|name| environment.get(name).cloned());
@@ -188,13 +188,13 @@ impl Payments {
     }
 }
 
-/// The template names what it does not have.
+/// The template refers to something that it does not define.
 pub(crate) fn unknown(kind: &str, name: &str) -> serde_json::Error {
     serde_json::Error::custom(format!("there is no {kind} {name}"))
 }
 
 impl Template {
-    /// Reads it. It is part of this binary.
+    /// Parses the rendered template, which is compiled into this binary.
     pub fn read() -> serde_json::Result<Self> {
         serde_json::from_str(TEMPLATE)
     }
@@ -206,7 +206,7 @@ impl Template {
 }
 
 impl Archive {
-    /// How long messages are collected before they are written to one file.
+    /// How long messages are gathered for one file.
     #[must_use]
     pub fn batching_window(&self) -> Duration {
         Duration::from_secs(self.batching_window)
@@ -214,7 +214,7 @@ impl Archive {
 }
 
 impl Projection {
-    /// What this event type has.
+    /// The resources of an event type.
     pub fn of(event_type: EventType) -> serde_json::Result<Self> {
         let template: Template = serde_json::from_str(&TEMPLATE.replace("${EventType}", event_type.name()))?;
         Ok(template.projection)
@@ -222,13 +222,13 @@ impl Projection {
 }
 
 impl Function {
-    /// The name of its binary, which is also that of the folder it is deployed from.
+    /// The name of the binary, which is also the name of its deployment folder.
     #[must_use]
     pub fn binary(&self) -> &str {
         self.code.rsplit('/').next().unwrap_or_default()
     }
 
-    /// How long it may take.
+    /// The longest time of one invocation.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout)

@@ -1,4 +1,4 @@
-//! The binary of `make run`, where it does not start.
+//! The errors of `make run` when it cannot start.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 use std::ffi::OsStr;
@@ -10,17 +10,18 @@ use std::process::Command;
 const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
 
 #[test]
-fn a_taken_port_is_said_with_what_to_set() {
+fn a_port_in_use_is_an_error_that_names_the_variable() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     for variable in PORTS {
-        let expected = format!("error: port {port} is taken: stop what uses it, or set {variable} to another\n");
+        let expected =
+            format!("error: port {port} is in use: stop the program that uses it, or set {variable} to another port\n");
         check(variable, &port.to_string(), &expected);
     }
 }
 
 #[test]
-fn a_setting_that_is_no_number_is_said() {
+fn a_setting_that_is_not_a_number_is_an_error() {
     check("SQS_PORT", "queue", "error: environment variable SQS_PORT must be a port number\n");
     for seconds in ["0", "43201", "soon"] {
         let expected = "error: environment variable VISIBILITY_TIMEOUT must be a number of seconds, from 1 to 43200\n";
@@ -29,66 +30,65 @@ fn a_setting_that_is_no_number_is_said() {
 }
 
 #[test]
-fn a_way_to_charge_that_there_is_not_is_said() {
-    check("CHARGE_MODE", "twice", "error: environment variable CHARGE_MODE must be saga or locked, or not be set\n");
+fn an_unknown_charge_mode_is_an_error() {
+    check("CHARGE_MODE", "twice", "error: environment variable CHARGE_MODE must be saga or locked, or unset\n");
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_is_said_with_what_to_set() {
+fn an_unusable_folder_is_an_error_that_names_the_variable() {
     let folder = Folder::new("no-folder");
     let file = folder.0.join("file");
     fs::write(&file, "").unwrap();
-    let said = said(&[("DATA_DIR", file.as_os_str())]);
-    let expected =
-        format!("error: cannot keep data in {}: set DATA_DIR to a folder that can be written: ", file.display());
-    assert!(said.starts_with(&expected), "{said}");
+    let error_output = error_output(&[("DATA_DIR", file.as_os_str())]);
+    let expected = format!("error: cannot store data in {}: set DATA_DIR to a writable folder: ", file.display());
+    assert!(error_output.starts_with(&expected), "{error_output}");
 }
 
 #[test]
-fn tables_that_cannot_be_read_are_said_with_what_to_do() {
+fn unreadable_tables_are_an_error_that_says_what_to_do() {
     let folder = Folder::new("no-tables");
     let file = folder.0.join("dynamodb.sqlite");
     let garbage = [7; 10_000];
     fs::write(&file, garbage).unwrap();
-    let said = said(&[("DATA_DIR", folder.0.as_os_str())]);
+    let error_output = error_output(&[("DATA_DIR", folder.0.as_os_str())]);
     let expected = format!(
         "error: cannot open the tables in {}: move the file away to start without them, or set DATA_DIR to another folder: ",
         file.display()
     );
-    assert!(said.starts_with(&expected), "{said}");
-    assert_eq!(fs::read(&file).unwrap(), garbage, "they may be somebody's");
+    assert!(error_output.starts_with(&expected), "{error_output}");
+    assert_eq!(fs::read(&file).unwrap(), garbage, "the file must not be changed");
 }
 
 #[track_caller]
 fn check(variable: &str, value: &str, expected: &str) {
     let folder = Folder::new(&format!("{variable}-{value}"));
-    let said = said(&[("DATA_DIR", folder.0.as_os_str()), (variable, value.as_ref())]);
-    assert_eq!(said, expected);
+    let error_output = error_output(&[("DATA_DIR", folder.0.as_os_str()), (variable, value.as_ref())]);
+    assert_eq!(error_output, expected);
 }
 
 #[test]
-fn without_a_running_system_nothing_is_published_into_nowhere() {
+fn without_a_running_system_a_publishing_function_is_not_invoked() {
     let folder = Folder::new("no-topic");
     for function in ["relay", "sweep"] {
-        let said = said_to(
+        let error_output = error_output_of(
             &["invoke", function, concat!(env!("CARGO_MANIFEST_DIR"), "/payments.json")],
             &[("DATA_DIR", folder.0.as_os_str())],
         );
         let expected = format!(
-            "error: {function} needs a running system: what it publishes would be lost. Start one with make run\n"
+            "error: {function} needs a running system, because its events would be lost. Start one with make run\n"
         );
-        assert_eq!(said, expected);
+        assert_eq!(error_output, expected);
     }
 }
 
-/// What a system says that does not start.
+/// The error output of a system that does not start.
 #[track_caller]
-fn said(settings: &[(&str, &OsStr)]) -> String {
-    said_to(&[], settings)
+fn error_output(settings: &[(&str, &OsStr)]) -> String {
+    error_output_of(&[], settings)
 }
 
 #[track_caller]
-fn said_to(arguments: &[&str], settings: &[(&str, &OsStr)]) -> String {
+fn error_output_of(arguments: &[&str], settings: &[(&str, &OsStr)]) -> String {
     let ended = Command::new(env!("CARGO_BIN_EXE_local"))
         .args(arguments)
         .envs(PORTS.map(|variable| (variable, "0")))

@@ -1,4 +1,4 @@
-//! What `template.yaml` and `payments.yaml` say and what the code does are the same. `make generated` renders the templates to JSON.
+//! The code agrees with `template.yaml` and `payments.yaml`. `make generated` renders the templates to JSON.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use embedded_dynamodb::Engine;
@@ -18,7 +18,7 @@ fn table(name: &str) -> Value {
     tables.into_iter().find(|table| table["TableName"] == name).unwrap()
 }
 
-/// A table as the engine has it, in the members that the template has too.
+/// The engine's description of a table, with the template's members only.
 async fn described(engine: &Engine, name: &str) -> Value {
     let table = engine.client().describe_table().table_name(name).send().await.unwrap().table.unwrap();
     let key_schema = |keys: &[aws_sdk_dynamodb::types::KeySchemaElement]| -> Value {
@@ -71,7 +71,7 @@ async fn described(engine: &Engine, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_tables_are_those_that_the_code_creates() {
+async fn the_code_creates_the_tables_of_the_template() {
     let engine = Engine::start();
     let client = engine.client();
     order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await.unwrap();
@@ -84,7 +84,7 @@ async fn the_tables_are_those_that_the_code_creates() {
 }
 
 #[tokio::test]
-async fn the_tables_of_payments_are_those_that_the_code_creates() {
+async fn the_code_creates_the_tables_of_the_payments_template() {
     let engine = Engine::start();
     payment_store::create_tables(&engine.client(), &Payments::read().unwrap().tables().unwrap()).await.unwrap();
     let tables = tables(include_str!("../payments.json"));
@@ -96,7 +96,7 @@ async fn the_tables_of_payments_are_those_that_the_code_creates() {
 }
 
 #[test]
-fn what_payments_connects_is_there() {
+fn every_mapping_of_payments_refers_to_existing_resources() {
     let payments = Payments::read().unwrap();
     let queues: Vec<_> = payments.queues.iter().map(|queue| queue.name.as_str()).collect();
     for subscription in &payments.subscriptions {
@@ -108,7 +108,7 @@ fn what_payments_connects_is_there() {
     }
     for mapping in &payments.stream_mappings {
         assert!(queues.contains(&mapping.on_failure_queue.as_str()), "{mapping:?}");
-        assert!(mapping.settings.report_batch_item_failures, "the relay's answer says what failed");
+        assert!(mapping.settings.report_batch_item_failures, "the relay reports failed records");
         payments.function(&mapping.function).unwrap();
     }
     for schedule in &payments.schedules {
@@ -132,7 +132,7 @@ fn every_event_type_has_a_queue_and_a_handler_of_its_name() {
 }
 
 #[test]
-fn the_http_api_is_read() {
+fn the_http_api_is_parsed() {
     let http = Template::read().unwrap().http;
     assert_eq!(http.query_api.binary(), "query-api");
     assert_eq!(http.query_api.environment["ORDER_HISTORY_TABLE"], ORDER_HISTORY_TABLE);

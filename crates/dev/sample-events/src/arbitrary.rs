@@ -1,10 +1,10 @@
-//! Events of one order, as wild as they come: any type, any aggregate instance, any id.
+//! Arbitrary events of one order: any type, any aggregate instance, any id.
 
 use order_events::{Event, EventType};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Up to `most` events of order 99 with distinct ids, in no order.
+/// Up to `most` events of order 99 with distinct ids, in arbitrary sequence.
 pub fn arbitrary(most: usize) -> impl Strategy<Value = Vec<Event>> {
     let seed = (proptest::sample::select(EventType::ALL), 0..3_u8, any::<u16>());
     proptest::collection::vec(seed, 0..most)
@@ -31,16 +31,16 @@ fn event(id: usize, event_type: EventType, instance: u8, salt: u16) -> Event {
     crate::read(&message.to_string())
 }
 
-/// The sample's, in which every field that we know how to vary is varied.
+/// The sample's payload with varied fields.
 fn payload(event_type: EventType, salt: u16) -> Value {
     let sample = crate::message_of_type(event_type);
     let mut payload: Map<String, Value> = serde_json::from_str(sample["payload"].as_str().unwrap()).unwrap();
-    let Value::Object(varied) = varied(event_type, salt) else { unreachable!("it is written as an object") };
+    let Value::Object(varied) = varied(event_type, salt) else { unreachable!("`varied` returns an object") };
     payload.extend(varied);
     Value::Object(payload)
 }
 
-/// One object with every field any type wants; the others ignore what is not theirs.
+/// One object with the fields of all types; each type ignores unknown fields.
 fn varied(event_type: EventType, salt: u16) -> Value {
     let revision = json!({
         "deliveryInformation": salt.is_multiple_of(2).then(|| json!({
@@ -58,7 +58,7 @@ fn varied(event_type: EventType, salt: u16) -> Value {
             "lineItems": line_items(salt),
         },
         "deliveryAddress": (salt % 2 == 1).then(|| json!({"city": format!("City {salt}")})),
-        // Sometimes without a word in it, which leaves no keywords.
+        // Sometimes without a word, so that there are no keywords.
         "restaurantName": if salt.is_multiple_of(7) { "–" } else { "Ajanta" },
         "orderRevision": revision,
         "currentOrderTotal": "1.00",

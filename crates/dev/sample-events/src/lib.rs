@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// This crate serves tests: a sample that cannot be read should stop the test there.
+// This crate is for tests: an unreadable sample should stop the test.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
 
 mod arbitrary;
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 pub use arbitrary::arbitrary;
 
-/// The view's table, as `template.yaml` names it. For tests: a function has the name from its environment.
+/// The name of the view's table in `template.yaml`. Only for tests: functions get the name from their environment.
 pub const ORDER_HISTORY_TABLE: &str = "ftgo-order-history";
 
-/// The idempotency records' table, as `template.yaml` names it.
+/// The name of the idempotency records' table in `template.yaml`.
 pub const IDEMPOTENCY_TABLE: &str = "ftgo-order-history-idempotency";
 
 /// A file of `events/`, by its name without `.json`.
@@ -26,16 +26,16 @@ pub fn sample(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The whole life of order 99: every event type, two revisions, two deliveries; in order.
+/// All events of order 99, in sequence: every event type, two revisions, two deliveries.
 #[must_use]
 pub fn story() -> Vec<Event> {
     story_messages().iter().map(|message| read(&message.to_string())).collect()
 }
 
-/// The messages of the [`story`]. A type that `story.json` does not tell comes in with its own sample.
+/// The messages of the [`story`]. Types that are not in `story.json` are added from their own samples.
 #[must_use]
 pub fn story_messages() -> Vec<Value> {
-    let Value::Array(mut messages) = sample("story") else { panic!("the story is an array") };
+    let Value::Array(mut messages) = sample("story") else { panic!("story.json must be an array") };
     let told: HashSet<_> = messages.iter().map(|message| read(&message.to_string()).event_type()).collect();
     let untold = EventType::ALL.iter().filter(|event_type| !told.contains(event_type));
     messages.extend(untold.map(|event_type| message_of_type(*event_type)));
@@ -55,14 +55,14 @@ pub fn of_type(event_type: EventType) -> Event {
     story().into_iter().rfind(|event| event.event_type() == event_type).unwrap()
 }
 
-/// The same event of another order. Its id stays.
+/// The same event for another order, with the same event id.
 #[must_use]
 pub fn of_order(event: &Event, order_id: &OrderId) -> Event {
     let message = serde_json::from_str(&event.to_message().unwrap()).unwrap();
     read(&message_of_order(&message, event.id, order_id.as_str(), None).to_string())
 }
 
-/// The same message of another order, with the event's id, its date and, where one is given, the consumer who ordered.
+/// The same message for another order, with this event id, the date in it and, if given, this consumer.
 #[must_use]
 pub fn message_of_order(message: &Value, id: EventId, order_id: &str, consumer_id: Option<&str>) -> Value {
     let mut message = message.clone();
@@ -70,7 +70,7 @@ pub fn message_of_order(message: &Value, id: EventId, order_id: &str, consumer_i
     let headers = &mut message["headers"];
     headers["ID"] = id.to_string().into();
     headers["DATE"] = id.time().to_http_date().into();
-    // A payment or a delivery has an id of its own, and names its order.
+    // Payments and deliveries have their own aggregate id, and name the order in the payload.
     if payload.get("orderId").is_some() {
         payload["orderId"] = order_id.into();
     } else {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_message_of_the_story_can_be_of_another_order() {
+    fn every_message_of_the_story_can_be_changed_to_another_order() {
         let id = "0000019ccd52c800-0000000000000001".parse().unwrap();
         for message in story_messages() {
             let message = message_of_order(&message, id, "7", Some("8"));

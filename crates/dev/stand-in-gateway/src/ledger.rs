@@ -1,4 +1,4 @@
-//! What was asked for under each key, and what was decided.
+//! The requests and decisions of each key.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-/// What a client wants charged: the body of its request.
+/// The body of a charge request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Order {
@@ -21,13 +21,13 @@ pub(crate) struct Order {
     pub(crate) currency: String,
 }
 
-/// A charge that was decided.
+/// A decided charge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Charge {
-    /// The gateway's name for the charge.
+    /// The gateway's id of the charge.
     pub charge_id: String,
-    /// The key under which it was asked for.
+    /// The `Idempotency-Key` of the request.
     pub idempotency_key: String,
     /// The payment intent that the client named.
     pub payment_intent_id: String,
@@ -37,13 +37,13 @@ pub struct Charge {
     pub amount: i64,
     /// Such as `USD`.
     pub currency: String,
-    /// What was decided.
+    /// The decision.
     pub status: Status,
-    /// The time of the decision, as RFC 3339 has it.
+    /// The time of the decision, in RFC 3339.
     pub created_at: String,
 }
 
-/// What was decided on a charge.
+/// The decision on a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
@@ -53,20 +53,20 @@ pub enum Status {
     Declined,
 }
 
-/// What becomes of one request.
+/// The handling of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It is answered with the charge.
+    /// The answer is the charge.
     Decided(Charge),
     /// The charge was made; the answer is lost.
     AnswerLost,
-    /// It fails, and nothing was charged.
+    /// The request fails, and nothing was charged.
     Failed,
-    /// It is slow: the caller calls [`Ledger::decide`] later.
+    /// The request is slow: the caller calls [`Ledger::decide`] later.
     Slow,
-    /// An earlier request with this key is still slow.
+    /// An earlier request with this key is still in progress.
     InProgress,
-    /// The key is known with another body.
+    /// The key was used with another body.
     OtherBody,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Step {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     decided: Vec<Charge>,
-    /// Places in `decided`.
+    /// Indexes in `decided`.
     by_key: HashMap<String, usize>,
     in_progress: HashMap<String, Order>,
     /// Keys whose first request failed.
@@ -83,14 +83,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger that is kept in a file. What an earlier process left there is read first.
+    /// Opens a ledger that is stored in a file. Earlier decisions are read first.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let file = File::options().create(true).append(true).open(path)?;
         let text = std::fs::read_to_string(path)?;
-        // A process that died while it wrote its last line has not answered that request.
+        // An incomplete last line is ignored: the process died before it answered that request.
         let whole_lines = text.rfind('\n').map_or(0, |end| end + 1);
         file.set_len(whole_lines as u64)?;
         let mut ledger = Self::default();
@@ -101,7 +101,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Takes a request. The last two digits of the amount choose the fault of a key's first one.
+    /// Starts a request. The last two digits of the amount choose the fault of a key's first request.
     pub(crate) fn take(&mut self, key: &str, order: &Order) -> io::Result<Step> {
         if let Some(&place) = self.by_key.get(key) {
             let charge = self.decided[place].clone();
@@ -121,7 +121,7 @@ impl Ledger {
         }
     }
 
-    /// Decides on a charge, and keeps the decision.
+    /// Decides on a charge, and stores the decision.
     pub(crate) fn decide(&mut self, key: &str, order: &Order) -> io::Result<Charge> {
         let charge = Charge {
             charge_id: format!("ch_{}", Uuid::new_v4().simple()),
@@ -141,7 +141,7 @@ impl Ledger {
         Ok(charge)
     }
 
-    /// What was really charged, oldest first.
+    /// The successful charges, oldest first.
     pub(crate) fn charges(&self) -> impl Iterator<Item = &Charge> {
         self.decided.iter().filter(|charge| charge.status == Status::Succeeded)
     }

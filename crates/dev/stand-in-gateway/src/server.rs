@@ -26,16 +26,16 @@ const BODY_LIMIT: usize = 64 * 1024;
 /// How the gateway behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The bearer token that a charge needs. `None`: any, or none.
+    /// The bearer token that a charge needs. `None`: no token is needed.
     pub secret: Option<String>,
-    /// How long a slow charge takes: longer than the client waits.
+    /// The time of a slow charge. It should be longer than the client's timeout.
     pub slow: Duration,
-    /// Where decisions are kept. `None`: in memory only.
+    /// The file with the decisions. `None`: in memory only.
     pub file: Option<PathBuf>,
 }
 
 impl Default for Settings {
-    /// No secret, no file, and slow charges that take eight seconds.
+    /// No secret, no file, and eight seconds for slow charges.
     fn default() -> Self {
         Self { secret: None, slow: Duration::from_secs(8), file: None }
     }
@@ -50,7 +50,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Starts to serve on `listener`, in tasks of the current runtime.
+    /// Starts serving on `listener`, in tasks of the current runtime.
     pub fn start(listener: TcpListener, settings: Settings) -> io::Result<Self> {
         let ledger = settings.file.as_deref().map_or_else(|| Ok(Ledger::default()), Ledger::open)?;
         let address = listener.local_addr()?;
@@ -65,25 +65,25 @@ impl StandIn {
         Ok(Self { address, api, _server: server })
     }
 
-    /// Where it answers, such as `http://127.0.0.1:3002`.
+    /// The gateway's URL, such as `http://127.0.0.1:3002`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What was really charged, oldest first, as `GET /charges` has it.
+    /// The successful charges, oldest first, as in `GET /charges`.
     #[must_use]
     pub fn charges(&self) -> Vec<Charge> {
         self.api.ledger().charges().cloned().collect()
     }
 
-    /// How many requests to charge there were, whatever became of them.
+    /// The number of charge requests, including failed ones.
     #[must_use]
     pub fn posts(&self) -> usize {
         self.api.posts.load(Ordering::SeqCst)
     }
 
-    /// How many requests to look a key up there were.
+    /// The number of look-ups of a key.
     #[must_use]
     pub fn look_ups(&self) -> usize {
         self.api.look_ups.load(Ordering::SeqCst)
@@ -91,7 +91,7 @@ impl StandIn {
 }
 
 async fn serve(listener: TcpListener, api: Arc<Api>) {
-    // They end with this task.
+    // The connections end with this task.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -103,7 +103,7 @@ async fn serve(listener: TcpListener, api: Arc<Api>) {
         let api = Arc::clone(&api);
         connections.spawn(async move {
             let service = service_fn(|request| api.answer(request));
-            // A client that goes away is no matter of ours, and a lost answer is what `answer` wants.
+            // The client has disconnected, or `answer` closes the connection on purpose.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -158,7 +158,7 @@ impl Api {
             Step::OtherBody => problem(StatusCode::UNPROCESSABLE_ENTITY, "key_reused", "the key has another body"),
             Step::Slow => {
                 let api = Arc::clone(self);
-                // In a task of its own, because this future ends when the client hangs up.
+                // In its own task, because this future ends when the client disconnects.
                 let charged = tokio::spawn(async move {
                     tokio::time::sleep(api.settings.slow).await;
                     api.ledger().decide(&key, &order)

@@ -1,4 +1,4 @@
-//! The contract of the README, over HTTP.
+//! Tests the contract of the README over HTTP.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
 use std::path::PathBuf;
@@ -39,11 +39,11 @@ async fn a_list_without_a_key_has_every_charge_in_order() {
         shop.charge(key, amount).await.unwrap();
     }
     let keys: Vec<_> = shop.list("").await.into_iter().map(|charge| charge["idempotencyKey"].clone()).collect();
-    assert_eq!(keys, ["b", "a"], "a decline is no charge");
+    assert_eq!(keys, ["b", "a"], "a declined charge is not listed");
 }
 
 #[tokio::test]
-async fn a_key_with_another_body_is_refused() {
+async fn a_key_with_another_body_is_rejected() {
     let shop = Shop::open(Settings::default()).await;
     shop.charge("key-1", GOOD).await.unwrap();
     assert_eq!(shop.charge("key-1", GOOD + 10).await.unwrap().status(), 422);
@@ -113,11 +113,11 @@ async fn an_amount_that_ends_with_05_fails_once_for_each_key_without_charging() 
 }
 
 #[tokio::test]
-async fn an_amount_that_ends_with_09_is_in_progress_for_a_while_and_charged_though_the_client_went_away() {
+async fn an_amount_that_ends_with_09_is_charged_later_even_if_the_client_disconnects() {
     let slow = Duration::from_millis(300);
     let shop = Shop::open(Settings { slow, ..Settings::default() }).await;
     let first = tokio::time::timeout(slow / 3, shop.charge("key", 1_009)).await;
-    assert!(first.is_err(), "it is slow");
+    assert!(first.is_err(), "the answer came too early");
     assert_eq!(shop.charge("key", 1_009).await.unwrap().status(), 409);
     assert_eq!(shop.charge("key", 1_109).await.unwrap().status(), 422);
     let answer = loop {
@@ -132,7 +132,7 @@ async fn an_amount_that_ends_with_09_is_in_progress_for_a_while_and_charged_thou
 }
 
 #[tokio::test]
-async fn a_restart_keeps_charges_and_declines_and_forgets_a_line_that_was_cut() {
+async fn a_restart_keeps_charges_and_declines_and_ignores_an_incomplete_line() {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("restart").join("charges.jsonl");
     let _ = std::fs::remove_file(&file);
     let settings = Settings { file: Some(file.clone()), ..Settings::default() };

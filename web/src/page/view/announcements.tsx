@@ -1,4 +1,4 @@
-// News for those who do not see them appear: a polite live region reads them out.
+// Announcements for screen readers, in a polite live region.
 import { useLayoutEffect, useState } from "preact/hooks";
 
 interface Announcement {
@@ -6,7 +6,7 @@ interface Announcement {
   text: string;
 }
 
-/** Long enough to be read out, in milliseconds. */
+/** How long an announcement stays, in milliseconds: long enough to be read out. */
 const KEPT_FOR = 8_000;
 
 let tell: (text: string) => void = () => undefined;
@@ -15,7 +15,7 @@ export function announce(text: string): void {
   tell(text);
 }
 
-/** Each is an element of its own: what is said twice, or at the same time as something else, is read out too. */
+/** Each announcement is a separate element, so that repeated and simultaneous ones are read out too. */
 export function Announcements() {
   const [list, setList] = useState<Announcement[]>([]);
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useErrorBoundary, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Client } from "../../api/client";
 import type { Config } from "../config";
-import { back, remember } from "../place";
+import { back, remember } from "../last-list";
 import { parseRoute, type Route } from "../route";
 import type { Session } from "../session";
 import { Announcements } from "./announcements";
@@ -11,7 +11,7 @@ import { Account, Leaving, NotSetUp, SessionEndedNotice, SignedOut } from "./sig
 
 export function App({ config, session }: { config: Config; session: Session }) {
   const [, update] = useReducer((count: number) => count + 1, 0);
-  // Before the effects of what is inside: its first request may find that the session has ended.
+  // A layout effect runs before the children's effects, whose first request may end the session.
   useLayoutEffect(() => session.subscribe(() => update(undefined as never)), [session]);
   const client = useMemo(() => new Client(session), [session]);
   const route = useRoute();
@@ -89,9 +89,9 @@ function Content({ config, session, client, route }: ContentProps) {
 function Nowhere() {
   return (
     <>
-      <h1 tabIndex={-1}>There is nothing here</h1>
+      <h1 tabIndex={-1}>Page not found</h1>
       <p class="gap">
-        This address leads nowhere. <a href={back()}>See all orders</a>
+        This page does not exist. <a href={back()}>See all orders</a>
       </p>
     </>
   );
@@ -100,7 +100,7 @@ function Nowhere() {
 function Broken() {
   return (
     <div class="notice bad" role="alert">
-      <p>This page has a fault and cannot show this. Please reload it.</p>
+      <p>An error in this page prevents it from showing this. Please reload it.</p>
       <button type="button" class="button small" onClick={() => location.reload()}>
         Reload
       </button>
@@ -127,18 +127,19 @@ function useRoute(): Route {
   return useMemo(() => parseRoute(hash), [hash]);
 }
 
-/** A screen reader goes on where the news is. The first view leaves the focus to the browser. */
+/** Moves the focus to the heading of a new view, for screen readers. The first view leaves the focus to the browser. */
 function useTitleAndFocus(route: Route, main: { current: HTMLElement | null }): void {
-  const place = route.name === "order" ? `Order ${route.orderId}` : route.name === "orders" ? "Orders" : "Nothing here";
+  const title =
+    route.name === "order" ? `Order ${route.orderId}` : route.name === "orders" ? "Orders" : "Page not found";
   const first = useRef(true);
   useLayoutEffect(() => {
-    document.title = `${place} · FTGO`;
+    document.title = `${title} · FTGO`;
     if (!first.current) {
       window.scrollTo(0, 0);
       (main.current?.querySelector("h1") ?? main.current)?.focus({ preventScroll: true });
     }
     first.current = false;
-  }, [place]);
+  }, [title]);
 }
 
 function timeZone(): string {

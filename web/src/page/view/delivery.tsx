@@ -1,4 +1,4 @@
-// The delivery: where to, when, and where the courier was seen last.
+// The delivery: address, times, and the courier's last location.
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { Location, Order, Address as PostalAddress } from "../../api/schema";
@@ -12,7 +12,7 @@ export function DeliveryCard({ order, now }: { order: Order; now: number }) {
   const lines = deliveryAddress ? addressLines(deliveryAddress) : [];
   const facts: [name: string, fact: ComponentChildren][] = [];
   if (lines.length > 0) facts.push(["Deliver to", <Address key="address" lines={lines} />]);
-  if (deliveryTime) facts.push(["Wanted at", <Clock key="wanted" at={deliveryTime} now={now} />]);
+  if (deliveryTime) facts.push(["Requested for", <Clock key="wanted" at={deliveryTime} now={now} />]);
   if (courierId) facts.push(["Courier", <bdi key="courier">{courierId}</bdi>]);
   if (estimatedPickupTime) facts.push(["Pickup planned", <Clock key="pickup" at={estimatedPickupTime} now={now} />]);
   if (estimatedDeliveryTime)
@@ -53,7 +53,7 @@ function addressLines({ street1, street2, city, state, zip }: PostalAddress): st
 
 const WIDTH = 320;
 const HEIGHT = 200;
-/** The drawing is square in degrees; the picture shows its middle. */
+/** The drawing is a square; the picture shows its middle. */
 const x = (share: number) => share * WIDTH;
 const y = (share: number) => share * WIDTH - (WIDTH - HEIGHT) / 2;
 
@@ -71,7 +71,7 @@ function Drawing({ location, now }: { location: Location; now: number }) {
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
-        aria-label={`The courier was last seen at ${place}, ${formatRelative(location.at, now)}`}
+        aria-label={`The courier's last location: ${place}, ${formatRelative(location.at, now)}`}
       >
         {meridians.map(({ x: share, degrees }) => (
           <g key={`m${degrees}`}>
@@ -113,7 +113,7 @@ function Drawing({ location, now }: { location: Location; now: number }) {
         </g>
       </svg>
       <figcaption class="quiet">
-        Seen <Ago at={location.at} now={now} /> at {place}
+        Last location: {place}, <Ago at={location.at} now={now} />
       </figcaption>
     </figure>
   );

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { show } from "../place";
+import { show } from "../last-list";
 import { type Filter, hasConditions, ordersHash, sinceDay } from "../route";
 import { ORDER_STATUSES } from "../status";
 import { dayBefore } from "../time";
@@ -12,10 +12,10 @@ export function Filters({ filter }: { filter: Filter }) {
   const field = useRef<HTMLInputElement>(null);
   const latest = useRef(filter);
   latest.current = filter;
-  /** The list that was asked for here, until it is there. */
+  /** The list that this form requested, until it is shown. */
   const asked = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
-    // The user may have typed on since they asked for this list. Any other list has other words.
+    // The user may have continued typing after this form requested the list. Any other list sets its own words.
     if (asked.current !== ordersHash(filter)) {
       clearTimeout(timer.current);
       setWords(now => (now.trim() === filter.words ? now : filter.words));

@@ -1,4 +1,4 @@
-// What was ordered, as on a receipt.
+// The items of an order, as on a receipt.
 import type { Order } from "../../api/schema";
 import { formatDecimal, times } from "../money";
 
@@ -13,7 +13,7 @@ export function Items({ order, currency }: { order: Order; currency: string }) {
   return (
     <section class="card receipt" aria-labelledby="items">
       <h2 id="items">Items</h2>
-      {isRevised && <p class="quiet">Quantities and total are those after the last change of the order.</p>}
+      {isRevised && <p class="quiet">The order was changed. Quantities and total are up to date.</p>}
       {lineItems && (
         <div class={lineItems.length > FEW ? "scroll" : undefined} {...(lineItems.length > FEW ? SCROLLABLE : {})}>
           <table>
@@ -57,5 +57,5 @@ export function Items({ order, currency }: { order: Order; currency: string }) {
   );
 }
 
-/** A long list scrolls by itself, also with the keyboard. */
+/** A long list scrolls in its own box, also with the keyboard. */
 const SCROLLABLE = { tabIndex: 0, role: "group", "aria-label": "Items of the order" } as const;

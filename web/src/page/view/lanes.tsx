@@ -1,4 +1,4 @@
-// The timeline: a column for each service, time from top to bottom. On a phone the columns are thin lines beside the text.
+// The timeline: a column for each service, time from top to bottom. On a phone the columns are thin lines next to the text.
 import { useMemo } from "preact/hooks";
 import type { TimelineEntry } from "../../api/schema";
 import { formatClock, formatDay, formatDuration, formatMoment, isNewDay } from "../time";

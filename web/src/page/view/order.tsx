@@ -1,4 +1,4 @@
-// One order, as it stands now.
+// One order.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
@@ -48,7 +48,7 @@ export function OrderPage({ config, session, client, orderId, back }: OrderProps
       </div>
       {problem && session.state.name !== "ended" && (
         <ReadProblem problem={problem} isShown={order !== undefined}>
-          {isMissing && <p>If it was placed a moment ago, it will appear here by itself.</p>}
+          {isMissing && <p>A new order appears here automatically after a moment.</p>}
         </ReadProblem>
       )}
       {!order && !problem && <div class="card skeleton" aria-hidden="true" />}
@@ -84,7 +84,7 @@ function Lead({ order, now }: { order: Order; now: number }) {
 interface Shown {
   order?: Order;
   problem?: Problem;
-  /** Ids of the events that came while the page was open, a moment ago. */
+  /** Ids of the events that arrived a moment ago, while the page was open. */
   fresh: ReadonlySet<string>;
 }
 
@@ -104,7 +104,7 @@ function useOrder(client: Client, orderId: string) {
       const consistencyToken = token;
       token = undefined;
       const answer = await client.order(orderId, {
-        // With a token the answer must be of a view that has seen its event, whatever its ETag.
+        // With a consistency token the answer must come from a view that has the event, whatever its ETag.
         ifNoneMatch: consistencyToken ? undefined : current?.etag,
         consistencyToken,
         signal: abort.signal,
@@ -123,7 +123,7 @@ function useOrder(client: Client, orderId: string) {
         hasProblem = false;
         return "unchanged";
       }
-      // The view has not seen the event within the time. It will: the next requests show it.
+      // The view did not get the event in time. A later request will show it.
       if (isOfType(answer.problem, "not-yet-seen")) return "changed";
       hasProblem = true;
       setShown(before => ({ ...before, problem: answer.problem }));

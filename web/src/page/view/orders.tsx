@@ -41,7 +41,7 @@ export function OrdersPage({ config, session, client, filter }: OrdersProps) {
       </div>
       {state.name === "open" && (
         <p class="notice no-sign-in">
-          There is no sign-in on this machine: everybody sees everything. Choose whose orders to look at.
+          There is no sign-in on this machine: you can see the orders of every consumer. Choose a consumer.
         </p>
       )}
       <div class="controls">
@@ -49,7 +49,7 @@ export function OrdersPage({ config, session, client, filter }: OrdersProps) {
         {(!chooses || consumer) && <Filters filter={{ ...filter, consumer: chooses ? consumer : "" }} />}
       </div>
       {chooses && !consumer ? (
-        <p class="nothing">Whose orders do you want to see? Enter the id of a consumer.</p>
+        <p class="nothing">Enter the id of a consumer to see their orders.</p>
       ) : (
         <OrderList
           key={consumer}
@@ -67,10 +67,10 @@ export function OrdersPage({ config, session, client, filter }: OrdersProps) {
 interface ListProps {
   config: Config;
   client: Client;
-  /** Empty: the one whom the token names. */
+  /** Empty: the consumer in the token. */
   consumer: string;
   filter: Filter;
-  /** The session has ended, which is told elsewhere. */
+  /** The session has ended; another notice says so. */
   isEnded: boolean;
 }
 
@@ -80,7 +80,7 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
   const orders = useMemo(() => (pages ? ordersOf(pages) : []), [pages]);
   const list = useRef<HTMLUListElement>(null);
   const countBefore = useRef<number | undefined>(undefined);
-  // The button is gone after the last page, and the focus with it: it goes on with the first order that came.
+  // After the last page the button is removed, and the focus would be lost: it moves to the first new order.
   useLayoutEffect(() => {
     if (isReading || countBefore.current === undefined) return;
     const links = list.current?.querySelectorAll("a") ?? [];
@@ -119,12 +119,12 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
 }
 
 function noOrders(pages: Page[], filter: Filter): string {
-  if (hasMore(pages)) return "No orders found yet. There are older ones to look through.";
+  if (hasMore(pages)) return "No matching orders so far. There are older orders to search.";
   if (hasConditions(filter)) return "No orders match. Try fewer filters, or an earlier day.";
   return "There are no orders in the last 30 days. Choose an earlier day to see older ones.";
 }
 
-/** The list in a few words, for those who do not see it. */
+/** A summary of the list for screen readers. */
 function orderCount(pages: Page[], filter: Filter): string {
   const count = ordersOf(pages).length;
   if (count === 0) return noOrders(pages, filter);
@@ -144,10 +144,10 @@ function Skeleton() {
 interface Shown {
   pages?: Page[];
   problem?: Problem;
-  /** The pages are of the filter before: they stay until there are others. */
+  /** The pages belong to the previous filter: they stay until the new ones arrive. */
   isStale: boolean;
   isReading: boolean;
-  /** What came or changed a moment ago. */
+  /** The orders that arrived or changed a moment ago. */
   fresh: ReadonlySet<string>;
 }
 
@@ -175,7 +175,7 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
       );
     let pages: Page[] | undefined;
     let last: Promise<unknown> = Promise.resolve();
-    /** One after the other: a refresh and "More orders" both work on the chain of pages. */
+    /** Runs one after the other, because a refresh and "More orders" both change the chain of pages. */
     const inTurn = (work: () => Promise<Read>) => {
       const done = last.then(work);
       last = done.catch(() => undefined);
@@ -191,7 +191,7 @@ function useOrders(client: Client, consumer: string, filter: Filter) {
         if (isSame) return before;
         return {
           isStale: false,
-          // A refresh in the background does not end what the user asked for.
+          // A refresh in the background does not finish the user's request for more orders.
           isReading: before.isReading && !isMore,
           fresh: fresh.size > 0 ? fresh : before.fresh,
           ...(pages ? { pages } : {}),

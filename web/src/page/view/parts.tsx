@@ -1,4 +1,4 @@
-// Small parts that several views use.
+// Small components that several views use.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Problem } from "../../api/answer";
@@ -7,7 +7,7 @@ import type { Standing } from "../status";
 import { formatMoment, formatNear, formatRelative } from "../time";
 import { announce } from "./announcements";
 
-/** Where something stands. */
+/** A status. */
 export function Chip({ standing }: { standing: Standing }) {
   return (
     <span class={`chip ${standing.tone}`}>
@@ -16,7 +16,7 @@ export function Chip({ standing }: { standing: Standing }) {
   );
 }
 
-/** What went wrong, as a person would say it; the request's id for those who must look for it. */
+/** The sentence for a problem, with the request's id for support. */
 export function ProblemNotice({ problem, children }: { problem: Problem; children?: ComponentChildren }) {
   const { text, mistakes, requestId } = sentenceOf(problem);
   return (
@@ -42,22 +42,25 @@ export function ProblemNotice({ problem, children }: { problem: Problem; childre
 
 interface ReadProblemProps {
   problem: Problem;
-  /** Something is shown, as it was read before. */
+  /** Whether earlier data is shown. */
   isShown: boolean;
   children?: ComponentChildren;
 }
 
-/** Why something could not be read. The page asks again by itself. */
+/** Why data could not be read. The page retries automatically. */
 export function ReadProblem({ problem, isShown, children }: ReadProblemProps) {
   const { status } = problem;
   const isPassing = status === 0 || status === 429 || status >= 500;
   if (!isPassing) return <ProblemNotice problem={problem}>{children}</ProblemNotice>;
   const cause =
-    status === 0 ? "We get no answer right now. Please check your connection." : "The service has a problem right now.";
-  return <PassingProblem text={`${cause} ${isShown ? "What you see here may be out of date. " : ""}We keep trying.`} />;
+    status === 0
+      ? "The service does not answer. Please check your connection."
+      : "The service has a problem at the moment.";
+  const retry = "The page tries again automatically.";
+  return <PassingProblem text={`${cause} ${isShown ? "The shown data may be out of date. " : ""}${retry}`} />;
 }
 
-/** It is announced, as a live region that appears together with its text is not always read out. */
+/** It is announced, because a live region that appears together with its text is not always read out. */
 function PassingProblem({ text }: { text: string }) {
   useEffect(() => announce(text), [text]);
   return (
@@ -67,7 +70,7 @@ function PassingProblem({ text }: { text: string }) {
   );
 }
 
-/** The time now, every few seconds: relative times stay true. */
+/** The current time, updated every few seconds so that relative times stay correct. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -77,7 +80,7 @@ export function useNow(): number {
   return now;
 }
 
-/** `5 minutes ago`, with the moment itself for those who want it. */
+/** `5 minutes ago`, with the exact time as a tooltip. */
 export function Ago({ at, now }: { at: string; now: number }) {
   return (
     <time dateTime={at} title={formatMoment(at)}>

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
 import type { Order, PaymentIntent } from "../../api/schema";
+import { once } from "../../once";
 import type { Config } from "../config";
 import { isDefinite, Keys } from "../idempotency";
 import { decimalToMinor, formatDecimal, formatMinor, readTyped, typed } from "../money";
@@ -18,7 +19,7 @@ interface PaymentProps {
   session: Session;
   client: Client;
   order: Order;
-  /** Reads the order now; with a token, as a view that has seen the command. */
+  /** Reads the order now; with a token, from a view that has the command's event. */
   look: (consistencyToken?: string) => void;
 }
 
@@ -35,11 +36,13 @@ export function PaymentCard(props: PaymentProps) {
       <Summary stage={stage} order={order} config={config} isOver={isOver} />
       {problem && (
         <ProblemNotice problem={problem}>
-          {problem.type === undefined && isUnclear(problem) && <p>Press the button again: you will not pay twice.</p>}
+          {problem.type === undefined && isUnclear(problem) && (
+            <p>You can press the button again: you will not pay twice.</p>
+          )}
         </ProblemNotice>
       )}
       {!isAvailable && !isOver && stage.name !== "paid" && (
-        <p class="quiet">Paying is not available here: the payment service is not part of this deployment.</p>
+        <p class="quiet">Payment is not available: the payment service is not deployed.</p>
       )}
       {isOver && ["none", "open", "failed"].includes(stage.name) && (
         <p class="quiet">This order will not be delivered, so there is nothing to pay.</p>
@@ -77,18 +80,11 @@ export function PaymentCard(props: PaymentProps) {
   );
 }
 
-/** The second click of a double click is none: where the first one changed what stands here, it would press something else. */
-function once(act: () => void): (event: MouseEvent) => void {
-  return event => {
-    if (event.detail < 2) act();
-  };
-}
-
 interface SummaryProps {
   stage: Stage;
   order: Order;
   config: Config;
-  /** Nobody has to pay for this order any more. */
+  /** The order is rejected or cancelled and need not be paid. */
   isOver: boolean;
 }
 
@@ -113,12 +109,12 @@ function Summary({ stage, order, config, isOver }: SummaryProps) {
         <strong>{formatMinor(amount, currency)}</strong> <Chip standing={paymentStanding(status)} />
       </p>
       {stage.name === "requested" && (
-        <p class="quiet">We are waiting for your bank. This page shows the result by itself.</p>
+        <p class="quiet">We are waiting for your bank. The result will appear here automatically.</p>
       )}
       {stage.name === "paid" && differs && <p class="quiet">The order’s total is {formatDecimal(total, currency)}.</p>}
       {stage.name === "failed" && (
         <p>
-          <bdi>{errorMessage ?? errorCode ?? "The payment did not go through."}</bdi> Nothing was charged.
+          <bdi>{errorMessage ?? errorCode ?? "The payment failed."}</bdi> Nothing was charged.
           {!isOver && " You can try again."}
         </p>
       )}
@@ -230,13 +226,13 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
     void isDeployed(client).then(setAvailable);
   }, [client]);
 
-  // A payment that was started before, in this browser: the order does not know of it before it is charged.
+  // A payment that was started earlier in this browser: the order does not contain it before it is charged.
   useEffect(() => {
     const id = localStorage.getItem(nameOf(orderId));
     if (id) void read(id);
   }, [client, orderId]);
 
-  // Where the user pressed something that is gone now, the focus would be lost.
+  // If the pressed button was removed, the focus would be lost.
   useLayoutEffect(() => {
     if (hasActed.current && document.activeElement === document.body) heading.current?.focus();
     hasActed.current = false;
@@ -244,7 +240,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
 
   useEffect(() => {
     if (stage.name === "paid" || stage.name === "failed") localStorage.removeItem(nameOf(orderId));
-    // What was unclear is clear now.
+    // The result is known now.
     if (stage.name === "paid") setProblem(undefined);
     if (stage.name === "requested") setProblem(before => (before && isUnclear(before) ? undefined : before));
   }, [stage.name]);
@@ -254,7 +250,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   function create(amount: number): void {
     const { currency } = config;
     void command("create", intentions.create(orderId, amount, currency), async key => {
-      // A consumer pays in their own name, which the token says.
+      // A consumer pays for themselves; the token has their id.
       const payer = session.state.name === "signed-in" && !session.state.readsAny ? {} : { consumerId };
       return client.createIntent(key, { orderId, amount, currency, ...payer });
     });
@@ -273,7 +269,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
 
   function charge(): void {
     if (!intent) return;
-    // With the version that the user has seen: nobody pays another amount than the one on the button.
+    // With the version that the user has seen, so that the charged amount is the one on the button.
     void command("charge", intentions.charge(intent), key =>
       client.charge(key, intent.paymentIntentId, etagOf(intent)),
     );
@@ -313,7 +309,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
     );
     if (!id || !isElsewhere) return;
     const now = await read(id);
-    // What was changed elsewhere is a charge: the amount is fixed, and that is what to say.
+    // The other change was a charge, so the amount can no longer change: show that instead.
     if (isOfType(problem, "version-mismatch") && now && now.state !== "CREATED") {
       setProblem({ ...problem, type: "urn:ftgo:payments:problem:wrong-state", state: now.state });
     }
@@ -336,7 +332,7 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   }
 }
 
-/** Whether Payments is deployed beside the order history, asked once. */
+/** Whether Payments is deployed. It is requested once. */
 const known: { isAvailable: boolean; asked?: Promise<boolean> } = { isAvailable: true };
 
 function isDeployed(client: Client): Promise<boolean> {

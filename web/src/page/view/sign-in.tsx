@@ -30,7 +30,7 @@ export function SignedOut({ session, message }: { session: Session; message: str
           {message}
         </p>
       )}
-      <p>Sign in to see what you ordered, where it is, and to pay for it.</p>
+      <p>Sign in to see your orders and their delivery, and to pay.</p>
       <SignInButton session={session} text="Sign in" />
     </div>
   );
@@ -45,12 +45,12 @@ export function Leaving() {
   );
 }
 
-/** What is shown stays: somebody may be reading it. */
+/** The shown data stays, because the user may be reading it. */
 export function SessionEndedNotice({ session }: { session: Session }) {
   return (
     <div class="notice busy row" role="alert">
       <p class="grow">
-        <strong>Your session has ended.</strong> What you see here may be out of date.
+        <strong>Your session has ended.</strong> The shown data may be out of date.
       </p>
       <SignInButton session={session} text="Sign in again" />
     </div>
@@ -62,11 +62,11 @@ export function NotSetUp() {
     <div class="card center">
       <h1 tabIndex={-1}>Sign-in is not set up</h1>
       <p>
-        This service shows orders only to those who sign in, and this page does not know where. Deploy it with the
-        parameter <code class="mono">SignInClientId</code>, the client id of this page at your issuer, or with{" "}
-        <code class="mono">UserPool=true</code> for a first try.
+        This service requires a token, but sign-in is not configured. Deploy it with the parameter{" "}
+        <code class="mono">SignInClientId</code>, the client id of this page at your issuer, or with{" "}
+        <code class="mono">UserPool=true</code> to try it out.
       </p>
-      <p class="quiet">Programs with a token of their own can use the service as it is.</p>
+      <p class="quiet">Programs that already have a token can use the service.</p>
     </div>
   );
 }

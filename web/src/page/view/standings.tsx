@@ -1,4 +1,4 @@
-// Where kitchen, delivery and payment stand, at a glance.
+// The status of kitchen, delivery and payment.
 import type { ComponentChildren } from "preact";
 import type { Order } from "../../api/schema";
 import { formatMinor } from "../money";
@@ -10,7 +10,7 @@ export function Standings({ order, now }: { order: Order; now: number }) {
   const isReady = ["READY_FOR_PICKUP", "PICKED_UP", "CANCELLED"].includes(ticket?.status ?? "");
   const isDone = delivery?.status === "DELIVERED";
   return (
-    <ul class="tiles" aria-label="Where it stands">
+    <ul class="tiles" aria-label="Status">
       <Tile
         lane="kitchen"
         name="Kitchen"

@@ -1,6 +1,6 @@
-// Whose orders: for those who may choose.
+// The choice of a consumer, for users who may see all orders.
 import { useEffect, useState } from "preact/hooks";
-import { show } from "../place";
+import { show } from "../last-list";
 import { type Filter, ordersHash } from "../route";
 
 export interface WhoseProps {

@@ -1,4 +1,4 @@
-//! What a function's process prints.
+//! The output of a function's process.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// What a process printed: its last lines, and all of them if there is a file.
+/// The output of a process: the last lines in memory, and all lines in the file if there is one.
 #[derive(Debug)]
 pub(super) struct Log {
     lines: VecDeque<String>,
@@ -21,7 +21,7 @@ struct LogFile {
     file: File,
 }
 
-/// A process may run for long; its last lines are the ones that say why it ended.
+/// A process may print without limit. The last lines say why it ended.
 const KEPT_LINES: usize = 10_000;
 
 impl LogFile {
@@ -43,7 +43,7 @@ impl LogFile {
     }
 }
 
-/// Reads to the end whatever comes: a process whose output nobody reads cannot print.
+/// Reads to the end, also output that is not UTF-8: a process blocks when nobody reads its output.
 pub(super) async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Log>>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
@@ -55,12 +55,12 @@ pub(super) async fn keep_lines(output: impl AsyncRead + Unpin, log: Arc<Mutex<Lo
 }
 
 impl Log {
-    /// Nothing yet. All lines will also be in this file, if there is one.
+    /// Creates an empty log. All lines are also written to `file`, if given.
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         Self { lines: VecDeque::new(), file: file.and_then(LogFile::open) }
     }
 
-    /// The last lines, which are then forgotten.
+    /// Removes and returns the last lines.
     pub(super) fn take_lines(&mut self) -> Vec<String> {
         self.lines.drain(..).collect()
     }
@@ -68,7 +68,8 @@ impl Log {
     fn keep(&mut self, line: String) {
         self.file = self.file.take().and_then(LogFile::reopened);
         if let Some(LogFile { file, .. }) = &mut self.file {
-            // In one write, for the function's other processes write there too. A full disk must not stop the function.
+            // One write per line, because the function's other processes write to the same file. A full disk must not stop
+            // the function.
             let _ = file.write_all(format!("{line}\n").as_bytes());
         }
         if self.lines.len() == KEPT_LINES {

@@ -1,4 +1,4 @@
-//! The engine's API, with what the engine lacks.
+//! The engine's API, with the operations that the engine lacks.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Messages of up to 1 MiB, in an engine that holds a body to the 256 KiB that SQS took until August 2025:
+//! Messages of up to 1 MiB. The engine limits a body to 256 KiB, the limit of SQS until August 2025:
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>.
 //!
-//! The engine does not measure attributes: a message with a larger body is packed into one, and unpacked when it is received.
+//! The engine does not limit attributes, so a larger message is packed into an attribute, and unpacked when it is received.
 
 use std::collections::HashMap;
 
@@ -18,16 +18,16 @@ use serde::{Deserialize, Serialize};
 /// The most bytes of a message, or of all messages of a batch, with their attributes.
 const LARGEST: usize = 1024 * 1024;
 
-/// The most bytes of a body in the engine.
+/// The most bytes of a body that the engine accepts.
 const ENGINES_LARGEST: usize = 256 * 1024;
 
-/// How many attributes a message may have.
+/// The most attributes of a message.
 const MOST_ATTRIBUTES: usize = 10;
 
-/// The attribute of a packed message. No client uses the name: on SQS none may begin with a period.
+/// The attribute that contains a packed message. No client can use this name: in SQS a name may not begin with a period.
 const PACKED: &str = ".packed";
 
-/// The attribute of a queue that says how large a message may be.
+/// The attribute of a queue with the largest size of a message.
 const LIMIT: &str = "MaximumMessageSize";
 
 type Attributes = HashMap<String, MessageAttributeValue>;
@@ -95,7 +95,7 @@ pub(super) async fn receive(
     Ok(received)
 }
 
-/// The attributes of a queue, with the limit that is in force.
+/// The attributes of a queue, with the real limit of 1 MiB.
 pub(super) async fn attributes(
     engine: &RustackSqs,
     input: GetQueueAttributesInput,
@@ -111,20 +111,20 @@ fn is_large(body: &str) -> bool {
     body.len() > ENGINES_LARGEST
 }
 
-/// Whether a queue takes large messages: it does unless its owner has set it a lower limit.
+/// Whether a queue accepts large messages: it does unless its owner has set a lower limit.
 async fn takes_large(engine: &RustackSqs, queue_url: &str) -> Result<bool, SqsError> {
     let input = GetQueueAttributesInput { queue_url: queue_url.to_owned(), attribute_names: vec![LIMIT.to_owned()] };
     let limit = engine.get_queue_attributes(input).await?.attributes.remove(LIMIT);
     Ok(limit == Some(ENGINES_LARGEST.to_string()))
 }
 
-/// What the sender is told of the message, and checks.
+/// The digests in the answer to the sender, which checks them.
 struct Digests {
     body: String,
     attributes: Option<String>,
 }
 
-/// Packs a message, unless it has too many attributes: then the engine refuses it.
+/// Packs a message, unless it has too many attributes: then the engine rejects it.
 fn pack(body: &mut String, attributes: &mut Attributes) -> Result<Option<Digests>, SqsError> {
     if attributes.len() > MOST_ATTRIBUTES {
         return Ok(None);
@@ -141,7 +141,7 @@ fn pack(body: &mut String, attributes: &mut Attributes) -> Result<Option<Digests
     Ok(Some(digests))
 }
 
-/// Makes a message what was sent, with the attributes of these names.
+/// Restores the original message, with the attributes of these names.
 fn unpack(message: &mut Message, names: &[String]) -> Result<(), SqsError> {
     let Some(packed) = message.message_attributes.remove(PACKED).and_then(|packed| packed.string_value) else {
         return Ok(());

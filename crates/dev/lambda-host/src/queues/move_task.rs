@@ -1,4 +1,4 @@
-//! `StartMessageMoveTask`, which brings dead letters back to the queue they came from:
+//! `StartMessageMoveTask`, which moves dead letters back to the queue they came from:
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html>.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ const RUNNING: &str = "RUNNING";
 /// The highest rate of a task, in messages per second.
 const HIGHEST_RATE: i32 = 500;
 
-/// The tasks so far. Those under way end with this value.
+/// All tasks since the start. Running tasks end with this value.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The newest first.
@@ -34,8 +34,8 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Moves what lies in the queue now. With a rate it answers at once, as SQS does; without one when it is done, so that
-    /// nobody has to wait for a task.
+    /// Moves the messages that are in the queue now. With a rate it returns at once, as SQS does. Without a rate it returns
+    /// when the task is finished, so that callers do not have to wait for it.
     pub(super) async fn start(
         &self,
         engine: &Arc<RustackSqs>,
@@ -64,16 +64,16 @@ impl Tasks {
         let engine = Arc::clone(engine);
         let work = Work { engine, source, destination, waiting, rate, known: Arc::clone(&self.known), handle };
         let task_handle = Some(work.handle.clone());
-        // It goes on without a client that does not wait for it.
+        // The task continues if the client disconnects.
         let done = self.spawn(work);
         if rate.is_none() {
-            // The error is that it was dropped, and so is this.
+            // The error is that the task was dropped with this value.
             let _ = done.await;
         }
         Ok(StartMessageMoveTaskOutput { task_handle })
     }
 
-    /// How many messages a task has moved, or why it failed.
+    /// The number of messages that a task has moved, or why it failed.
     pub(super) fn moved(&self, handle: &str) -> Result<u64, SqsError> {
         let known = lock(&self.known);
         let task = known.iter().find(|task| task.task_handle.as_deref() == Some(handle));
@@ -90,7 +90,7 @@ impl Tasks {
         while under_way.try_join_next().is_some() {}
         under_way.spawn(async move {
             work.run().await;
-            // Nobody may wait for it.
+            // The error is that nobody waits for the task.
             let _ = ended.send(());
         });
         done
@@ -99,7 +99,7 @@ impl Tasks {
     pub(super) fn list(&self, input: &ListMessageMoveTasksInput) -> ListMessageMoveTasksOutput {
         let known = lock(&self.known);
         let of_queue = known.iter().filter(|task| task.source_arn.as_ref() == Some(&input.source_arn));
-        // One unless asked for more.
+        // SQS returns one task by default.
         let most = input.max_results.and_then(|most| most.try_into().ok()).unwrap_or(1);
         ListMessageMoveTasksOutput { results: of_queue.take(most).cloned().collect() }
     }
@@ -118,7 +118,7 @@ impl Tasks {
     }
 }
 
-/// How often a message may be moved, or as fast as it goes.
+/// The time between two messages, or `None` for no limit.
 fn rate(input: &StartMessageMoveTaskInput) -> Result<Option<Duration>, SqsError> {
     let Some(rate) = input.max_number_of_messages_per_second else { return Ok(None) };
     let messages = u32::try_from(rate).ok().filter(|_| (1..=HIGHEST_RATE).contains(&rate)).ok_or_else(|| {
@@ -130,12 +130,12 @@ fn rate(input: &StartMessageMoveTaskInput) -> Result<Option<Duration>, SqsError>
     Ok(Some(Duration::from_secs(1) / messages))
 }
 
-/// What a task does.
+/// The work of one task.
 struct Work {
     engine: Arc<RustackSqs>,
     source: String,
     destination: String,
-    /// No more than there are, for one that fails again comes back to the source.
+    /// The number of messages at the start. No more are moved, because a message that fails again returns to the source.
     waiting: i64,
     rate: Option<Duration>,
     known: Arc<Mutex<Vec<Task>>>,
@@ -154,13 +154,13 @@ impl Work {
         });
     }
 
-    /// A message is sent before it is deleted, so that nothing is lost; it may come twice, which SQS allows.
+    /// Sends each message before it deletes it, so that none is lost. A message may be duplicated, which SQS allows.
     async fn move_all(&self) -> Result<(), SqsError> {
         let mut pace = self.rate.map(tokio::time::interval);
         if let Some(pace) = &mut pace {
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
-        // One at a time if it is slow: the others stay visible while they wait.
+        // With a rate, one at a time: the other messages stay visible while they wait.
         let most = if pace.is_some() { 1 } else { LARGEST_BATCH };
         let mut moved = 0;
         while moved < self.waiting {
@@ -207,12 +207,12 @@ async fn url(engine: &RustackSqs, arn: &str) -> Result<String, SqsError> {
     Ok(found.queue_url.unwrap_or_default())
 }
 
-/// The queue whose dead letters these are.
+/// The queue that uses this dead-letter queue.
 async fn origin(engine: &RustackSqs, dead_letters: &str) -> Result<String, SqsError> {
     let input =
         ListDeadLetterSourceQueuesInput { queue_url: dead_letters.to_owned(), next_token: None, max_results: None };
     let mut sources = engine.list_dead_letter_source_queues(input).await?.queue_urls;
-    sources.pop().ok_or_else(|| SqsError::invalid_parameter_value("The source queue is no dead-letter queue."))
+    sources.pop().ok_or_else(|| SqsError::invalid_parameter_value("The source queue is not a dead-letter queue."))
 }
 
 async fn waiting(engine: &RustackSqs, queue: &str) -> Result<i64, SqsError> {

@@ -1,4 +1,4 @@
-//! What is done with a batch of a stream, step by step; no I/O here.
+//! Decides the next step for a batch of a stream: invoke, retry, split or discard. No I/O here.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -13,12 +13,12 @@ use crate::REGION;
 pub(super) struct Record {
     pub(super) sequence_number: String,
     pub(super) created: SystemTime,
-    /// As the function gets it.
+    /// The record in the function's event.
     pub(super) event: Value,
 }
 
 impl Record {
-    /// A record as `GetRecords` gives it.
+    /// Makes a record from what `GetRecords` returns.
     pub(super) fn new(mut event: Value, stream_arn: &str) -> Self {
         event["eventSourceARN"] = json!(stream_arn);
         event["awsRegion"] = json!(REGION);
@@ -30,33 +30,33 @@ impl Record {
     }
 }
 
-/// Records that are still to be handled, in their order.
+/// The records that are not finished, in their order.
 #[derive(Debug)]
 pub(super) struct Batch<'a> {
     settings: &'a Settings,
-    /// The first part is what the function is invoked with. The others were split off.
+    /// The function is invoked with the first part. The other parts were split off.
     parts: VecDeque<Part>,
 }
 
 #[derive(Debug, Default)]
 struct Part {
     records: Vec<Record>,
-    /// How often its first record failed, but for what splits do not count.
+    /// How often the part's first record failed, without failures that led to a split.
     failures: u32,
     /// How often the function could not be invoked.
     not_invoked: u32,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Invoke the function; how often that was done before with these records or could not be.
+    /// Invoke the function. `retry` counts the earlier tries with these records, also those in which it could not be started.
     Invoke { retry: u32 },
-    /// These will not be tried again.
+    /// These records are not retried.
     Discard(Condition, Vec<Record>),
 }
 
-/// Why records are discarded, as Lambda calls it.
+/// Why records are discarded, in Lambda's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
     RetryAttemptsExhausted,
@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
         Self { settings, parts: VecDeque::from([Part { records, ..Part::default() }]) }
     }
 
-    /// What is to be done next; nothing if all records are done.
+    /// The next step, or `None` if all records are finished.
     pub(super) fn next_step(&mut self, now: SystemTime) -> Option<Step> {
         while self.parts.front()?.records.is_empty() {
             self.parts.pop_front();
@@ -90,20 +90,20 @@ impl<'a> Batch<'a> {
         Some(Step::Invoke { retry: part.failures + part.not_invoked })
     }
 
-    /// How many records the function is invoked with.
+    /// The number of records in the next invocation.
     pub(super) fn len(&self) -> usize {
         self.parts.front().map_or(0, |part| part.records.len())
     }
 
-    /// What the function is invoked with.
+    /// The event of the next invocation.
     pub(super) fn event(&self) -> Value {
         let records = self.parts.iter().take(1).flat_map(|part| &part.records);
         json!({"Records": records.map(|record| &record.event).collect::<Vec<_>>()})
     }
 
-    /// How many records come before the first that failed, by the function's answer: the lowest number is where the retry
-    /// starts. An answer that is not a batch response, or names a record that is not in the batch, fails all; one that says nothing of failures
-    /// fails none: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
+    /// The number of records before the first failed one, according to the function's answer. The retry starts at the lowest
+    /// sequence number. If the answer is not a batch response, or names a record that is not in the batch, all records failed.
+    /// Without failures in the answer, none failed: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
     pub(super) fn first_failure(&self, answer: &Value) -> usize {
         let failures = match answer {
             Value::Null => return self.len(),
@@ -114,14 +114,14 @@ impl<'a> Batch<'a> {
             },
             _ => return 0,
         };
-        let place = |failure: &Value| {
+        let index = |failure: &Value| {
             let number = failure.get("itemIdentifier")?.as_str()?;
             self.parts.front()?.records.iter().position(|record| record.sequence_number == number)
         };
-        failures.iter().map(|failure| place(failure).unwrap_or(0)).min().unwrap_or(self.len())
+        failures.iter().map(|failure| index(failure).unwrap_or(0)).min().unwrap_or(self.len())
     }
 
-    /// Gives the records that succeeded, which are the first ones. The others failed.
+    /// The first `records` succeeded and are returned. The others failed.
     pub(super) fn succeeded(&mut self, records: usize) -> Vec<Record> {
         let bisect = self.settings.bisect_batch_on_function_error;
         let Some(part) = self.parts.front_mut() else { return Vec::new() };
@@ -130,13 +130,13 @@ impl<'a> Batch<'a> {
         } else if succeeded.is_empty() {
             self.failed(true);
         } else {
-            // Its first record is another one now. To split the batch there does not count as a retry.
+            // The part now starts with another record. A split at this record does not count as a retry.
             (part.failures, part.not_invoked) = (u32::from(!bisect), 0);
         }
         succeeded
     }
 
-    /// All failed: the function did, or could not be invoked, which does not count as a retry.
+    /// All records failed. If the function could not be invoked, this does not count as a retry.
     pub(super) fn failed(&mut self, was_invoked: bool) {
         let Some(part) = self.parts.front_mut() else { return };
         if !was_invoked {
@@ -157,14 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_names_no_failure_is_one_of_success() {
+    fn an_answer_without_failures_means_success() {
         for answer in [json!(null), json!({}), json!({"batchItemFailures": null}), json!({"batchItemFailures": []})] {
             check(&answer, 3);
         }
     }
 
     #[test]
-    fn an_answer_that_is_none_fails_the_whole_batch() {
+    fn an_answer_that_is_not_a_batch_response_fails_the_whole_batch() {
         let of = |failures: Value| json!({"batchItemFailures": failures});
         for answer in [json!([]), json!("done"), json!(true), of(json!({})), of(json!("2")), of(json!(["2"]))] {
             check(&answer, 0);
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_number_is_where_the_retry_starts() {
+    fn the_retry_starts_at_the_lowest_failed_sequence_number() {
         check(&json!({"batchItemFailures": [{"itemIdentifier": "3"}]}), 2);
         check(&json!({"batchItemFailures": [{"itemIdentifier": "3"}, {"itemIdentifier": "2"}]}), 1);
     }
 
     #[test]
-    fn only_records_above_the_age_are_discarded() {
+    fn only_records_older_than_the_maximum_age_are_discarded() {
         let settings = Settings { maximum_record_age_in_seconds: Some(60), ..Settings::default() };
         let mut batch = Batch::new(records(), &settings);
         let created = batch.parts[0].records[2].created;
@@ -193,14 +193,14 @@ mod tests {
         let Some(Step::Discard(Condition::RecordAgeExceeded, discarded)) =
             batch.next_step(created + Duration::from_secs(59))
         else {
-            panic!("one is too old");
+            panic!("the first record should be discarded");
         };
         assert_eq!(discarded.iter().map(|record| record.sequence_number.as_str()).collect::<Vec<_>>(), ["1"]);
         assert_eq!(batch.len(), 2);
     }
 
     #[test]
-    fn progress_gives_the_next_record_tries_of_its_own() {
+    fn after_a_partial_success_the_next_record_gets_all_its_retries() {
         let settings = Settings { maximum_retry_attempts: Some(1), ..Settings::default() };
         let mut batch = Batch::new(records(), &settings);
         let now = batch.parts[0].records[0].created;

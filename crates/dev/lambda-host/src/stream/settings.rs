@@ -1,10 +1,10 @@
-//! How a stream is read.
+//! The configuration of a stream's mapping.
 
 use serde::Deserialize;
 
 use crate::filter::Filter;
 
-/// What Lambda needs to know of the mapping; what is not given is as Lambda's defaults are:
+/// The configuration of the mapping. The defaults are Lambda's:
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -13,30 +13,30 @@ pub struct Settings {
     pub batch_size: usize,
     /// How long records are gathered before an invocation, in seconds. A full batch does not wait.
     pub maximum_batching_window_in_seconds: u64,
-    /// A record that matches none of them is skipped. Without filters, none is.
+    /// A record that matches none of them is skipped. Without filters, no record is skipped.
     pub filters: Vec<Filter>,
-    /// Whether the function's answer says which records failed (`ReportBatchItemFailures`). Else any answer but an error is
-    /// one of success.
+    /// Whether the function's answer lists the failed records (`ReportBatchItemFailures`). Otherwise every answer except an
+    /// error means success.
     pub report_batch_item_failures: bool,
-    /// Whether a batch that failed is split in two, which does not count as a retry.
+    /// Whether a failed batch is split in two, which does not count as a retry.
     pub bisect_batch_on_function_error: bool,
-    /// How often a batch that failed is retried before it is discarded, if not for ever. A template's `-1` is none.
+    /// How often a failed batch is retried before it is discarded. `None`, or `-1` in a template: without limit.
     #[serde(deserialize_with = "limit")]
     pub maximum_retry_attempts: Option<u32>,
-    /// How old a record may become, in seconds, before it is discarded, if not of any age. A template's `-1` is none.
+    /// The age in seconds after which a record is discarded. `None`, or `-1` in a template: no limit.
     #[serde(deserialize_with = "limit")]
     pub maximum_record_age_in_seconds: Option<u32>,
-    /// Where the stream is read from if no position was kept.
+    /// Where reading starts if no position is stored.
     pub starting_position: StartingPosition,
 }
 
-/// Where a stream is read from.
+/// Where reading a stream starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StartingPosition {
-    /// The oldest record that there is.
+    /// At the oldest record.
     TrimHorizon,
-    /// The first record after the start.
+    /// At the first record after the start.
     Latest,
 }
 

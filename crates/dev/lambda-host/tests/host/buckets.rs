@@ -40,32 +40,32 @@ async fn a_listing_has_pages_of_at_most_a_thousand() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_as_s3_does() {
+async fn missing_objects_and_buckets_give_s3s_errors() {
     let s3 = Api::start().await;
     let missing = s3.client.get_object().bucket("archive").key("nothing").send().await;
-    assert_eq!(refused(missing), (404, "NoSuchKey".to_owned()));
+    assert_eq!(rejection(missing), (404, "NoSuchKey".to_owned()));
     let get = s3.client.get_object().bucket("elsewhere").key("nothing").send().await;
-    assert_eq!(refused(get), (404, "NoSuchBucket".to_owned()));
+    assert_eq!(rejection(get), (404, "NoSuchBucket".to_owned()));
     let put = s3.client.put_object().bucket("elsewhere").key("a").body(ByteStream::from_static(b"a")).send().await;
-    assert_eq!(refused(put), (404, "NoSuchBucket".to_owned()));
+    assert_eq!(rejection(put), (404, "NoSuchBucket".to_owned()));
     assert!(!s3.root.join("elsewhere").exists());
     let list = s3.client.list_objects_v2().bucket("elsewhere").send().await;
-    assert_eq!(refused(list), (404, "NoSuchBucket".to_owned()));
+    assert_eq!(rejection(list), (404, "NoSuchBucket".to_owned()));
 }
 
 #[tokio::test]
-async fn if_none_match_puts_only_what_is_not_there() {
+async fn if_none_match_creates_an_object_only_if_it_does_not_exist() {
     let s3 = Api::start().await;
     let put = |body: &'static [u8]| {
         s3.client.put_object().bucket("archive").key("a").if_none_match("*").body(ByteStream::from_static(body)).send()
     };
     put(b"first").await.unwrap();
-    assert_eq!(refused(put(b"second").await), (412, "PreconditionFailed".to_owned()));
+    assert_eq!(rejection(put(b"second").await), (412, "PreconditionFailed".to_owned()));
     assert_eq!(s3.get("a").await.unwrap().0, b"first");
 }
 
 #[tokio::test]
-async fn if_match_puts_only_over_what_was_seen() {
+async fn if_match_replaces_only_the_version_that_was_read() {
     let s3 = Api::start().await;
     let put = |tag: &str, body: &'static [u8]| {
         s3.client.put_object().bucket("archive").key("a").if_match(tag).body(ByteStream::from_static(body)).send()
@@ -73,15 +73,15 @@ async fn if_match_puts_only_over_what_was_seen() {
     s3.put("a", b"first").await;
     let (_, first) = s3.get("a").await.unwrap();
     put(&first, b"second").await.unwrap();
-    assert_eq!(refused(put(&first, b"third").await), (412, "PreconditionFailed".to_owned()));
+    assert_eq!(rejection(put(&first, b"third").await), (412, "PreconditionFailed".to_owned()));
     let (body, second) = s3.get("a").await.unwrap();
     assert_eq!(body, b"second");
     assert_ne!(second, first);
 }
 
-/// The engine looks first and writes later: between these, others must wait.
+/// The engine checks the condition before it writes: other writes must wait in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_conditional_puts_at_once_one_succeeds() {
+async fn one_of_many_concurrent_conditional_puts_succeeds() {
     let s3 = Api::start().await;
     for round in 0..20 {
         let key = format!("new-{round}");
@@ -102,9 +102,9 @@ async fn of_many_conditional_puts_at_once_one_succeeds() {
     }
 }
 
-/// The SDK compares the check sum, which the engine keeps in a file of its own.
+/// The SDK compares the checksum, which the engine stores in a separate file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_object_that_is_replaced_is_read_whole_with_its_check_sum() {
+async fn an_object_that_is_being_replaced_is_read_whole_with_its_checksum() {
     let s3 = Api::start().await;
     s3.put("a", &[0; 10_000]).await;
     let writer = {
@@ -124,7 +124,7 @@ async fn an_object_that_is_replaced_is_read_whole_with_its_check_sum() {
 }
 
 #[tokio::test]
-async fn a_large_object_comes_in_parts() {
+async fn a_large_object_is_uploaded_in_parts() {
     let s3 = Api::start().await;
     let upload = s3.client.create_multipart_upload().bucket("archive").key("large").send().await.unwrap();
     let id = upload.upload_id().unwrap();
@@ -140,11 +140,11 @@ async fn a_large_object_comes_in_parts() {
 }
 
 #[tokio::test]
-async fn a_wrong_signature_is_refused() {
+async fn a_wrong_signature_is_rejected() {
     let s3 = Api::start().await;
     let stranger = client(&s3.endpoint, "another secret");
     let put = stranger.put_object().bucket("archive").key("a").body(ByteStream::from_static(b"a")).send().await;
-    assert_eq!(refused(put), (403, "SignatureDoesNotMatch".to_owned()));
+    assert_eq!(rejection(put), (403, "SignatureDoesNotMatch".to_owned()));
 }
 
 /// A bucket `archive` in a folder of its own.
@@ -207,8 +207,8 @@ fn client(endpoint: &str, secret: &str) -> Client {
     Client::from_conf(settings.build())
 }
 
-/// Status and code of a refusal.
-fn refused<T: std::fmt::Debug, E: ProvideErrorMetadata + std::fmt::Debug>(
+/// The status and the code of an error.
+fn rejection<T: std::fmt::Debug, E: ProvideErrorMetadata + std::fmt::Debug>(
     answer: Result<T, SdkError<E, HttpResponse>>,
 ) -> (u16, String) {
     let error = answer.unwrap_err();

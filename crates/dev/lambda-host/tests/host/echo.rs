@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// For what is not to come again, and for all waiting: longer than anything here takes, even on a busy machine.
+/// For timeouts that should not expire, and for all waiting: longer than anything here takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Cargo builds the examples for `cargo test`, beside the tests.
@@ -20,11 +20,11 @@ pub(crate) fn settings() -> Settings {
     Settings::new("echo", "bootstrap", binary)
 }
 
-/// Gives the function's answers to events that are no HTTP requests.
+/// Gives the function's answers to events that are not HTTP requests.
 pub(crate) struct Handler(TcpListener);
 
 impl Handler {
-    /// The handler of a function that is yet to start.
+    /// Call before the function is started.
     pub(crate) async fn of(settings: &mut Settings) -> Self {
         let handler = TcpListener::bind("127.0.0.1:0").await.unwrap();
         settings.environment.push(("HANDLER".to_owned(), handler.local_addr().unwrap().to_string()));
@@ -34,18 +34,18 @@ impl Handler {
     /// The function's next invocation.
     pub(crate) async fn invocation(&self) -> Invocation {
         loop {
-            let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("an invocation comes").unwrap();
-            let mut told = Vec::new();
-            // A process that is killed meanwhile does not tell all.
-            if stream.read_to_end(&mut told).await.is_ok()
-                && let Ok(told) = serde_json::from_slice(&told)
+            let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("no invocation came").unwrap();
+            let mut received = Vec::new();
+            // A process that is killed meanwhile sends only a part.
+            if stream.read_to_end(&mut received).await.is_ok()
+                && let Ok(received) = serde_json::from_slice(&received)
             {
-                return Invocation { told, stream };
+                return Invocation { received, stream };
             }
         }
     }
 
-    /// There is none, for now.
+    /// Asserts that no invocation comes within `time`.
     pub(crate) async fn assert_is_idle(&self, time: Duration) {
         assert!(timeout(time, self.0.accept()).await.is_err(), "an invocation came");
     }
@@ -53,21 +53,21 @@ impl Handler {
 
 /// An invocation that waits for its answer.
 pub(crate) struct Invocation {
-    told: Value,
+    received: Value,
     stream: TcpStream,
 }
 
 impl Invocation {
     pub(crate) fn event(&self) -> Value {
-        self.told["event"].clone()
+        self.received["event"].clone()
     }
 
     pub(crate) fn process(&self) -> u64 {
-        self.told["process"].as_u64().unwrap()
+        self.received["process"].as_u64().unwrap()
     }
 
     pub(crate) fn records(&self) -> &[Value] {
-        self.told["event"]["Records"].as_array().unwrap()
+        self.received["event"]["Records"].as_array().unwrap()
     }
 
     pub(crate) fn bodies(&self) -> Vec<String> {
@@ -75,7 +75,7 @@ impl Invocation {
     }
 
     pub(crate) fn id_of(&self, body: &str) -> String {
-        let record = self.records().iter().find(|record| record["body"] == body).expect("it is in this batch");
+        let record = self.records().iter().find(|record| record["body"] == body).expect("the key is not in this batch");
         record["messageId"].as_str().unwrap().to_owned()
     }
 

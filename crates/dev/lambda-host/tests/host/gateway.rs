@@ -93,7 +93,7 @@ async fn a_request_is_an_event_of_format_2() {
 }
 
 #[tokio::test]
-async fn what_a_request_does_not_have_is_not_in_its_event() {
+async fn an_event_has_only_what_its_request_has() {
     let gateway = Gateway::start().await;
     let event = gateway.send("GET", "/", b"").await.json();
     assert_eq!(event["rawQueryString"], "");
@@ -105,7 +105,7 @@ async fn what_a_request_does_not_have_is_not_in_its_event() {
 }
 
 #[tokio::test]
-async fn a_body_is_base64_unless_its_content_type_is_one_of_text() {
+async fn a_body_is_base64_unless_its_content_type_is_text() {
     let gateway = Gateway::start().await;
     for (content_type, is_base64) in [
         ("content-type: application/json\r\n", false),
@@ -136,7 +136,7 @@ async fn a_body_that_is_not_utf_8_is_base64_whatever_its_content_type() {
 }
 
 #[tokio::test]
-async fn the_authorizers_value_is_in_the_request_context() {
+async fn the_request_context_has_what_the_authorizer_returns() {
     let gateway = Gateway::start_with(settings(), 1, |headers| {
         let claims = json!({"sub": headers.get("authorization")?.to_str().ok()?});
         Some(json!({"jwt": {"claims": claims, "scopes": ["orders:read-any"]}}))
@@ -154,7 +154,7 @@ async fn the_authorizers_value_is_in_the_request_context() {
 }
 
 #[test]
-fn the_claims_of_a_bearer_token_count_unverified() {
+fn the_claims_of_a_bearer_token_are_accepted_unverified() {
     let expected = json!({"jwt": {"claims": {"sub": "1"}, "scopes": null}});
     assert_eq!(authorizer(&bearer(r#"{"sub":"1"}"#)), Some(expected));
     for unreadable in ["", "Basic YTpi", "Bearer eyJzdWIiOiIxIn0", "Bearer a.b.c", &bearer("[]")] {
@@ -164,7 +164,7 @@ fn the_claims_of_a_bearer_token_count_unverified() {
 }
 
 #[test]
-fn claims_are_texts() {
+fn claims_are_strings() {
     let claims = r#"{
         "sub": "1511300065921", "exp": 1787996002, "auth_time": 1787992402123, "ratio": 0.5, "email_verified": true,
         "cognito:groups": ["admin", "support"], "levels": [1, true], "none": [], "nobody": null, "address": {"city": "Oakland"}
@@ -194,7 +194,7 @@ fn bearer(claims: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_answer_is_a_response() {
+async fn the_functions_answer_becomes_the_response() {
     let gateway = Gateway::start().await;
     let response = gateway
         .answer(&json!({
@@ -225,7 +225,7 @@ async fn a_base64_answer_is_decoded() {
 }
 
 #[tokio::test]
-async fn an_answer_may_leave_out_all_but_its_status() {
+async fn an_answer_needs_only_a_status() {
     let gateway = Gateway::start().await;
     let nulls = json!({"statusCode": 404, "headers": null, "cookies": null, "body": null, "isBase64Encoded": null});
     for answer in [json!({"statusCode": 404}), nulls] {
@@ -265,7 +265,7 @@ async fn no_body_is_sent_where_http_has_none() {
 }
 
 #[tokio::test]
-async fn what_is_no_response_is_an_internal_server_error() {
+async fn an_invalid_answer_is_an_internal_server_error() {
     let gateway = Gateway::start().await;
     let answers = [
         "not JSON",
@@ -282,7 +282,7 @@ async fn what_is_no_response_is_an_internal_server_error() {
     ];
     for answer in answers {
         let response = gateway.send("POST", "/answer", answer.as_bytes()).await;
-        response.assert_is_the_gateways(500, "Internal Server Error", answer);
+        response.assert_is_gateway_error(500, "Internal Server Error", answer);
     }
 }
 
@@ -290,7 +290,7 @@ async fn what_is_no_response_is_an_internal_server_error() {
 async fn a_function_that_failed_or_ended_is_an_internal_server_error_and_the_next_request_is_served() {
     let gateway = Gateway::start().await;
     for path in ["/error", "/exit", "/error", "/exit"] {
-        gateway.send("GET", path, b"").await.assert_is_the_gateways(500, "Internal Server Error", path);
+        gateway.send("GET", path, b"").await.assert_is_gateway_error(500, "Internal Server Error", path);
         assert_eq!(gateway.send("GET", "/", b"").await.status, 200, "after {path}");
     }
 }
@@ -301,12 +301,12 @@ async fn a_function_that_timed_out_is_unavailable_and_the_next_request_is_served
     let gateway = Gateway::start_with(settings, 1, |_| None).await;
     let never = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let response = gateway.meet(never.local_addr().unwrap()).await;
-    response.assert_is_the_gateways(503, "Service Unavailable", "a function that waits");
+    response.assert_is_gateway_error(503, "Service Unavailable", "a function that waits");
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_body_may_be_as_large_as_lambda_takes_and_no_larger() {
+async fn a_body_may_have_lambdas_payload_limit_and_no_more() {
     let gateway = Gateway::start().await;
     let frame = json!({"statusCode": 200, "body": ""}).to_string().len();
     let largest = json!({"statusCode": 200, "body": "x".repeat(PAYLOAD_LIMIT - frame)}).to_string();
@@ -314,11 +314,11 @@ async fn a_body_may_be_as_large_as_lambda_takes_and_no_larger() {
     assert_eq!((response.status, response.body.len()), (200, PAYLOAD_LIMIT - frame));
 
     let response = gateway.send("POST", "/answer", (largest + " ").as_bytes()).await;
-    response.assert_is_the_gateways(413, "Request Entity Too Large", "one byte more");
+    response.assert_is_gateway_error(413, "Request Entity Too Large", "one byte more");
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_off() {
+async fn the_connection_of_an_endless_body_is_closed() {
     let gateway = Gateway::start().await;
     let mut client = TcpStream::connect(gateway.address).await.unwrap();
     let head = "POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -335,24 +335,24 @@ async fn a_body_without_end_is_cut_off() {
         256
     };
     let (mut status, sent) = ([0; 12], send.await);
-    assert!(sent < 256, "it took {sent} MiB");
+    assert!(sent < 256, "the gateway accepted {sent} MiB");
     answer.read_exact(&mut status).await.unwrap();
     assert_eq!(str::from_utf8(&status), Ok("HTTP/1.1 413"));
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
 
     let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
-    let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("an answer comes");
-    response.assert_is_the_gateways(413, "Request Entity Too Large", "a length that nobody sends");
+    let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("no answer came");
+    response.assert_is_gateway_error(413, "Request Entity Too Large", "a length that nobody sends");
 }
 
 #[tokio::test]
-async fn a_function_whose_answer_was_refused_is_replaced_before_the_next_request() {
+async fn a_function_whose_answer_was_rejected_is_replaced_before_the_next_request() {
     let gateway = Gateway::start().await;
     let mut process = gateway.process().await;
     let too_large = vec![b'x'; PAYLOAD_LIMIT];
     for (path, answer) in [("/", too_large.as_slice()), ("/answer", b"not JSON"), ("/", &too_large)] {
         let response = gateway.send("POST", path, answer).await;
-        response.assert_is_the_gateways(500, "Internal Server Error", path);
+        response.assert_is_gateway_error(500, "Internal Server Error", path);
         let next = gateway.process().await;
         assert_ne!(next, process, "after {path}");
         process = next;
@@ -360,10 +360,10 @@ async fn a_function_whose_answer_was_refused_is_replaced_before_the_next_request
 }
 
 #[tokio::test]
-async fn requests_run_at_once_in_different_processes() {
+async fn concurrent_requests_run_in_different_processes() {
     let gateway = Gateway::start_with(settings(), 2, |_| None).await;
     let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut requests = gateway.two_meet(&there);
+    let mut requests = gateway.two_requests_wait_at(&there);
     let both = (there.accept().await.unwrap(), there.accept().await.unwrap());
     drop(both);
     assert_eq!(processes(&mut requests).await.len(), 2);
@@ -373,7 +373,7 @@ async fn requests_run_at_once_in_different_processes() {
 async fn a_request_waits_for_an_idle_process() {
     let gateway = Gateway::start_with(settings(), 1, |_| None).await;
     let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut requests = gateway.two_meet(&there);
+    let mut requests = gateway.two_requests_wait_at(&there);
     for _ in 0..2 {
         drop(there.accept().await.unwrap());
     }
@@ -381,7 +381,7 @@ async fn a_request_waits_for_an_idle_process() {
 }
 
 #[tokio::test]
-async fn a_binary_that_is_not_there_is_found_at_the_start() {
+async fn a_missing_binary_is_reported_at_the_start() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let settings = Settings { binary: PathBuf::from("/nowhere/bootstrap"), ..settings() };
     let error = gateway::serve(listener, settings, 1, routes(), |_| None).await.unwrap_err();
@@ -390,14 +390,14 @@ async fn a_binary_that_is_not_there_is_found_at_the_start() {
 }
 
 #[tokio::test]
-async fn what_no_route_matches_is_not_found() {
+async fn a_request_that_no_route_matches_gets_404() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let only = vec![Route { key: "GET /orders".to_owned(), authorization: "NONE".to_owned() }];
     let _server = JoinSet::from_iter([gateway::serve(listener, settings(), 1, only, |_| None)]);
     assert_eq!(send(address, "GET", "/orders", b"").await.status, 200);
     for (method, path) in [("POST", "/orders"), ("GET", "/orders/99"), ("GET", "/")] {
-        send(address, method, path, b"").await.assert_is_the_gateways(404, "Not Found", path);
+        send(address, method, path, b"").await.assert_is_gateway_error(404, "Not Found", path);
     }
 }
 
@@ -428,12 +428,12 @@ impl Gateway {
         send(self.address, method, target, body).await
     }
 
-    /// The response when the function gives this answer.
+    /// The response when the function returns this answer.
     async fn answer(&self, answer: &Value) -> Response {
         self.send("POST", "/answer", answer.to_string().as_bytes()).await
     }
 
-    /// The response when the function connects to this address and waits to be let go.
+    /// The response when the function connects to this address and waits until the connection is closed.
     async fn meet(&self, there: SocketAddr) -> Response {
         self.send("POST", "/meet", there.to_string().as_bytes()).await
     }
@@ -446,7 +446,7 @@ impl Gateway {
         response.json()["process"].as_u64().unwrap()
     }
 
-    fn two_meet(&self, there: &TcpListener) -> JoinSet<Response> {
+    fn two_requests_wait_at(&self, there: &TcpListener) -> JoinSet<Response> {
         let (gateway, there) = (self.address, there.local_addr().unwrap().to_string());
         let request = || {
             let there = there.clone();
@@ -457,7 +457,7 @@ impl Gateway {
 }
 
 #[tokio::test]
-async fn functions_share_a_port_and_the_most_specific_route_of_all_decides() {
+async fn functions_share_a_port_and_the_most_specific_of_all_routes_decides() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let integration = |name: &str, keys: &[&str]| Integration {
@@ -507,14 +507,14 @@ async fn send(gateway: SocketAddr, method: &str, target: &str, body: &[u8]) -> R
     exchange(gateway, &[head.as_bytes(), body].concat()).await
 }
 
-/// One request as it is sent, and all that comes back.
+/// Sends one request, and returns the whole response.
 async fn exchange(gateway: SocketAddr, request: &[u8]) -> Response {
     let mut stream = TcpStream::connect(gateway).await.unwrap();
     stream.write_all(request).await.unwrap();
     let mut response = Vec::new();
     stream.read_to_end(&mut response).await.unwrap();
 
-    let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("a response has a head");
+    let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("the response has no head");
     let head = String::from_utf8(response[..end].to_vec()).unwrap();
     let body = response.split_off(end + 4);
     let mut lines = head.lines();
@@ -522,7 +522,7 @@ async fn exchange(gateway: SocketAddr, request: &[u8]) -> Response {
     let headers = lines.map(|line| line.split_once(": ").unwrap());
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let response = Response { status, headers, body };
-    assert!(response.header("apigw-requestid").is_some(), "every response has its request's id");
+    assert!(response.header("apigw-requestid").is_some(), "the response has no request id");
     response
 }
 
@@ -548,7 +548,7 @@ impl Response {
     }
 
     #[track_caller]
-    fn assert_is_the_gateways(&self, status: u16, message: &str, after: &str) {
+    fn assert_is_gateway_error(&self, status: u16, message: &str, after: &str) {
         assert_eq!((self.status, self.json()), (status, json!({"message": message})), "after {after}");
         assert_eq!(self.header("content-type"), Some("application/json"));
         assert_eq!(self.header("content-length"), Some(self.body.len().to_string().as_str()));

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::echo::settings;
 
 #[tokio::test]
-async fn what_a_function_prints_is_kept_even_if_it_is_no_text() {
+async fn a_functions_output_is_kept_even_if_it_is_not_utf_8() {
     let function = Function::start(settings()).await.unwrap();
     for _ in 0..2 {
         function.invoke(json!({"rawPath": "/print"})).await.unwrap();
@@ -19,7 +19,7 @@ async fn what_a_function_prints_is_kept_even_if_it_is_no_text() {
 }
 
 #[tokio::test]
-async fn a_log_file_is_made_with_its_folder() {
+async fn a_log_file_is_created_with_its_folder() {
     let folder = Folder::new();
     for again in [false, true] {
         let logs = folder.0.join("some/logs");
@@ -31,7 +31,7 @@ async fn a_log_file_is_made_with_its_folder() {
 }
 
 #[tokio::test]
-async fn a_log_file_that_was_deleted_is_made_again_by_the_same_process() {
+async fn a_deleted_log_file_is_created_again_by_the_same_process() {
     let folder = Folder::new();
     let log_file = folder.0.join("logs/echo.log");
     let function = Function::start(Settings { log_file: Some(log_file.clone()), ..settings() }).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_log_file_that_was_deleted_is_made_again_by_the_same_process() {
 }
 
 #[tokio::test]
-async fn a_log_file_that_cannot_be_made_stops_no_function() {
+async fn a_log_file_that_cannot_be_created_does_not_stop_the_function() {
     let folder = Folder::new();
     fs::write(folder.0.join("file"), "").unwrap();
     print(&folder.0.join("file/logs/echo.log")).await;

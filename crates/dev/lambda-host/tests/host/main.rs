@@ -1,4 +1,4 @@
-//! Functions and all that invokes them, with a real function process; topics and buckets.
+//! Tests with a real function process: functions and the services that invoke them, topics and buckets.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
 
 mod buckets;

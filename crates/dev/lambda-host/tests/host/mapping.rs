@@ -1,4 +1,4 @@
-//! Messages over the SQS API to a real function process (`examples/echo.rs`), whose answers this test gives.
+//! Messages over the SQS API to a real function process (`examples/echo.rs`), which this test answers.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -16,13 +16,13 @@ use tokio::time::timeout;
 
 use crate::echo::{Handler, Invocation, PATIENCE, settings};
 
-/// For what is to come again: short, but longer than a function takes to answer.
+/// The visibility timeout of messages that are retried: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
 
 const MEBIBYTE: usize = 1024 * 1024;
 
 #[tokio::test]
-async fn a_batch_is_an_event_as_lambda_gives_it() {
+async fn a_batch_becomes_an_event_in_lambdas_format() {
     let source = Source::start(PATIENCE).await;
     let sent = source.send_with_attributes("grüezi").await;
     let invocation = source.invocation().await;
@@ -74,7 +74,7 @@ async fn a_batch_is_an_event_as_lambda_gives_it() {
 }
 
 #[tokio::test]
-async fn messages_come_in_batches_of_up_to_ten() {
+async fn a_batch_has_up_to_ten_messages() {
     let source = Source::start(PATIENCE).await;
     source.send("first").await;
     let busy = source.invocation().await;
@@ -96,7 +96,7 @@ async fn messages_come_in_batches_of_up_to_ten() {
 }
 
 #[tokio::test]
-async fn with_a_window_a_batch_has_all_that_comes_in_it() {
+async fn with_a_window_a_batch_has_all_messages_that_arrive_in_it() {
     let window = Duration::from_secs(3);
     let source = Source::start_batching(PATIENCE, Batching { size: 10_000, window }).await;
     for number in 0..25 {
@@ -125,7 +125,7 @@ async fn a_full_batch_does_not_wait_for_the_end_of_the_window() {
 }
 
 #[tokio::test]
-async fn what_failed_comes_again_and_the_rest_does_not() {
+async fn failed_messages_are_retried_and_the_others_are_not() {
     let source = Source::start(SOON).await;
     source.send("first").await;
     let busy = source.invocation().await;
@@ -170,7 +170,7 @@ async fn a_message_that_always_fails_ends_in_the_dead_letter_queue_after_five_re
 }
 
 #[tokio::test]
-async fn a_function_that_ended_is_started_again_and_nothing_is_lost() {
+async fn a_process_that_ended_is_replaced_and_no_message_is_lost() {
     let source = Source::start(SOON).await;
     source.send("a").await;
     let first = source.invocation().await;
@@ -186,7 +186,7 @@ async fn a_function_that_ended_is_started_again_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_process_that_was_killed_while_idle_costs_no_receive() {
+async fn killing_an_idle_process_does_not_cost_a_receive() {
     let source = Source::start(PATIENCE).await;
     source.send("a").await;
     let first = source.invocation().await;
@@ -204,7 +204,7 @@ async fn a_process_that_was_killed_while_idle_costs_no_receive() {
 }
 
 #[tokio::test]
-async fn a_function_that_timed_out_is_replaced_and_its_batch_comes_again() {
+async fn a_process_that_timed_out_is_replaced_and_its_batch_is_retried() {
     let source = Source::start_with(SOON, Settings { timeout: SOON, ..settings() }, 1).await;
     source.send("a").await;
     let stuck = source.invocation().await;
@@ -217,7 +217,7 @@ async fn a_function_that_timed_out_is_replaced_and_its_batch_comes_again() {
 }
 
 #[tokio::test]
-async fn a_function_that_failed_is_kept_and_its_batch_comes_again() {
+async fn a_process_that_reported_an_error_is_reused_and_its_batch_is_retried() {
     let source = Source::start(SOON).await;
     source.send("a").await;
     let first = source.invocation().await;
@@ -231,7 +231,7 @@ async fn a_function_that_failed_is_kept_and_its_batch_comes_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_batch_response_deletes_nothing() {
+async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
     let answers = [
         "not JSON",
         "",
@@ -266,7 +266,7 @@ async fn an_answer_that_is_no_batch_response_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_that_names_no_failure_is_one_of_success() {
+async fn an_answer_without_failures_means_success() {
     let source = Source::start(PATIENCE).await;
     for (answer, sent) in
         ["null", "{}", r#"{"batchItemFailures": null}"#, r#"{"batchItemFailures": []}"#].iter().zip(1..)
@@ -302,13 +302,13 @@ async fn a_second_process_is_started_only_when_the_first_is_busy() {
 }
 
 #[tokio::test]
-async fn dead_letters_are_brought_back_to_the_queue_they_came_from() {
+async fn dead_letters_are_moved_back_to_the_queue_they_came_from() {
     let source = Source::start(SOON).await;
     let sent = source.send_with_attributes("a").await;
     for _ in 0..5 {
         source.invocation().await.fail().await;
     }
-    source.bring_one_back().await;
+    source.redrive_one().await;
     let again = source.invocation().await;
     assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 1));
     let record = &again.records()[0];
@@ -319,7 +319,7 @@ async fn dead_letters_are_brought_back_to_the_queue_they_came_from() {
 }
 
 #[tokio::test]
-async fn dead_letters_are_brought_back_at_a_rate() {
+async fn dead_letters_are_moved_back_at_a_rate() {
     let source = Source::start(PATIENCE).await;
     for body in ["a", "b", "c"] {
         source.call("SendMessage", "events-dlq", json!({"MessageBody": body})).await;
@@ -327,7 +327,7 @@ async fn dead_letters_are_brought_back_at_a_rate() {
     let mut task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
     for rate in [0, 501] {
         task["MaxNumberOfMessagesPerSecond"] = json!(rate);
-        let refused = source.refused("StartMessageMoveTask", "", task.clone()).await;
+        let refused = source.rejection("StartMessageMoveTask", "", task.clone()).await;
         assert_eq!(refused["__type"], "InvalidParameterValue", "{refused}");
     }
     task["MaxNumberOfMessagesPerSecond"] = json!(2);
@@ -335,7 +335,7 @@ async fn dead_letters_are_brought_back_at_a_rate() {
     source.call("StartMessageMoveTask", "", task.clone()).await;
     let listed = async || source.call("ListMessageMoveTasks", "", task.clone()).await["Results"][0].clone();
     assert_eq!(listed().await["Status"], "RUNNING");
-    let second = source.refused("StartMessageMoveTask", "", task.clone()).await;
+    let second = source.rejection("StartMessageMoveTask", "", task.clone()).await;
     assert!(second.to_string().contains("There is already a task running"), "{second}");
 
     for body in ["a", "b", "c"] {
@@ -352,7 +352,7 @@ async fn dead_letters_are_brought_back_at_a_rate() {
             }
         }
     };
-    let task = timeout(PATIENCE, completed).await.expect("it ends");
+    let task = timeout(PATIENCE, completed).await.expect("the task did not end");
     assert_eq!((&task["Status"], &task["ApproximateNumberOfMessagesMoved"]), (&json!("COMPLETED"), &json!(3)));
 }
 
@@ -363,7 +363,7 @@ async fn a_message_may_have_one_mebibyte_and_no_more() {
     let attributes: Value = (0..10).map(|number| (format!("name-{number}"), attribute("value"))).collect();
     let body = "ü".repeat((MEBIBYTE - 10 * "name-0Stringvalue".len()) / 2);
     let message = json!({"MessageBody": body, "MessageAttributes": attributes});
-    // Into the dead-letter queue, so that it is moved too.
+    // Sent to the dead-letter queue, so that moving is tested too.
     let sent = source.call("SendMessage", "events-dlq", message.clone()).await;
     let received =
         json!({"WaitTimeSeconds": 20, "VisibilityTimeout": 0, "MessageAttributeNames": ["name-1", "name-11"]});
@@ -371,7 +371,7 @@ async fn a_message_may_have_one_mebibyte_and_no_more() {
     assert!(received["Body"] == body);
     assert_eq!(received["MD5OfBody"], sent["MD5OfMessageBody"]);
     assert_eq!(received["MessageAttributes"], json!({"name-1": attribute("value")}));
-    source.bring_one_back().await;
+    source.redrive_one().await;
 
     let invocation = source.invocation().await;
     let record = &invocation.records()[0];
@@ -385,7 +385,7 @@ async fn a_message_may_have_one_mebibyte_and_no_more() {
 
     let mut larger = message;
     larger["MessageBody"] = json!(body + "xx");
-    let refused = source.refused("SendMessage", "events", larger).await;
+    let refused = source.rejection("SendMessage", "events", larger).await;
     let reason = "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.";
     assert_eq!((&refused["__type"], &refused["message"]), (&json!("InvalidParameterValue"), &json!(reason)));
     let limit = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["MaximumMessageSize"]})).await;
@@ -412,13 +412,13 @@ async fn the_messages_of_a_batch_may_have_one_mebibyte_and_no_more() {
         assert_eq!(message.get("MessageAttributes"), None);
     }
 
-    let refused = source.refused("SendMessageBatch", "events", batch(rest + 1)).await;
+    let refused = source.rejection("SendMessageBatch", "events", batch(rest + 1)).await;
     assert_eq!(refused["__type"], "AWS.SimpleQueueService.BatchRequestTooLong", "{refused}");
     source.assert_is_empty().await;
 }
 
 #[tokio::test]
-async fn a_batch_is_no_larger_than_lambda_takes() {
+async fn a_batch_does_not_exceed_lambdas_payload_limit() {
     let source = Source::start(PATIENCE).await;
     source.send("first").await;
     let busy = source.invocation().await;
@@ -440,7 +440,7 @@ async fn a_batch_is_no_larger_than_lambda_takes() {
 }
 
 #[tokio::test]
-async fn a_queue_is_as_its_owner_says() {
+async fn a_queue_has_the_attributes_its_owner_sets() {
     let source = Source::start(PATIENCE).await;
     let attributes = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["All"]})).await;
     let attributes = &attributes["Attributes"];
@@ -451,7 +451,7 @@ async fn a_queue_is_as_its_owner_says() {
     assert_eq!(redrive, json!({"deadLetterTargetArn": dead_letters, "maxReceiveCount": 5}));
 }
 
-/// A queue `events`, its API, and the mapping to a function whose handler is this test. All end with this value.
+/// A queue `events`, its API, and the mapping to a function that this test answers. All end with this value.
 struct Source {
     api: SocketAddr,
     handler: Handler,
@@ -515,7 +515,7 @@ impl Source {
         self.call("SendMessage", "events", json!({"MessageBody": body, "MessageAttributes": attributes})).await
     }
 
-    /// What comes into a queue, or nothing after a while.
+    /// Receives from a queue; the result may be empty after a while.
     async fn receive(&self, queue: &str) -> Value {
         self.call("ReceiveMessage", queue, json!({"WaitTimeSeconds": 20})).await
     }
@@ -525,8 +525,8 @@ impl Source {
         self.handler.invocation().await
     }
 
-    /// Brings one dead letter back, when it is there and visible.
-    async fn bring_one_back(&self) {
+    /// Moves one dead letter back, as soon as it is visible.
+    async fn redrive_one(&self) {
         let task = json!({"SourceArn": "arn:aws:sqs:us-east-1:000000000000:events-dlq"});
         let moved = async {
             loop {
@@ -537,14 +537,14 @@ impl Source {
                 }
             }
         };
-        assert_eq!(timeout(PATIENCE, moved).await.expect("it dies"), "COMPLETED");
+        assert_eq!(timeout(PATIENCE, moved).await.expect("there is no dead letter"), "COMPLETED");
     }
 
     async fn done(&self, messages: u64) {
-        timeout(PATIENCE, self.mapping.done(messages)).await.expect("the messages are deleted");
+        timeout(PATIENCE, self.mapping.done(messages)).await.expect("the messages were not deleted");
     }
 
-    /// Neither a message that can be received nor one that will be.
+    /// No message is waiting or in flight.
     async fn assert_is_empty(&self) {
         let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
         let answer = self.call("GetQueueAttributes", "events", json!({"AttributeNames": names})).await;
@@ -560,8 +560,8 @@ impl Source {
         answer
     }
 
-    /// One that SQS refuses.
-    async fn refused(&self, operation: &str, queue: &str, request: Value) -> Value {
+    /// A request that SQS rejects.
+    async fn rejection(&self, operation: &str, queue: &str, request: Value) -> Value {
         let (status, answer) = self.exchange(operation, queue, request).await;
         assert_eq!(status, 400, "{operation}: {answer}");
         answer
@@ -578,14 +578,14 @@ impl Source {
         let mut stream = TcpStream::connect(self.api).await.unwrap();
         stream.write_all((head + &request).as_bytes()).await.unwrap();
         let mut response = String::new();
-        timeout(PATIENCE, stream.read_to_string(&mut response)).await.expect("an answer comes").unwrap();
-        let (head, body) = response.split_once("\r\n\r\n").expect("a response has a head");
+        timeout(PATIENCE, stream.read_to_string(&mut response)).await.expect("no answer came").unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").expect("the response has no head");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str(body).unwrap())
     }
 }
 
-/// Kills a process, and waits until it has ended: whoever started it can then know.
+/// Kills a process, and waits until it has ended.
 async fn kill(process: u64) {
     let process = process.to_string();
     assert!(Command::new("kill").args(["-9", &process]).status().await.unwrap().success());
@@ -597,5 +597,5 @@ async fn kill(process: u64) {
             }
         }
     };
-    timeout(PATIENCE, ended).await.expect("a killed process ends");
+    timeout(PATIENCE, ended).await.expect("the killed process still runs");
 }

@@ -1,4 +1,4 @@
-//! What can be seen and done from outside: processes, queues, topics, and routes in front of an HTTP API.
+//! Inspects a running system: processes, queues, topics, and routes in front of an HTTP API.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::echo::{Handler, PATIENCE, settings};
 
-/// For what is to come again: short, but longer than a function takes to answer.
+/// The visibility timeout of messages that are retried: short, but longer than a function takes to answer.
 const SOON: Duration = Duration::from_secs(2);
 
 #[tokio::test]
@@ -41,10 +41,10 @@ async fn processes_and_invocations_are_counted() {
 }
 
 #[tokio::test]
-async fn a_killed_process_fails_at_what_it_does_and_is_replaced() {
+async fn the_invocation_of_a_killed_process_fails_and_the_process_is_replaced() {
     let world = World::start(SOON).await;
     let processes = world.mapping.processes();
-    assert_eq!(processes.kill(), 0, "there is none");
+    assert_eq!(processes.kill(), 0, "there is no process yet");
     world.queue.send("a".to_owned()).await.unwrap();
     let first = world.handler.invocation().await;
     assert_eq!(processes.kill(), 1);
@@ -53,14 +53,14 @@ async fn a_killed_process_fails_at_what_it_does_and_is_replaced() {
     assert_eq!((second.receives(), processes.failures()), (2, 1));
     second.succeed().await;
     world.mapping.done(1).await;
-    assert_eq!((processes.kill(), processes.ids()), (1, vec![]), "one that is idle too");
+    assert_eq!((processes.kill(), processes.ids()), (1, vec![]), "an idle process is killed too");
     world.queue.send("b".to_owned()).await.unwrap();
     world.handler.invocation().await.succeed().await;
     world.mapping.done(2).await;
-    assert_eq!(processes.failures(), 1, "which costs no invocation");
+    assert_eq!(processes.failures(), 1, "no invocation fails because of it");
 }
 
-/// Kills the process of the first invocation, and notes what came of all.
+/// Kills the process of the first invocation, and records the result of every invocation.
 #[derive(Default)]
 struct Killer {
     ended: Arc<Mutex<Vec<&'static str>>>,
@@ -95,12 +95,12 @@ impl Observation for KillerObservation {
 }
 
 #[tokio::test]
-async fn an_observer_sees_every_invocation_and_may_kill_it() {
+async fn an_observer_sees_every_invocation_and_can_kill_its_process() {
     let world = World::start(SOON).await;
     let killer = Arc::new(Killer::default());
     let observing = world.mapping.processes().observe(Arc::clone(&killer) as Arc<dyn Observer>);
     world.queue.send("a".to_owned()).await.unwrap();
-    // The process that was killed may have told of its message before.
+    // The killed process may have sent its event to the test before.
     let answered = async {
         loop {
             let invocation = world.handler.invocation().await;
@@ -109,7 +109,7 @@ async fn an_observer_sees_every_invocation_and_may_kill_it() {
             }
         }
     };
-    timeout(PATIENCE, answered).await.expect("it comes again");
+    timeout(PATIENCE, answered).await.expect("the message was not retried");
     world.mapping.done(1).await;
     assert_eq!(*killer.ended.lock().unwrap(), ["killed", "answered"]);
 
@@ -117,11 +117,11 @@ async fn an_observer_sees_every_invocation_and_may_kill_it() {
     world.queue.send("b".to_owned()).await.unwrap();
     world.handler.invocation().await.succeed().await;
     world.mapping.done(2).await;
-    assert_eq!(killer.ended.lock().unwrap().len(), 2, "it looks on no more");
+    assert_eq!(killer.ended.lock().unwrap().len(), 2, "the observer was not removed");
 }
 
 #[tokio::test]
-async fn dead_letters_can_be_looked_at_and_moved_back() {
+async fn dead_letters_can_be_inspected_and_moved_back() {
     let world = World::start(PATIENCE).await;
     for number in 0..12 {
         world.dead_letters.send(number.to_string()).await.unwrap();
@@ -131,13 +131,13 @@ async fn dead_letters_can_be_looked_at_and_moved_back() {
     let bodies = |messages: Vec<queues::Message>| messages.into_iter().map(|message| message.body).collect::<Vec<_>>();
     let all: Vec<_> = (0..12).map(|number| number.to_string()).collect();
     for look in 1..=2 {
-        let seen = world.dead_letters.look(100).await.unwrap();
+        let seen = world.dead_letters.peek(100).await.unwrap();
         let receives = |message: &queues::Message| message.attributes["ApproximateReceiveCount"].clone();
         assert!(seen.iter().all(|message| receives(message) == look.to_string() && message.sent_at() > 0), "{seen:?}");
         assert_eq!(bodies(seen), all, "the oldest first");
         assert_eq!(world.dead_letters.size().await.unwrap(), Size { waiting: 12, in_flight: 0 });
     }
-    assert_eq!(bodies(world.dead_letters.look(3).await.unwrap()).len(), 3);
+    assert_eq!(bodies(world.dead_letters.peek(3).await.unwrap()).len(), 3);
 
     assert_eq!(world.queues.redrive(&world.dead_letters).await.unwrap(), 12);
     assert_eq!(world.dead_letters.size().await.unwrap(), Size::default());
@@ -152,7 +152,7 @@ async fn dead_letters_can_be_looked_at_and_moved_back() {
 }
 
 #[tokio::test]
-async fn a_topic_remembers_what_was_published_last() {
+async fn a_topic_returns_the_last_published_messages() {
     let world = World::start(PATIENCE).await;
     let topics = Topics::new(([127, 0, 0, 1], 0).into(), &world.queues);
     let topic = topics.create("events").unwrap();
@@ -190,7 +190,7 @@ async fn a_topic_remembers_what_was_published_last() {
 }
 
 #[tokio::test]
-async fn routes_in_front_of_an_http_api_answer_first() {
+async fn routes_in_front_of_an_http_api_are_matched_first() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let routes = vec![Route { key: "$default".to_owned(), authorization: "NONE".to_owned() }];
@@ -198,7 +198,11 @@ async fn routes_in_front_of_an_http_api_answer_first() {
         HttpApi::start(vec![Integration { function: settings(), concurrency: 1, routes }], |_| None).await.unwrap();
     let [processes] = api.processes() else { panic!("it has one function") };
     let processes = processes.clone();
-    assert_eq!((processes.ids().len(), processes.invocations()), (1, 0), "it is warm");
+    assert_eq!(
+        (processes.ids().len(), processes.invocations()),
+        (1, 0),
+        "a process is started before the first request"
+    );
     let front = Router::new().route("/front", get(async || "in front"));
     let server = JoinSet::from_iter([api.serve_behind(listener, front)]);
     let answer = exchange(address, "GET /front HTTP/1.1", "").await;
@@ -214,7 +218,7 @@ async fn routes_in_front_of_an_http_api_answer_first() {
         }
     })
     .await
-    .expect("its processes end with it");
+    .expect("the processes still run");
 }
 
 /// One request, and all of its response.
@@ -227,7 +231,7 @@ async fn exchange(address: std::net::SocketAddr, head: &str, body: &str) -> Stri
     answer
 }
 
-/// A queue and a function whose handler is this test.
+/// A queue and a function that this test answers.
 struct World {
     queues: Queues,
     queue: Queue,

@@ -1,4 +1,4 @@
-//! A rule that invokes a real function process (`examples/echo.rs`), whose answers this test gives.
+//! A rule that invokes a real function process (`examples/echo.rs`), which this test answers.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use crate::echo::{Handler, PATIENCE, settings};
 
 #[tokio::test]
-async fn a_rule_invokes_its_function_once_a_period_also_after_a_failure() {
+async fn a_rule_invokes_its_function_once_per_period_also_after_a_failure() {
     let mut function = settings();
     let handler = Handler::of(&mut function).await;
     let (started, period) = (Instant::now(), Duration::from_millis(300));
     let schedule = Schedule::start("sweep", function, Rate(period));
     let first = handler.invocation().await;
-    assert!(started.elapsed() >= period, "the first comes after a period");
+    assert!(started.elapsed() >= period, "the first invocation came too early");
     let mut event = first.event();
     assert_eq!(event["id"].take().as_str().unwrap().len(), 36);
     let time = event["time"].take();
@@ -37,7 +37,7 @@ async fn a_rule_invokes_its_function_once_a_period_also_after_a_failure() {
     first.fail().await;
     handler.invocation().await.exit().await;
     handler.invocation().await.succeed().await;
-    timeout(PATIENCE, schedule.done(1)).await.expect("one succeeds");
+    timeout(PATIENCE, schedule.done(1)).await.expect("no invocation succeeded");
     assert!(started.elapsed() >= 3 * period);
 }
 

@@ -1,4 +1,4 @@
-//! Writes to a table of the embedded engine invoke a real function process (`examples/echo.rs`), whose answers this test gives.
+//! Writes to a table of the embedded engine invoke a real function process (`examples/echo.rs`), which this test answers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::echo::{Handler, Invocation, PATIENCE, settings};
 const A_MOMENT: Duration = Duration::from_millis(500);
 
 #[tokio::test]
-async fn a_batch_is_an_event_as_lambda_gives_it() {
+async fn a_batch_becomes_an_event_in_lambdas_format() {
     let table = Table::create().await;
     let source = table.map(Settings::default()).await;
     table.put("a", "1").await;
@@ -65,7 +65,7 @@ async fn a_batch_is_an_event_as_lambda_gives_it() {
 }
 
 #[tokio::test]
-async fn records_come_in_their_order_in_batches_of_the_size() {
+async fn records_arrive_in_order_in_batches_of_the_configured_size() {
     let table = Table::create().await;
     table.put_each(["a", "b", "c", "d", "e"]).await;
     let source = table.map(Settings { batch_size: 2, ..Settings::default() }).await;
@@ -78,7 +78,7 @@ async fn records_come_in_their_order_in_batches_of_the_size() {
 }
 
 #[tokio::test]
-async fn a_window_gathers_what_comes_and_a_full_batch_does_not_wait() {
+async fn a_window_gathers_records_and_a_full_batch_does_not_wait() {
     let table = Table::create().await;
     let window = PATIENCE.as_secs() * 10;
     let source =
@@ -98,7 +98,7 @@ async fn a_window_gathers_what_comes_and_a_full_batch_does_not_wait() {
 }
 
 #[tokio::test]
-async fn only_what_a_filter_matches_invokes_the_function() {
+async fn only_records_that_match_a_filter_invoke_the_function() {
     let table = Table::create().await;
     let filters = [
         r#"{"eventName": ["INSERT"], "dynamodb": {"NewImage": {"n": {"N": [{"prefix": "1"}]}}}}"#,
@@ -124,7 +124,7 @@ async fn only_what_a_filter_matches_invokes_the_function() {
 }
 
 #[tokio::test]
-async fn a_retry_starts_at_the_lowest_number_that_failed() {
+async fn a_retry_starts_at_the_lowest_failed_sequence_number() {
     let table = Table::create().await;
     table.put_each(["a", "b", "c", "d", "e"]).await;
     let source = table.map(reporting()).await;
@@ -146,7 +146,7 @@ async fn a_retry_starts_at_the_lowest_number_that_failed() {
 }
 
 #[tokio::test]
-async fn without_the_setting_nobody_reads_the_failures_in_an_answer() {
+async fn without_the_setting_failures_in_an_answer_are_ignored() {
     let table = Table::create().await;
     table.put("a", "1").await;
     let source = table.map(Settings::default()).await;
@@ -157,7 +157,7 @@ async fn without_the_setting_nobody_reads_the_failures_in_an_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_holds_up_what_follows() {
+async fn a_failing_batch_blocks_the_following_ones() {
     let table = Table::create().await;
     table.put("a", "1").await;
     let source = table.map(Settings { batch_size: 1, ..Settings::default() }).await;
@@ -179,7 +179,7 @@ async fn a_batch_that_fails_holds_up_what_follows() {
 }
 
 #[tokio::test]
-async fn after_its_tries_a_batch_is_discarded_and_the_destination_is_told() {
+async fn after_its_retries_a_batch_is_discarded_and_reported_to_the_destination() {
     let table = Table::create().await;
     table.put_each(["a", "b"]).await;
     let source = table.map(Settings { batch_size: 2, maximum_retry_attempts: Some(2), ..Settings::default() }).await;
@@ -232,7 +232,7 @@ async fn after_its_tries_a_batch_is_discarded_and_the_destination_is_told() {
 }
 
 #[tokio::test]
-async fn a_failed_batch_is_split_until_what_fails_is_alone_and_all_else_succeeds() {
+async fn a_failed_batch_is_split_until_only_the_failing_record_is_left() {
     let table = Table::create().await;
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
     table.put_each(keys).await;
@@ -251,7 +251,7 @@ async fn a_failed_batch_is_split_until_what_fails_is_alone_and_all_else_succeeds
             invocation.succeed().await;
         }
     }
-    // To split does not count: what is left alone has its one retry.
+    // Splits do not count: the last record still has its one retry.
     assert_eq!(invocations, ["abcdefgh", "abcd", "ab", "cd", "c", "c", "d", "efgh"]);
     source.done(8).await;
     let info = source.failure().await["DDBStreamBatchInfo"].take();
@@ -260,7 +260,7 @@ async fn a_failed_batch_is_split_until_what_fails_is_alone_and_all_else_succeeds
 }
 
 #[tokio::test]
-async fn with_both_settings_a_batch_is_split_where_the_answer_says() {
+async fn with_both_settings_a_batch_is_split_at_the_reported_record() {
     let table = Table::create().await;
     table.put_each(["a", "b", "c", "d", "e", "f"]).await;
     let bisect = Settings { bisect_batch_on_function_error: true, maximum_retry_attempts: Some(0), ..reporting() };
@@ -289,11 +289,11 @@ async fn with_both_settings_a_batch_is_split_where_the_answer_says() {
 }
 
 #[tokio::test]
-async fn a_record_that_became_too_old_is_discarded_and_the_destination_is_told() {
+async fn a_record_that_is_too_old_is_discarded_and_reported_to_the_destination() {
     let table = Table::create().await;
     table.put("old", "1").await;
     let source = table.map(Settings { maximum_record_age_in_seconds: Some(2), ..Settings::default() }).await;
-    // It fails for as long as it is tried.
+    // Every try fails.
     let told = async {
         loop {
             source.invocation().await.fail().await;
@@ -315,7 +315,7 @@ async fn a_record_that_became_too_old_is_discarded_and_the_destination_is_told()
 }
 
 #[tokio::test]
-async fn a_function_that_does_not_start_costs_no_try() {
+async fn a_function_that_does_not_start_does_not_use_up_a_retry() {
     let folder = Folder::new();
     let binary = folder.0.join("echo");
     let table = Table::create().await;
@@ -331,7 +331,7 @@ async fn a_function_that_does_not_start_costs_no_try() {
 }
 
 #[tokio::test]
-async fn the_next_start_goes_on_with_what_was_under_way() {
+async fn the_next_start_continues_with_the_records_in_progress() {
     let folder = Folder::new();
     let position = Some(folder.0.join("rows.position"));
     let table = Table::create().await;
@@ -358,7 +358,7 @@ async fn the_next_start_goes_on_with_what_was_under_way() {
 }
 
 #[tokio::test]
-async fn what_no_filter_matches_is_not_read_again_by_the_next_start() {
+async fn records_that_no_filter_matches_are_not_read_again_by_the_next_start() {
     let folder = Folder::new();
     let position = folder.0.join("rows.position");
     let filter = Filter::parse(r#"{"eventName": ["REMOVE"]}"#).unwrap();
@@ -371,7 +371,7 @@ async fn what_no_filter_matches_is_not_read_again_by_the_next_start() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, kept).await.expect("the position is kept");
+    timeout(PATIENCE, kept).await.expect("the position was not stored");
     drop(source);
     table.put("b", "1").await;
     let source = table.map_to(settings(), Settings::default(), Some(position)).await;
@@ -379,7 +379,7 @@ async fn what_no_filter_matches_is_not_read_again_by_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_start_at_the_latest_record_does_not_see_the_earlier_ones() {
+async fn a_start_at_the_latest_record_skips_the_earlier_ones() {
     let table = Table::create().await;
     table.put("a", "1").await;
     let source = table.map(Settings { starting_position: StartingPosition::Latest, ..Settings::default() }).await;
@@ -388,7 +388,7 @@ async fn a_start_at_the_latest_record_does_not_see_the_earlier_ones() {
 }
 
 #[tokio::test]
-async fn a_batch_is_no_larger_than_lambda_takes() {
+async fn a_batch_does_not_exceed_lambdas_payload_limit() {
     let table = Table::create().await;
     let value = "x".repeat(390_000);
     for key in 0..20 {
@@ -426,13 +426,13 @@ async fn the_writes_of_a_transaction_are_records_too() {
 }
 
 #[tokio::test]
-async fn a_table_without_a_stream_is_said() {
+async fn a_table_without_a_stream_is_an_error() {
     let engine = Engine::start();
     assert_eq!(engine.stream("rows").unwrap_err().to_string(), "table rows has no stream");
 }
 
 #[test]
-fn settings_are_read_as_a_template_has_them() {
+fn settings_are_parsed_from_a_templates_properties() {
     let read: Settings = serde_json::from_value(json!({
         "batchSize": 10,
         "filters": [{"eventName": ["INSERT"]}],
@@ -474,7 +474,7 @@ impl Invocation {
     }
 
     fn number_of(&self, key: &str) -> String {
-        let place = self.keys().iter().position(|known| known == key).expect("it is in this batch");
+        let place = self.keys().iter().position(|known| known == key).expect("the key is not in this batch");
         self.records()[place]["dynamodb"]["SequenceNumber"].as_str().unwrap().to_owned()
     }
 }
@@ -533,7 +533,7 @@ impl Table {
     }
 }
 
-/// The stream's mapping to a function whose handler is this test, and the queue of what is discarded.
+/// The stream's mapping to a function that this test answers, and the queue for discarded records.
 struct Source {
     mapping: StreamMapping,
     handler: Handler,
@@ -546,19 +546,19 @@ impl Source {
     }
 
     async fn done(&self, records: u64) {
-        timeout(PATIENCE, self.mapping.done(records)).await.expect("the records are handled");
+        timeout(PATIENCE, self.mapping.done(records)).await.expect("the records were not processed");
     }
 
-    /// What the destination is told next.
+    /// The next message in the on-failure queue.
     async fn failure(&self) -> Value {
-        let received = timeout(PATIENCE, self.failures.receive(1)).await.expect("a failure comes").unwrap();
+        let received = timeout(PATIENCE, self.failures.receive(1)).await.expect("no failure was reported").unwrap();
         serde_json::from_str(&received[0].body).unwrap()
     }
 
     /// Call it after `done`: what is discarded is in the queue before it is counted as done, so nothing can arrive later.
     async fn assert_no_failure(&self) {
         self.failures.send("the test's own".to_owned()).await.unwrap();
-        let received = timeout(PATIENCE, self.failures.receive(10)).await.expect("a message comes").unwrap();
+        let received = timeout(PATIENCE, self.failures.receive(10)).await.expect("no message came").unwrap();
         let received: Vec<_> = received.iter().map(|message| message.body.as_str()).collect();
         assert_eq!(received, ["the test's own"]);
     }

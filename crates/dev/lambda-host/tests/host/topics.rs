@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::echo::PATIENCE;
 
 #[tokio::test]
-async fn a_message_comes_to_the_queue_as_a_notification() {
+async fn a_message_arrives_in_the_queue_as_a_notification() {
     let world = World::start().await;
     let queue = world.subscribe("all", None, false).await;
     let sent = world.client.publish().topic_arn(world.topic.arn()).message("grüezi <&>").subject("hello");
@@ -50,7 +50,7 @@ async fn a_message_comes_to_the_queue_as_a_notification() {
 }
 
 #[tokio::test]
-async fn a_raw_subscription_gets_the_message_and_its_attributes_alone() {
+async fn a_raw_subscription_gets_the_message_without_a_notification() {
     let world = World::start().await;
     let raw = world.subscribe("raw", None, true).await;
     let wrapped = world.subscribe("wrapped", None, false).await;
@@ -70,7 +70,7 @@ async fn a_raw_subscription_gets_the_message_and_its_attributes_alone() {
 }
 
 #[tokio::test]
-async fn a_queue_gets_what_its_policy_matches() {
+async fn a_queue_gets_only_messages_that_match_its_policy() {
     let world = World::start().await;
     let policy = |rules: Value| Some(json!({"event-type": rules}));
     let exact = policy(json!(["OrderCreated", "OrderCreatedEvent", {"suffix": ".OrderCreated"}]));
@@ -139,7 +139,7 @@ async fn a_batch_is_published_entry_by_entry() {
 }
 
 #[tokio::test]
-async fn a_topic_that_is_not_there_is_said() {
+async fn a_missing_topic_is_an_error() {
     let world = World::start().await;
     let arn = format!("{}-2", world.topic.arn());
     let refused = world.client.publish().topic_arn(arn).message("1").send().await.unwrap_err();
@@ -147,7 +147,7 @@ async fn a_topic_that_is_not_there_is_said() {
 }
 
 #[tokio::test]
-async fn a_queue_that_is_not_there_stops_no_other() {
+async fn a_missing_queue_does_not_stop_the_other_queues() {
     let world = World::start().await;
     let lost = Subscription { queue: "nowhere".to_owned(), filter_policy: None, raw_message_delivery: false };
     world.topic.subscribe(&lost).unwrap();
@@ -157,7 +157,7 @@ async fn a_queue_that_is_not_there_stops_no_other() {
 }
 
 #[tokio::test]
-async fn a_policy_that_would_never_match_is_refused() {
+async fn a_policy_that_would_never_match_is_rejected() {
     let world = World::start().await;
     for policy in [json!([]), json!({"a": "b"}), json!({"a": [{"prefx": "b"}]}), json!({"$or": [{"a": ["b"]}]})] {
         let subscription =
@@ -209,8 +209,8 @@ fn binary() -> MessageAttributeValue {
 }
 
 async fn receive(queue: &Queue) -> Message {
-    let mut received = timeout(PATIENCE, queue.receive(1)).await.expect("a message comes").unwrap();
-    received.pop().expect("a message comes")
+    let mut received = timeout(PATIENCE, queue.receive(1)).await.expect("no message came").unwrap();
+    received.pop().expect("no message came")
 }
 
 fn message_of(received: &Message) -> String {
@@ -218,9 +218,9 @@ fn message_of(received: &Message) -> String {
     notification["Message"].as_str().unwrap().to_owned()
 }
 
-/// The messages of all notifications in a queue, sorted: what is published is delivered when the answer comes.
+/// The messages of all notifications in a queue, sorted. A message is in the queue when its request is answered.
 async fn all_messages(queue: &Queue) -> Vec<String> {
-    let received = timeout(PATIENCE, queue.receive(10)).await.expect("messages come").unwrap();
+    let received = timeout(PATIENCE, queue.receive(10)).await.expect("no messages came").unwrap();
     let mut messages: Vec<_> = received.iter().map(message_of).collect();
     messages.sort();
     messages

@@ -1,4 +1,4 @@
-//! The archive: how many files it has.
+//! The number and the size of the archive's files.
 
 use std::fs;
 use std::io;
@@ -16,8 +16,8 @@ use super::problem::Problem;
 pub(super) struct Archive {
     /// The folder of its bucket.
     folder: PathBuf,
-    /// How long a count stays good.
-    good_for: Duration,
+    /// A count that is older is not used.
+    max_age: Duration,
     /// The last count, and when it was made. Held during a count, so that there is only one at a time.
     counted: Mutex<Option<(Instant, ArchiveState)>>,
 }
@@ -33,14 +33,14 @@ pub(super) struct ArchiveState {
 }
 
 impl Archive {
-    pub(super) fn new(folder: PathBuf, good_for: Duration) -> Self {
-        Self { folder, good_for, counted: Mutex::default() }
+    pub(super) fn new(folder: PathBuf, max_age: Duration) -> Self {
+        Self { folder, max_age, counted: Mutex::default() }
     }
 
     pub(super) async fn state(&self) -> Result<ArchiveState, Problem> {
         let mut counted = self.counted.lock().await;
         if let Some((at, state)) = &*counted
-            && at.elapsed() < self.good_for
+            && at.elapsed() < self.max_age
         {
             return Ok(state.clone());
         }
@@ -54,7 +54,7 @@ impl Archive {
 fn count(folder: &Path) -> ArchiveState {
     let mut state = ArchiveState::default();
     let mut newest = SystemTime::UNIX_EPOCH;
-    // Before the first event there is no folder. A file that disappears meanwhile is no longer a part of it.
+    // Before the first event there is no folder. A file that disappears meanwhile is not counted.
     let _ = each_file(&folder.join("events"), &mut |path, length, modified| {
         state.files += 1;
         state.bytes += length;
@@ -67,14 +67,14 @@ fn count(folder: &Path) -> ArchiveState {
     state
 }
 
-fn each_file(folder: &Path, look: &mut impl FnMut(&Path, u64, SystemTime)) -> io::Result<()> {
+fn each_file(folder: &Path, visit: &mut impl FnMut(&Path, u64, SystemTime)) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let about = entry.metadata()?;
         if about.is_dir() {
-            each_file(&entry.path(), look)?;
+            each_file(&entry.path(), visit)?;
         } else {
-            look(&entry.path(), about.len(), about.modified()?);
+            visit(&entry.path(), about.len(), about.modified()?);
         }
     }
     Ok(())
@@ -91,7 +91,7 @@ mod tests {
         let day = folder.join("events/dt=2026-01-01");
         fs::create_dir_all(&day).unwrap();
         fs::write(day.join("a"), "12").unwrap();
-        let archives = [Duration::MAX, Duration::ZERO].map(|good_for| Archive::new(folder.clone(), good_for));
+        let archives = [Duration::MAX, Duration::ZERO].map(|max_age| Archive::new(folder.clone(), max_age));
         for archive in &archives {
             let newest = Some("events/dt=2026-01-01/a".to_owned());
             assert_eq!(archive.state().await.unwrap(), ArchiveState { files: 1, bytes: 2, newest });

@@ -1,4 +1,4 @@
-//! Dead letters: what they are, why they are there, and back to their queue.
+//! Dead letters: their content, the reason, and how to move them back to their queue.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -12,13 +12,13 @@ use super::functions::{Function, rfc3339};
 use super::problem::Problem;
 use super::watched::WatchedQueue;
 
-/// Nobody reads more than this at once.
+/// The most dead letters that are shown.
 const MOST_SHOWN: usize = 100;
 
 /// The dead letters of all queues.
 pub(super) struct DeadLetters {
     queues: Queues,
-    /// A message that is being looked at would not be moved, so that only one look or move is under way at a time.
+    /// Only one read or move runs at a time, because a message that is being read cannot be moved.
     turn: Mutex<()>,
 }
 
@@ -28,8 +28,8 @@ pub(super) struct DeadLetters {
 pub(super) struct DeadLetter {
     message_id: String,
     sent_at: String,
-    /// How often its function got it before it was a dead letter. The engine counts anew when it moves a message, and then counts
-    /// those who look at it.
+    /// How often its function received it before it became a dead letter. The engine's own count starts again at the move, and
+    /// also counts reads by the console.
     receive_count: u32,
     body: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(super) struct DeadLetter {
     detail: Option<String>,
 }
 
-/// What a function last logged of a message that failed.
+/// The last failure that a function logged for a message.
 struct LoggedFailure {
     reason: Option<String>,
     detail: String,
@@ -52,7 +52,7 @@ impl DeadLetters {
     /// The dead letters of a queue, the oldest first, with the reasons that its function logged.
     pub(super) async fn of(&self, queue: &WatchedQueue, function: &Function) -> Result<Vec<DeadLetter>, Problem> {
         let _turn = self.turn.lock().await;
-        let messages = queue.dead_letters.look(MOST_SHOWN).await?;
+        let messages = queue.dead_letters.peek(MOST_SHOWN).await?;
         let failures = if messages.is_empty() { HashMap::new() } else { logged_failures(&function.log_lines().await?) };
         let letter = |message: Message| {
             let failure = failures.get(&message.id);
@@ -68,14 +68,14 @@ impl DeadLetters {
         Ok(messages.into_iter().map(letter).collect())
     }
 
-    /// Moves the dead letters back to their queue, and gives how many.
+    /// Moves the dead letters back to their queue, and returns how many.
     pub(super) async fn redrive(&self, queue: &WatchedQueue) -> Result<u64, Problem> {
         let _turn = self.turn.lock().await;
         Ok(self.queues.redrive(&queue.dead_letters).await?)
     }
 }
 
-/// What was last logged of each message that failed, by its id: `make dlq` finds it in the same way.
+/// The last logged failure of each message, by the message's id. `make dlq` finds it in the same way.
 fn logged_failures(log: &[String]) -> HashMap<String, LoggedFailure> {
     let failures = log.iter().filter_map(|line| {
         let line: Value = serde_json::from_str(line).ok()?;
@@ -90,10 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_on_a_message_counts() {
+    fn the_last_logged_failure_of_a_message_is_used() {
         let log = [
-            r#"{"message_id":"a","reason":"throttled","error":"too much at once"}"#,
-            "panicked at 'no JSON'",
+            r#"{"message_id":"a","reason":"throttled","error":"too many requests"}"#,
+            "panicked at 'not JSON'",
             r#"{"message_id":"a","reason":"malformed","error":"no id"}"#,
             r#"{"message_id":"b","outcome":"written"}"#,
         ];

@@ -1,11 +1,11 @@
-//! Chance that can be repeated.
+//! Random numbers that can be repeated.
 
-/// Numbers that follow from a seed (`SplitMix64`).
+/// Generates pseudo-random numbers from a seed (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -15,8 +15,8 @@ impl Dice {
     }
 
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            items.swap(place, self.roll(place + 1));
+        for index in (1..items.len()).rev() {
+            items.swap(index, self.roll(index + 1));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The functions: their processes, and what they printed.
+//! The functions: their processes, and their logs.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,14 +13,14 @@ use tokio::task::spawn_blocking;
 
 use super::problem::Problem;
 
-/// How much of a log is read for its last line, and for its last lines.
+/// The most bytes of a log that are read for its last line, and for its last lines.
 const LAST_LINE: u64 = 64 * 1024;
 const LAST_LINES: u64 = 8 * 1024 * 1024;
 
 /// All functions.
 pub(super) struct Functions(Arc<[Function]>);
 
-/// A function. Its log is named here and nowhere else, so that no request can name another file.
+/// A function. Its log's path is set only here, so that no request can name another file.
 pub(super) struct Function {
     processes: Processes,
     log: PathBuf,
@@ -49,10 +49,9 @@ impl Functions {
         Self(functions.into_iter().map(function).collect())
     }
 
-    /// One of them.
     pub(super) fn named(&self, name: &str) -> Result<&Function, Problem> {
         let found = self.0.iter().find(|function| function.processes.function() == name);
-        found.ok_or_else(|| Problem::not_found("there is no function of this name"))
+        found.ok_or_else(|| Problem::not_found("there is no function with this name"))
     }
 
     pub(super) async fn state(&self) -> Result<Vec<FunctionState>, Problem> {
@@ -63,7 +62,7 @@ impl Functions {
 
 impl Function {
     fn state(&self) -> FunctionState {
-        // A function that has printed nothing has no log.
+        // A function without output has no log.
         let last_line = tail(&self.log, LAST_LINE).unwrap_or_default().pop();
         let last_line_at = std::fs::metadata(&self.log).and_then(|about| about.modified()).ok();
         FunctionState {
@@ -82,13 +81,13 @@ impl Function {
         Ok(lines.split_off(lines.len().saturating_sub(most)))
     }
 
-    /// The lines of its log, the oldest first; of a long log, the last ones.
+    /// The lines of its log, the oldest first. A long log is cut at the start.
     pub(super) async fn log_lines(&self) -> Result<Vec<String>, Problem> {
         let log = self.log.clone();
         Ok(spawn_blocking(move || tail(&log, LAST_LINES).unwrap_or_default()).await?)
     }
 
-    /// Kills its processes, and gives how many there were.
+    /// Kills its processes, and returns how many there were.
     pub(super) fn kill(&self) -> usize {
         self.processes.kill()
     }
@@ -106,7 +105,7 @@ fn tail(path: &Path, bytes: u64) -> io::Result<Vec<String>> {
     let mut content = Vec::new();
     file.take(bytes).read_to_end(&mut content)?;
     let text = String::from_utf8_lossy(&content);
-    // The first of them may have begun before.
+    // The first line may be incomplete.
     let lines = text.lines().skip(usize::from(start > 0));
     Ok(lines.map(str::to_owned).collect())
 }

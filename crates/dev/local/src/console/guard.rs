@@ -1,4 +1,4 @@
-//! Who may use the console: a person at this machine. A web page of another site may not, though its requests come from the same
+//! Allows requests only from the console itself and from programs on this machine, not from other sites' pages in the same
 //! browser.
 
 use axum::body::Body;
@@ -15,28 +15,28 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The largest body of a request. The largest one that makes sense has a hundred bytes.
+/// The largest body of a request, in bytes. Real requests need about a hundred.
 const LARGEST_BODY: usize = 16 * 1024;
 
-/// Refuses what another site's page may have sent.
+/// Rejects requests that another site's page may have sent.
 pub(super) async fn check(request: Request, next: Next) -> Response {
-    match refused(request.method(), request.headers()) {
+    match rejection(request.method(), request.headers()) {
         Some(message) => Problem::new(StatusCode::FORBIDDEN, message).into_response(),
         None => next.run(request).await,
     }
 }
 
-/// Why a request is refused, if it is.
+/// Returns why a request is rejected, or `None` if it is allowed.
 ///
-/// - The name of the host must be this machine's. A page whose own name was made to point here would otherwise count as of the same
+/// - `Host` must be a name of this machine. Otherwise a page whose name resolves to this machine would have the same
 ///   origin: <https://owasp.org/www-community/attacks/DNS_Rebinding>.
-/// - A browser says where a request comes from, and that must be the console itself:
-///   <https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site>. A program that is no browser says nothing.
-fn refused(method: &Method, headers: &HeaderMap) -> Option<&'static str> {
+/// - A browser sends the origin of a request, and it must be the console itself:
+///   <https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site>. Other programs do not send it.
+fn rejection(method: &Method, headers: &HeaderMap) -> Option<&'static str> {
     let Some(host) = text(headers, HOST).filter(|host| is_loopback(host)) else {
-        return Some("the console is only for this machine: open it at http://127.0.0.1 or http://localhost");
+        return Some("the console can be used only from this machine: open it at http://127.0.0.1 or http://localhost");
     };
-    let elsewhere = Some("the console does not take requests from other sites");
+    let elsewhere = Some("the console does not accept requests from other sites");
     if headers.contains_key(ORIGIN) && text(headers, ORIGIN) != Some(&format!("http://{host}")) {
         return elsewhere;
     }
@@ -48,7 +48,7 @@ fn refused(method: &Method, headers: &HeaderMap) -> Option<&'static str> {
     }
 }
 
-/// Whether the user follows a link from elsewhere: what it opens is not visible to the other site.
+/// Whether the user follows a link from another site. That site cannot read the opened page.
 fn is_navigation(method: &Method, headers: &HeaderMap) -> bool {
     let mode_and_destination = (text(headers, FETCH_MODE), text(headers, FETCH_DEST));
     method == Method::GET && mode_and_destination == (Some("navigate"), Some("document"))
@@ -58,7 +58,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether a `Host` is a name of this machine, with any port: it may have been forwarded.
+/// Whether a `Host` is a name of this machine. Any port is allowed, because ports can be forwarded.
 fn is_loopback(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port),
@@ -71,7 +71,7 @@ fn is_loopback(host: &str) -> bool {
     is_name && is_port
 }
 
-/// The JSON body of a request. Only JSON: a form of another site could not send it without being asked first.
+/// Parses the JSON body of a request. Only JSON is accepted, because a form of another site cannot send it.
 pub(super) async fn body<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
     let media_type = text(headers, CONTENT_TYPE).and_then(|value| value.split(';').next()).unwrap_or_default();
     if !media_type.trim().eq_ignore_ascii_case("application/json") {
@@ -82,8 +82,7 @@ pub(super) async fn body<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -
         let message = format!("send a body of at most {LARGEST_BODY} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::bad_request(format!("the body is not as expected: {error}")))
+    serde_json::from_slice(&bytes).map_err(|error| Problem::bad_request(format!("the body is invalid: {error}")))
 }
 
 #[cfg(test)]
@@ -95,11 +94,11 @@ mod tests {
     fn check(expected: bool, headers: &[(&'static str, &str)]) {
         let map = headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let map: HeaderMap = map.collect();
-        assert_eq!(refused(&Method::GET, &map).is_none(), expected, "{headers:?}");
+        assert_eq!(rejection(&Method::GET, &map).is_none(), expected, "{headers:?}");
     }
 
     #[test]
-    fn only_names_of_this_machine_are_hosts() {
+    fn the_host_must_be_a_name_of_this_machine() {
         for host in ["localhost", "localhost:3000", "LOCALHOST:1", "127.0.0.1:3000", "127.1.2.3", "[::1]:3000", "[::1]"]
         {
             check(true, &[("host", host)]);
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_must_say_that_the_request_is_the_consoles_own() {
+    fn a_browsers_request_must_come_from_the_console_itself() {
         let host = ("host", "127.0.0.1:3000");
         check(true, &[host, ("origin", "http://127.0.0.1:3000")]);
         for origin in [

@@ -1,4 +1,4 @@
-//! Orders: the newest ones, new ones, and what happens to them next.
+//! Lists the newest orders, creates orders, and publishes their next events.
 
 mod next;
 
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use order_events::payload::{Address, LineItem, OrderCreated, OrderDetails};
+use order_events::payload::{LineItem, OrderCreated, OrderDetails};
 use order_events::{AggregateType, Event, EventType, Invalid, OrderId, Payload, Timestamp};
 use order_store::OrderStore;
 use order_store::table::INDEX;
@@ -25,14 +25,14 @@ use super::problem::Problem;
 use super::publisher::Publisher;
 use crate::demo;
 
-/// How many orders are shown.
+/// The number of orders that are shown.
 const SHOWN: usize = 50;
 
-/// How many orders are looked at to find the newest: the index is sorted by consumer, and reading all of a large table each second
-/// would keep this machine busy.
-const LOOKED_AT: i32 = 1_000;
+/// The number of orders that are read to find the newest. The index is sorted by consumer, and reading all of a large table each
+/// second would keep this machine busy.
+const MOST_READ: i32 = 1_000;
 
-/// How long an event that was published may take to be in the view, and the pause between two looks.
+/// The longest wait until a published event is in the view, and the pause between two reads.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -42,7 +42,7 @@ pub(super) struct Orders {
     table: String,
     store: OrderStore,
     publisher: Publisher,
-    /// Held while an event is chosen, published and handled: who comes next chooses from what is possible after it.
+    /// Held while an event is chosen, published and projected, so that the next request sees its result.
     turn: Mutex<()>,
 }
 
@@ -59,8 +59,8 @@ pub(super) struct OrderState {
     created: i64,
 }
 
-/// An order as it was found: what it is, and which aggregates it knows.
-struct Known {
+/// An order's view, and the state that names its aggregates.
+struct FoundOrder {
     view: OrderView,
     state: State,
 }
@@ -76,12 +76,12 @@ impl Orders {
         }
     }
 
-    /// The newest orders, the newest first. Where there are very many, the newest of some.
+    /// The newest orders, the newest first. With very many orders, only a part of them is read.
     pub(super) async fn newest(&self) -> Result<Vec<OrderState>, Problem> {
         let names =
             [("#order", VIEW.key), ("#consumer", CONSUMER_ID), ("#at", ORDER_CREATION_TIME), ("#status", STATUS)];
         let names = names.map(|(alias, name)| (alias.to_owned(), name.to_owned()));
-        let scan = self.client.scan().table_name(&self.table).index_name(INDEX).limit(LOOKED_AT);
+        let scan = self.client.scan().table_name(&self.table).index_name(INDEX).limit(MOST_READ);
         let scan = scan.projection_expression("#order, #consumer, #at, #status");
         let page = scan.set_expression_attribute_names(Some(names.into())).send().await?;
         let text = |value: Option<&AttributeValue>| value.and_then(|value| value.as_s().ok()).cloned();
@@ -97,36 +97,36 @@ impl Orders {
         Ok(orders)
     }
 
-    /// What can happen next to an order.
+    /// The events that can happen next to an order.
     pub(super) async fn next(&self, order_id: &str) -> Result<Vec<NextEvent>, Problem> {
         Ok(Situation::of(&self.find(order_id).await?.view).next())
     }
 
-    /// Lets an event happen to an order, and gives the event's id. The view has seen the event by then, unless its function is slow or
-    /// fails: two clicks must not let the same thing happen twice.
+    /// Publishes an order's next event, and returns the event's id. It waits until the view has the event, so that two clicks do not
+    /// publish it twice; but not longer than `PATIENCE`.
     pub(super) async fn publish_next(&self, order_id: &str, event_type: &str) -> Result<String, Problem> {
         let _turn = self.turn.lock().await;
-        let known = self.find(order_id).await?;
-        let offered = Situation::of(&known.view).next();
+        let order = self.find(order_id).await?;
+        let offered = Situation::of(&order.view).next();
         let Some(next) = offered.iter().find(|next| next.event_type.name() == event_type) else {
             let offered: Vec<_> = offered.iter().map(|next| next.event_type.name()).collect();
             let message = match offered.as_slice() {
-                [] => format!("nothing can happen next to order {order_id}"),
-                offered => format!("choose what can happen next to order {order_id}: {}", offered.join(", ")),
+                [] => format!("no event can happen next to order {order_id}"),
+                offered => format!("choose one of the next events of order {order_id}: {}", offered.join(", ")),
             };
             return Err(Problem::bad_request(message));
         };
         let now = Timestamp::from(SystemTime::now());
-        let payload = next::payload(&known.view, next.event_type, now)?;
-        let aggregate_id = known.aggregate_id(next.event_type).parse()?;
+        let payload = next::payload(&order.view, next.event_type, now)?;
+        let aggregate_id = order.aggregate_id(next.event_type).parse()?;
         let event = Event { id: self.publisher.next_id()?, aggregate_id, payload };
         self.publisher.publish(&event).await?;
-        // It is published, whatever comes of it.
-        let _ = timeout(PATIENCE, self.wait_for(&known.view.order_id, &event)).await;
+        // After the timeout the event is still published.
+        let _ = timeout(PATIENCE, self.wait_for(&order.view.order_id, &event)).await;
         Ok(event.id.to_string())
     }
 
-    /// Waits until the view has seen an event.
+    /// Waits until the view has an event.
     async fn wait_for(&self, order_id: &OrderId, event: &Event) -> Result<(), Problem> {
         loop {
             let found = self.store.find_order(order_id).await?;
@@ -137,11 +137,11 @@ impl Orders {
         }
     }
 
-    /// Lets the demo's consumer place an order, and gives the order's id.
+    /// Creates an order of the demo's consumer, and returns the order's id.
     pub(super) async fn create(&self) -> Result<String, Problem> {
         let mut dice = Dice(Uuid::new_v4().as_u64_pair().0);
         let order_id = loop {
-            // Six digits, which a person can read out.
+            // Six digits are easy to read.
             let order_id: OrderId = (100_000 + dice.roll(900_000)).to_string().parse()?;
             if self.store.find_order(&order_id).await?.is_none() {
                 break order_id;
@@ -153,18 +153,18 @@ impl Orders {
         Ok(order_id.to_string())
     }
 
-    async fn find(&self, order_id: &str) -> Result<Known, Problem> {
+    async fn find(&self, order_id: &str) -> Result<FoundOrder, Problem> {
         let unknown = || Problem::not_found("there is no such order");
         let order_id: OrderId = order_id.parse().map_err(|_| unknown())?;
         let found = self.store.find_order(&order_id).await?.ok_or_else(unknown)?;
         let state = found.state.clone();
         let view = OrderView::of(order_id, found).ok_or_else(unknown)?;
-        Ok(Known { view, state })
+        Ok(FoundOrder { view, state })
     }
 }
 
-impl Known {
-    /// Which aggregate publishes an event: the order's delivery so far, if there is one.
+impl FoundOrder {
+    /// The aggregate that publishes an event: the order's latest delivery or payment intent, if there is one.
     fn aggregate_id(&self, event_type: EventType) -> String {
         let order_id = &self.view.order_id;
         let aggregate = event_type.aggregate();
@@ -180,7 +180,7 @@ impl Known {
     }
 }
 
-/// A dish: its name and its price.
+/// The name and the price of a dish.
 type Dish = (&'static str, &'static str);
 
 const MENUS: [(&str, [Dish; 3]); 3] = [
@@ -198,14 +198,8 @@ fn new_order(dice: &mut Dice) -> Result<OrderCreated, Invalid> {
         order_total = (0..quantity).try_fold(order_total, |total, _| sum(&total, &price))?;
         line_items.push(LineItem { menu_item_id: format!("{number}"), name: name.to_owned(), price, quantity });
     }
-    let address = Address {
-        street1: Some("9 Amazing View".to_owned()),
-        city: Some("Oakland".to_owned()),
-        state: Some("CA".to_owned()),
-        zip: Some("94612".to_owned()),
-        ..Address::default()
-    };
+    let delivery_address = Some(demo::address(demo::STREET));
     let consumer_id = demo::CONSUMER.parse()?;
     let order_details = OrderDetails { consumer_id, restaurant_id: 1 + restaurant as u64, order_total, line_items };
-    Ok(OrderCreated { order_details, delivery_address: Some(address), restaurant_name: restaurant_name.to_owned() })
+    Ok(OrderCreated { order_details, delivery_address, restaurant_name: restaurant_name.to_owned() })
 }

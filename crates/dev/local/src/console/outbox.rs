@@ -1,4 +1,4 @@
-//! The outbox of Payments: what is not published yet.
+//! The outbox of Payments: the rows that are not published yet.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ pub(super) struct Outbox {
     pub(super) table: String,
 }
 
-/// What is shown of the outbox. Its rows are deleted when they are published, so that all that are there are not.
+/// What is shown of the outbox. A row is deleted when it is published, so every row is unpublished.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OutboxState {

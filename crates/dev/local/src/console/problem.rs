@@ -1,4 +1,4 @@
-//! Why the console does not do what it was asked.
+//! The console's errors.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -32,7 +32,7 @@ impl Problem {
     }
 }
 
-/// What fails in a system on one machine is shown as it is: who reads it is its operator.
+/// Errors are shown with all details, because the reader operates this system.
 impl<E: std::error::Error + 'static> From<E> for Problem {
     fn from(error: E) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, with_causes(&error))
@@ -45,7 +45,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// A good answer.
+/// A JSON answer that is not cached.
 pub(super) fn answer(body: &impl Serialize) -> Response {
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     match serde_json::to_string(body) {

@@ -1,4 +1,4 @@
-//! Events to the topic, with ids that rise.
+//! Publishes events to the topic, with increasing ids.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::problem::Problem;
 #[derive(Clone)]
 pub(super) struct Publisher {
     topic: Topic,
-    /// The number of the next event: of two in one millisecond, the second one has the higher id.
+    /// The number of the next event, so that of two events in one millisecond the second has the higher id.
     number: Arc<AtomicU64>,
 }
 
@@ -28,14 +28,14 @@ impl Publisher {
         event_id(Timestamp::from(SystemTime::now()), number)
     }
 
-    /// Publishes an event, and gives the id of the message. It is in the queues when this returns.
+    /// Publishes an event, and returns the message's id. The message is in the queues when this returns.
     pub(super) async fn publish(&self, event: &Event) -> Result<String, Problem> {
         let attributes = [("event-type", event.event_type().name())];
         Ok(self.topic.publish(event.to_message()?, &attributes).await?)
     }
 }
 
-/// The id of an event of a moment.
+/// The id of an event at this time.
 pub(super) fn event_id(at: Timestamp, number: u64) -> Result<EventId, Invalid> {
     format!("{:016x}-{number:016x}", at.as_millis()).parse()
 }

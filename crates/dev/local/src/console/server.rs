@@ -1,4 +1,4 @@
-//! The console over HTTP: its page, and what the page asks for.
+//! The console's HTTP server: its page, and the API of the page.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use serde_json::json;
 use super::problem::{Problem, answer};
 use super::{Console, guard, site};
 
-/// How many lines of a log are shown if not asked for more, and at most.
+/// The default and the largest number of log lines in an answer.
 const LINES: usize = 50;
 const MOST_LINES: usize = 1_000;
 
 type Shared = State<Arc<Console>>;
 type Answer = Result<Response, Problem>;
 
-/// The routes below `/console`, to be put in front of all others.
+/// The routes below `/console`. They go in front of all others.
 pub(crate) fn routes(console: Console) -> Router {
     let api = Router::new()
         .route("/state", get(state))
@@ -41,7 +41,7 @@ pub(crate) fn routes(console: Console) -> Router {
         .route("/console/", get(async |headers: HeaderMap| site::file("/", &headers)))
         .route("/console/assets/{file}", get(asset))
         .nest("/console/api", api)
-        .route("/console/{*path}", any(nothing))
+        .route("/console/{*path}", any(not_found))
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn(guard::check))
         .route_layer(from_fn(site::secure))
@@ -51,12 +51,12 @@ async fn asset(Path(file): Path<String>, headers: HeaderMap) -> Answer {
     site::file(&format!("/assets/{file}"), &headers)
 }
 
-async fn nothing() -> Problem {
-    Problem::not_found("the console has nothing here")
+async fn not_found() -> Problem {
+    Problem::not_found("the console has no such path")
 }
 
 async fn wrong_method() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "use GET to look and POST to act")
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "use GET to read and POST to act")
 }
 
 async fn state(State(console): Shared) -> Answer {
@@ -77,12 +77,12 @@ async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): 
     Ok(answer(&json!({"lines": function.last_lines(lines).await?})))
 }
 
-/// For requests that say all in their path.
+/// The body `{}` of requests without parameters.
 #[derive(Deserialize)]
-struct Nothing {}
+struct EmptyBody {}
 
 async fn kill(State(console): Shared, Path(name): Path<String>, headers: HeaderMap, body: Body) -> Answer {
-    let Nothing {} = guard::body(&headers, body).await?;
+    let EmptyBody {} = guard::body(&headers, body).await?;
     Ok(answer(&json!({"killed": console.functions.named(&name)?.kill()})))
 }
 
@@ -93,13 +93,13 @@ async fn dead_letters(State(console): Shared, Path(queue): Path<String>) -> Answ
 }
 
 async fn redrive(State(console): Shared, Path(queue): Path<String>, headers: HeaderMap, body: Body) -> Answer {
-    let Nothing {} = guard::body(&headers, body).await?;
+    let EmptyBody {} = guard::body(&headers, body).await?;
     let queue = console.dead_letter_queue(&queue)?;
     Ok(answer(&json!({"moved": console.dead_letters.redrive(queue).await?})))
 }
 
 async fn create_order(State(console): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let Nothing {} = guard::body(&headers, body).await?;
+    let EmptyBody {} = guard::body(&headers, body).await?;
     Ok(answer(&json!({"orderId": console.orders.create().await?})))
 }
 
@@ -130,14 +130,14 @@ async fn start_shuffle(State(console): Shared, headers: HeaderMap, body: Body) -
 }
 
 async fn shuffle(State(console): Shared, Path(id): Path<String>) -> Answer {
-    let shuffle = console.shuffles.find(&id).ok_or_else(|| Problem::not_found("there is no shuffle of this id"))?;
+    let shuffle = console.shuffles.find(&id).ok_or_else(|| Problem::not_found("there is no shuffle with this id"))?;
     Ok(answer(&shuffle))
 }
 
 impl Console {
-    /// A queue, by its own name or by that of the queue for its dead letters.
+    /// Finds a queue by its own name or by the name of its dead-letter queue.
     fn dead_letter_queue(&self, name: &str) -> Result<&super::WatchedQueue, Problem> {
         let found = self.queues.iter().find(|queue| [queue.queue.name(), queue.dead_letters.name()].contains(&name));
-        found.ok_or_else(|| Problem::not_found("there is no queue of this name"))
+        found.ok_or_else(|| Problem::not_found("there is no queue with this name"))
     }
 }

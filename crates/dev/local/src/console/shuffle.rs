@@ -1,8 +1,8 @@
-//! The same story told twice, to two orders: once in order, once shuffled, with duplicates and with a function that is killed. Both end
-//! as the same item ([ADR 1](../../../../docs/adr/0001-a-view-that-any-order-of-events-builds.md)).
+//! Publishes the same events for two orders: once in sequence, once shuffled, with duplicates and with a killed function. Both orders end
+//! with the same item ([ADR 1](../../../../docs/adr/0001-a-view-that-any-order-of-events-builds.md)).
 //!
-//! Nothing of it is played: the events go through the topic, the queues and the functions, a process is really killed, and what is
-//! shown was read from the tables.
+//! Nothing is simulated: the events go through the topic, the queues and the functions, a process is really killed, and the shown
+//! values are read from the tables.
 
 mod comparison;
 mod item;
@@ -29,10 +29,10 @@ use super::Tables;
 use super::problem::Problem;
 use super::publisher::Publisher;
 
-/// How many shuffles are remembered.
+/// The number of shuffles that are kept.
 const REMEMBERED: usize = 10;
 
-/// The largest number that a script in a browser takes for itself.
+/// The largest integer that JavaScript represents exactly.
 const LARGEST_SEED: u64 = (1 << 53) - 1;
 
 /// What a shuffle needs.
@@ -43,13 +43,13 @@ pub(super) struct Settings {
     pub(super) client: Client,
     pub(super) tables: Tables,
     pub(super) publisher: Publisher,
-    /// How long a step lasts, so that a person can follow.
+    /// The length of one step. It is slow enough for a person to follow.
     pub(super) pace: Duration,
-    /// When a message that was not processed comes again.
+    /// The time after which a failed message is retried.
     pub(super) visibility_timeout: Duration,
 }
 
-/// The shuffles so far. One that runs ends with this value.
+/// The last shuffles. A running one ends with this value.
 pub(super) struct Shuffles {
     settings: Settings,
     /// The newest first.
@@ -62,7 +62,7 @@ impl Shuffles {
         Self { settings, known: Mutex::default(), running: Mutex::default() }
     }
 
-    /// Starts a shuffle, and gives its id. Only one runs at a time.
+    /// Starts a shuffle, and returns its id. Only one runs at a time.
     pub(super) fn start(&self, seed: Option<u64>) -> Result<String, Problem> {
         let id = Uuid::new_v4();
         let seed = seed.unwrap_or_else(|| id.as_u64_pair().1 & u64::from(u32::MAX));
@@ -71,7 +71,7 @@ impl Shuffles {
         }
         let mut known = lock(&self.known);
         if known.front().is_some_and(|newest| newest.is_running()) {
-            return Err(Problem::conflict("a shuffle is running: wait until it has ended"));
+            return Err(Problem::conflict("a shuffle is already running: wait until it ends"));
         }
         let run = Run::new(self.settings.clone(), id, seed)?;
         let id = run.report().shuffle().id;
@@ -83,7 +83,7 @@ impl Shuffles {
         Ok(id)
     }
 
-    /// A shuffle as it stands.
+    /// The current state of a shuffle.
     pub(super) fn find(&self, id: &str) -> Option<Shuffle> {
         lock(&self.known).iter().map(|report| report.shuffle()).find(|shuffle| shuffle.id == id)
     }

@@ -1,4 +1,4 @@
-//! The console's own files, as `web` has built them.
+//! The console's files, built by `web`.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -25,7 +25,7 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Result<Response, Problem>
     Ok((about, [(CONTENT_TYPE, *content_type)], *plain).into_response())
 }
 
-/// Adds what a browser must know of every answer: nothing comes from elsewhere, and nobody else may show or read it.
+/// Adds the security headers to every answer: no content from other sites, and no other site may embed or read it.
 pub(super) async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

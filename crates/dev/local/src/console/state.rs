@@ -1,9 +1,9 @@
-//! All that the console shows at once.
+//! The state that the console polls.
 
 use std::time::SystemTime;
 
 use lambda_host::queues::Size;
-use lambda_host::topics::Published;
+use lambda_host::topics::PublishedMessage;
 use order_events::Message;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use super::outbox::OutboxState;
 use super::problem::Problem;
 use super::watched::WatchedQueue;
 
-/// All that the console shows at once.
+/// Everything that the console shows, except logs, dead letters and shuffles.
 #[derive(Debug, Serialize)]
 pub(super) struct State {
     now: String,
@@ -94,15 +94,15 @@ impl WatchedQueue {
             waiting,
             in_flight,
             dead_letter_queue: self.dead_letters.name().to_owned(),
-            // Those in flight are being looked at.
+            // Dead letters in flight are being read by the console.
             dead_letters: dead.waiting + dead.in_flight,
         })
     }
 }
 
 impl PublishedEvent {
-    /// Anybody may publish anything: what is no event is shown as such.
-    fn of(published: &Published) -> Self {
+    /// A message may be anything, so it may not be a readable event.
+    fn of(published: &PublishedMessage) -> Self {
         let at = rfc3339(published.at);
         match Message::parse(&published.message) {
             Ok(Message { event, .. }) => Self {
@@ -111,7 +111,7 @@ impl PublishedEvent {
                 order_id: Some(event.order_id().to_string()),
                 event_id: Some(event.id.to_string()),
             },
-            Err(_) => Self { at, event_type: "cannot be read".to_owned(), order_id: None, event_id: None },
+            Err(_) => Self { at, event_type: "unreadable message".to_owned(), order_id: None, event_id: None },
         }
     }
 }

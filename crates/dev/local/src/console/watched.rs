@@ -1,4 +1,4 @@
-//! What runs, and can be looked at.
+//! The functions and queues that the console shows.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use lambda_host::processes::Processes;
 use lambda_host::queues::Queue;
 use order_events::EventType;
 
-/// What runs.
+/// The functions and queues that the console shows.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
-    /// All functions, in the order in which they are shown.
+    /// All functions, in display order.
     pub(crate) functions: Vec<Processes>,
-    /// Those of them that project events, by the type of event.
+    /// The functions that project events, by event type.
     pub(crate) handlers: HashMap<EventType, Processes>,
     /// The queues whose messages invoke functions.
     pub(crate) queues: Vec<WatchedQueue>,
@@ -24,9 +24,9 @@ pub(crate) struct WatchedQueue {
     pub(crate) queue: Queue,
     /// The function's name.
     pub(crate) function: String,
-    /// Where the messages go that the function could not process.
+    /// Its dead-letter queue.
     pub(crate) dead_letters: Queue,
-    /// How often a message is received before it goes there.
+    /// How often a message is received before it moves to the dead-letter queue.
     pub(crate) max_receive_count: u32,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::system::{System, answer, eventually};
 
 #[tokio::test]
-async fn all_of_a_system_is_shown() {
+async fn the_state_shows_the_whole_system() {
     let system = System::start("shown", &[]);
     let state = system.read("state").await;
     let named = |list: &str, name: &str| {
@@ -65,7 +65,7 @@ async fn all_of_a_system_is_shown() {
 }
 
 #[tokio::test]
-async fn an_order_is_created_and_goes_on_by_buttons() {
+async fn the_buttons_create_an_order_and_publish_its_events() {
     let system = System::start("orders", &[]);
     let created = system.act("orders", json!({})).await;
     let order = created["orderId"].as_str().unwrap();
@@ -102,10 +102,14 @@ async fn an_order_is_created_and_goes_on_by_buttons() {
             |shown: &Value| shown.pointer(place).is_some_and(|value| expected.is_empty() || value == expected);
         eventually(|| system.client.get(&page), |shown| happened(shown).then_some(())).await;
     }
-    assert_eq!(system.read(&format!("orders/{order}/next")).await, json!({"events": []}), "it is delivered");
+    assert_eq!(
+        system.read(&format!("orders/{order}/next")).await,
+        json!({"events": []}),
+        "a delivered order has no next events"
+    );
     let after = answer(system.client.get(&page)).await.1;
     let quantity = |order: &Value| order["lineItems"][0]["quantity"].as_u64().unwrap();
-    assert_eq!(quantity(&after), quantity(&before) + 1, "the revision counts");
+    assert_eq!(quantity(&after), quantity(&before) + 1, "the revision adds one");
     assert_ne!(after["orderTotal"], before["orderTotal"]);
 
     let refused = [
@@ -123,7 +127,7 @@ async fn an_order_is_created_and_goes_on_by_buttons() {
 }
 
 #[tokio::test]
-async fn two_clicks_at_once_publish_one_event() {
+async fn two_concurrent_clicks_publish_one_event() {
     let system = System::start("clicks", &[]);
     let next = system.read("orders/101/next").await;
     assert_eq!(next["events"][0]["eventType"], "OrderAuthorized", "{next}");
@@ -136,11 +140,11 @@ async fn two_clicks_at_once_publish_one_event() {
     let after = system.read("state").await;
     assert_eq!(after["topic"]["published"], before + 1, "{after}");
     let next = system.read("orders/101/next").await;
-    assert_ne!(next["events"][0]["eventType"], "OrderAuthorized", "the view has seen it: {next}");
+    assert_ne!(next["events"][0]["eventType"], "OrderAuthorized", "the view has the event: {next}");
 }
 
 #[tokio::test]
-async fn a_dead_letter_is_shown_with_its_reason_and_goes_back() {
+async fn a_dead_letter_is_shown_with_its_reason_and_moved_back() {
     let system = System::start("dead-letters", &[("DEMO", "0"), ("VISIBILITY_TIMEOUT", "1")]);
     system.publish("OrderCreated", r#"{"payload": "{}", "headers": {}}"#).await;
     let queue = "ftgo-order-history-OrderCreated";
@@ -158,15 +162,15 @@ async fn a_dead_letter_is_shown_with_its_reason_and_goes_back() {
     assert!(letter["messageId"].is_string() && letter["sentAt"].as_str().unwrap().ends_with('Z'), "{letter}");
     for _ in 0..2 {
         let again = system.read(&format!("dead-letters/{queue}-dlq")).await;
-        assert_eq!(again, letters, "a look changes nothing");
+        assert_eq!(again, letters, "reading changes nothing");
     }
     assert_eq!(depth(&system.read("state").await), 1);
 
     let recent = system.read("state").await["topic"]["recent"].clone();
-    assert_eq!(recent[0]["eventType"], "cannot be read");
+    assert_eq!(recent[0]["eventType"], "unreadable message");
     assert_eq!(system.act(&format!("dead-letters/{queue}-dlq/redrive"), json!({})).await, json!({"moved": 1}));
     assert_eq!(depth(&system.read("state").await), 0);
-    // It fails as before.
+    // The message fails again.
     system.eventually("state", |state| (depth(state) == 1).then_some(())).await;
     let again = system.read(&format!("dead-letters/{queue}")).await;
     assert_eq!(again["messages"][0]["receiveCount"], 5, "{again}");
@@ -174,7 +178,7 @@ async fn a_dead_letter_is_shown_with_its_reason_and_goes_back() {
 }
 
 #[tokio::test]
-async fn a_killed_function_starts_again() {
+async fn a_killed_function_is_started_again() {
     let system = System::start("killed", &[]);
     let api = "ftgo-order-history-query-api";
     let processes = |state: &Value| {
@@ -192,11 +196,11 @@ async fn a_killed_function_starts_again() {
 }
 
 #[tokio::test]
-async fn only_a_person_at_this_machine_uses_it() {
+async fn requests_from_other_sites_are_rejected() {
     let system = System::start("guarded", &[("DEMO", "0")]);
     let own = system.http.clone();
     let forbidden: [&[(&str, &str)]; 5] = [
-        // The name of another site, made to point here.
+        // The name of another site that resolves to this machine.
         &[("host", "evil.example:3000")],
         &[("origin", "http://evil.example")],
         &[("origin", "null")],
@@ -215,7 +219,7 @@ async fn only_a_person_at_this_machine_uses_it() {
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         assert_eq!(answer(request).await.0, StatusCode::FORBIDDEN, "{headers:?}");
     }
-    assert_eq!(system.read("state").await["topic"]["published"], 0, "nothing was done");
+    assert_eq!(system.read("state").await["topic"]["published"], 0, "no event was published");
     let trusted = system.get("api/state").header("origin", &own).header("sec-fetch-site", "same-origin");
     assert_eq!(answer(trusted).await.0, StatusCode::OK);
 
@@ -229,11 +233,11 @@ async fn only_a_person_at_this_machine_uses_it() {
     assert_eq!(answer(json().body("{")).await.0, StatusCode::BAD_REQUEST);
     assert_eq!(answer(json().body(" ".repeat(20_000))).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(answer(json().body("[".repeat(16_000))).await.0, StatusCode::BAD_REQUEST);
-    assert_eq!(system.read("state").await["topic"]["published"], 0, "nothing was done");
+    assert_eq!(system.read("state").await["topic"]["published"], 0, "no event was published");
 }
 
 #[tokio::test]
-async fn no_name_leads_anywhere_else() {
+async fn an_unknown_name_gets_404() {
     let system = System::start("names", &[("DEMO", "0")]);
     let names = [
         "no-such-function",
@@ -295,7 +299,7 @@ async fn the_site_is_served_with_a_strict_policy() {
     assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
     assert_eq!(answer(system.get("assets/nothing.js")).await.0, StatusCode::NOT_FOUND);
     assert_eq!(answer(system.get("else/where")).await.0, StatusCode::NOT_FOUND);
-    // All else is the API's.
+    // All other paths belong to the HTTP API.
     let health = system.client.get(format!("{}/health", system.http)).send().await.unwrap();
     assert_eq!(health.status(), StatusCode::OK);
     assert!(health.headers().get("apigw-requestid").is_some());

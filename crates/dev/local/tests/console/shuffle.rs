@@ -1,4 +1,4 @@
-//! Shuffles: whatever the order, both items end the same.
+//! Shuffles: both items are equal in the end, for any sequence of events.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::system::{System, answer};
 
-/// Messages come again soon, and nobody has to follow.
+/// A short visibility timeout, and no pause between steps.
 const QUICK: [(&str, &str); 3] = [("DEMO", "0"), ("VISIBILITY_TIMEOUT", "2"), ("SHUFFLE_PACE", "10")];
 
 #[tokio::test]
@@ -33,10 +33,10 @@ async fn ten_shuffles_end_with_equal_orders() {
     let dead = state["queues"].as_array().unwrap().iter().map(|queue| queue["deadLetters"].as_u64().unwrap());
     assert_eq!(dead.sum::<u64>(), 0, "{state:#}");
     let shown = state["orders"].as_array().unwrap().iter().filter(|order| order["consumerId"] == "1511300065921");
-    assert_eq!(shown.count(), 20, "they are orders as any others");
+    assert_eq!(shown.count(), 20, "the list of orders shows them");
 }
 
-/// A whole order, from all services, whose payment nobody has to make.
+/// The story has events of all services, but no requested charge.
 fn check_story(shuffle: &Value) {
     let story = shuffle["story"].as_array().unwrap();
     let all = |key: &str| story.iter().map(|event| event[key].as_str().unwrap()).collect::<BTreeSet<_>>();
@@ -46,36 +46,36 @@ fn check_story(shuffle: &Value) {
     assert_eq!(story[0]["pieces"], json!(["details", "state", "total", "address", "timeline"]));
 }
 
-/// Each event once, all news.
+/// Each event was sent once and written.
 fn check_in_order(shuffle: &Value, lane: &Value) {
-    let deliveries = lane["deliveries"].as_array().unwrap();
-    for (place, delivery) in deliveries.iter().enumerate() {
-        let pieces = shuffle["story"][place]["pieces"].as_array().unwrap().iter();
+    let messages = lane["messages"].as_array().unwrap();
+    for (index, message) in messages.iter().enumerate() {
+        let pieces = shuffle["story"][index]["pieces"].as_array().unwrap().iter();
         let written: Vec<_> = pieces.map(|piece| json!({"piece": piece, "outcome": "written"})).collect();
-        assert_eq!(delivery, &json!({"event": place, "copy": 1, "state": "done", "outcomes": written}));
+        assert_eq!(message, &json!({"event": index, "copy": 1, "state": "done", "outcomes": written}));
     }
-    assert_eq!(deliveries.len(), 16);
+    assert_eq!(messages.len(), 16);
 }
 
-/// Each event, a third of them twice, in another order, with a killed function, and something that comes late.
+/// Each event was sent, a third of them twice, in another sequence, with a killed function and a late event.
 fn check_shuffled(shuffle: &Value, lane: &Value) {
-    let deliveries = lane["deliveries"].as_array().unwrap();
-    assert_eq!(deliveries.len(), 22);
-    assert!(deliveries.iter().all(|delivery| delivery["state"] == "done"), "{lane:#}");
-    assert_eq!(deliveries.iter().filter(|delivery| delivery["copy"] == 2).count(), 6);
-    let events: Vec<_> = deliveries.iter().map(|delivery| delivery["event"].as_u64().unwrap()).collect();
+    let messages = lane["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 22);
+    assert!(messages.iter().all(|message| message["state"] == "done"), "{lane:#}");
+    assert_eq!(messages.iter().filter(|message| message["copy"] == 2).count(), 6);
+    let events: Vec<_> = messages.iter().map(|message| message["event"].as_u64().unwrap()).collect();
     assert!(!events.is_sorted(), "{events:?}");
-    assert!(deliveries.iter().any(|delivery| delivery["kills"].as_u64() >= Some(1)), "{lane:#}");
-    let outcomes = |delivery: &Value| {
-        let outcomes = delivery["outcomes"].as_array().unwrap().iter();
+    assert!(messages.iter().any(|message| message["kills"].as_u64() >= Some(1)), "{lane:#}");
+    let outcomes = |message: &Value| {
+        let outcomes = message["outcomes"].as_array().unwrap().iter();
         outcomes.map(|outcome| outcome["outcome"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert!(deliveries.iter().flat_map(outcomes).any(|outcome| outcome == "late"), "{lane:#}");
-    let no_news = |delivery: &Value| outcomes(delivery).iter().all(|outcome| outcome == "no news");
-    assert_eq!(deliveries.iter().filter(|delivery| no_news(delivery)).count(), 6, "one copy of each pair: {lane:#}");
-    for delivery in deliveries {
-        let event = usize::try_from(delivery["event"].as_u64().unwrap()).unwrap();
-        let pieces: Vec<_> = delivery["outcomes"].as_array().unwrap().iter().map(|outcome| &outcome["piece"]).collect();
+    assert!(messages.iter().flat_map(outcomes).any(|outcome| outcome == "late"), "{lane:#}");
+    let no_news = |message: &Value| outcomes(message).iter().all(|outcome| outcome == "no news");
+    assert_eq!(messages.iter().filter(|message| no_news(message)).count(), 6, "one copy of each pair: {lane:#}");
+    for message in messages {
+        let event = usize::try_from(message["event"].as_u64().unwrap()).unwrap();
+        let pieces: Vec<_> = message["outcomes"].as_array().unwrap().iter().map(|outcome| &outcome["piece"]).collect();
         assert_eq!(pieces, shuffle["story"][event]["pieces"].as_array().unwrap().iter().collect::<Vec<_>>());
     }
 }
@@ -94,13 +94,13 @@ async fn a_changed_item_is_reported_and_only_one_shuffle_runs_at_a_time() {
     let ended = system.shuffled(id).await;
     assert_eq!((&ended["equal"], &ended["error"]), (&json!(false), &Value::Null), "{ended:#}");
     assert_ne!(ended["lanes"][0]["digest"], ended["lanes"][1]["digest"]);
-    assert_eq!(system.shuffle(3).await["equal"], true, "the next one is not disturbed");
-    assert_eq!(system.shuffled(id).await, ended, "an earlier one is remembered");
+    assert_eq!(system.shuffle(3).await["equal"], true, "the next shuffle is not affected");
+    assert_eq!(system.shuffled(id).await, ended, "an earlier shuffle is kept");
 }
 
-/// A function that is killed by hand does no harm either.
+/// Functions that the user kills do not change the result either.
 #[tokio::test]
-async fn more_killed_functions_change_nothing() {
+async fn more_killed_functions_do_not_change_the_result() {
     let system = System::start("more-kills", &QUICK);
     let started = system.act("shuffles", json!({"seed": 5})).await;
     let path = format!("shuffles/{}", started["id"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! The system of `make run` in a process of its own, and its console.
+//! Starts the system of `make run` in its own process, and calls its console.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
 
-/// How long something may take that happens by itself.
+/// The longest wait for a condition.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running system, which ends with this value.
+/// A running system. It ends with this value.
 pub(crate) struct System {
     process: Child,
     folder: PathBuf,
     pub(crate) client: Client,
-    /// Where the HTTP API is.
+    /// The URL of the HTTP API.
     pub(crate) http: String,
     sns: String,
     dynamodb: String,
-    /// Kept, because a process whose output nobody takes may not write.
+    /// Kept, because the process cannot write after its output is closed.
     _output: Lines<BufReader<ChildStdout>>,
 }
 
@@ -55,7 +55,7 @@ impl System {
         Self { process, folder, client: Client::new(), http, sns, dynamodb, _output: output }
     }
 
-    /// A GET of something of the console.
+    /// A GET of a path of the console.
     pub(crate) fn get(&self, path: &str) -> RequestBuilder {
         self.client.get(format!("{}/console/{path}", self.http))
     }
@@ -66,21 +66,21 @@ impl System {
         request.header("content-type", "application/json").body(body.to_string())
     }
 
-    /// A good answer to a GET of the API.
+    /// The answer to a GET of the API, which must succeed.
     pub(crate) async fn read(&self, path: &str) -> Value {
         let (status, answer) = answer(self.get(&format!("api/{path}"))).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         answer
     }
 
-    /// A good answer to a POST of the API.
+    /// The answer to a POST of the API, which must succeed.
     pub(crate) async fn act(&self, path: &str, body: Value) -> Value {
         let (status, answer) = answer(self.post(&format!("api/{path}"), &body)).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         answer
     }
 
-    /// Waits until the console shows something.
+    /// Waits until the console's answer fulfils a condition.
     pub(crate) async fn eventually<T>(&self, path: &str, look: impl Fn(&Value) -> Option<T>) -> T {
         eventually(|| self.get(&format!("api/{path}")), look).await
     }
@@ -104,7 +104,7 @@ impl System {
         assert!(response.status().is_success(), "{}", response.text().await.unwrap());
     }
 
-    /// Changes an order's item behind everybody's back.
+    /// Adds an attribute directly to an order's item.
     pub(crate) async fn add_attribute(&self, order_id: &str, attribute: &str) {
         let update = json!({
             "TableName": "ftgo-order-history",
@@ -115,26 +115,26 @@ impl System {
         });
         let request = self.client.post(&self.dynamodb).header("x-amz-target", "DynamoDB_20120810.UpdateItem");
         let request = request.header("content-type", "application/x-amz-json-1.0").body(update.to_string());
-        // Nobody checks the signature, but there must be one.
+        // The signature is not checked, but it must exist.
         let signature = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0";
         let request = request.header("authorization", signature).header("x-amz-date", "20260101T000000Z");
         let response = request.send().await.unwrap();
         assert!(response.status().is_success(), "{}", response.text().await.unwrap());
     }
 
-    /// Runs a shuffle to its end, and gives what was shown of it, the last first.
+    /// Runs a shuffle to its end, and returns its last state.
     pub(crate) async fn shuffle(&self, seed: u64) -> Value {
         let started = self.act("shuffles", json!({"seed": seed})).await;
         self.shuffled(started["id"].as_str().unwrap()).await
     }
 
-    /// A shuffle that has ended.
+    /// Waits for the end of a shuffle, and returns its last state.
     pub(crate) async fn shuffled(&self, id: &str) -> Value {
         self.eventually(&format!("shuffles/{id}"), |shown| (shown["running"] == false).then(|| shown.clone())).await
     }
 }
 
-/// Asks until a good answer shows something.
+/// Repeats a request until its answer fulfils a condition.
 pub(crate) async fn eventually<T>(ask: impl Fn() -> RequestBuilder, look: impl Fn(&Value) -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -143,12 +143,12 @@ pub(crate) async fn eventually<T>(ask: impl Fn() -> RequestBuilder, look: impl F
         if let Some(found) = look(&shown) {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "it does not happen: {shown}");
+        assert!(began.elapsed() < PATIENCE, "the condition was not fulfilled in time: {shown}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// The status of an answer, and its JSON.
+/// The status and the JSON of an answer.
 pub(crate) async fn answer(request: RequestBuilder) -> (StatusCode, Value) {
     let response = request.send().await.unwrap();
     let (status, text) = (response.status(), response.text().await.unwrap());
@@ -160,7 +160,7 @@ impl Drop for System {
         if std::thread::panicking() {
             eprintln!("{}", fs::read_to_string(self.folder.join("stderr.log")).unwrap_or_default());
         }
-        // Not killed outright: it must take its functions along.
+        // SIGTERM, not SIGKILL: the system must stop its functions.
         let _ = Command::new("kill").args(["-TERM", &self.process.id().to_string()]).status();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);

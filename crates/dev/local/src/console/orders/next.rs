@@ -1,4 +1,4 @@
-//! What can happen next to an order, in each of the services. Payments are made on the page.
+//! The next events of an order, in each of the services. Payments are made on the page.
 
 use order_events::payload::{
     DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderRevised, OrderRevision, RevisedLineItem,
@@ -17,7 +17,7 @@ use EventType::{
     TicketPreparationStarted,
 };
 
-/// Something that can happen next.
+/// An event that can happen next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::console) struct NextEvent {
@@ -25,7 +25,7 @@ pub(in crate::console) struct NextEvent {
     text: &'static str,
 }
 
-/// Where the services stand with an order.
+/// The order's status in each service.
 #[derive(Debug)]
 pub(super) struct Situation<'a> {
     order: Option<&'a OrderStatus>,
@@ -38,7 +38,7 @@ impl<'a> Situation<'a> {
         Self { order: view.state.as_ref(), ticket: view.ticket.as_ref(), delivery: view.delivery.as_ref() }
     }
 
-    /// What can happen next: first to the order, then in the kitchen, then to the delivery.
+    /// The next events: first of the order, then of the kitchen, then of the delivery.
     pub(super) fn next(&self) -> Vec<NextEvent> {
         let events = self.of_order().iter().chain(self.of_ticket()).chain(self.of_delivery());
         events.map(|&(event_type, text)| NextEvent { event_type, text }).collect()
@@ -49,7 +49,7 @@ impl<'a> Situation<'a> {
             Some(OrderStatus::ApprovalPending) => {
                 &[(OrderAuthorized, "The order is approved"), (OrderRejected, "The order is rejected")]
             }
-            // A meal that is on its way is not cancelled.
+            // An order cannot be cancelled after the meal has left the kitchen.
             Some(OrderStatus::Approved) if self.has_left_the_kitchen() => &[],
             Some(OrderStatus::Approved) => &[
                 (OrderRevisionProposed, "The consumer asks for one more of the first dish"),
@@ -73,7 +73,7 @@ impl<'a> Situation<'a> {
         match self.ticket {
             None => &[(TicketCreated, "The kitchen gets a ticket")],
             Some(TicketStatus::AwaitingAcceptance) => &[(Accepted, "The kitchen accepts the order"), CANCELLED],
-            Some(TicketStatus::Accepted) => &[(TicketPreparationStarted, "The kitchen starts to cook")],
+            Some(TicketStatus::Accepted) => &[(TicketPreparationStarted, "The kitchen starts cooking")],
             Some(TicketStatus::Preparing) => &[(TicketPreparationCompleted, "The meal is ready")],
             Some(TicketStatus::ReadyForPickup) => &[(TicketPickedUp, "The kitchen hands the meal to the courier")],
             Some(TicketStatus::PickedUp | TicketStatus::Cancelled | TicketStatus::Newer(_)) => &[],
@@ -81,7 +81,7 @@ impl<'a> Situation<'a> {
     }
 
     fn of_delivery(&self) -> &'static [(EventType, &'static str)] {
-        const MOVED: (EventType, &str) = (Moved, "The courier moves on");
+        const MOVED: (EventType, &str) = (Moved, "The courier moves");
         match self.delivery {
             _ if self.is_over() => &[],
             None if self.is_accepted() => &[(Scheduled, "A courier is assigned")],
@@ -108,7 +108,7 @@ impl<'a> Situation<'a> {
     }
 }
 
-/// What an event says that happens to an order now.
+/// The payload of an event that happens to an order now.
 pub(super) fn payload(order: &OrderView, event_type: EventType, now: Timestamp) -> Result<Payload, Problem> {
     let order_id = || order.order_id.clone();
     let minutes = |minutes: i64| Timestamp::from_millis(now.as_millis() + minutes * 60_000).ok_or(Invalid::Timestamp);
@@ -133,12 +133,14 @@ pub(super) fn payload(order: &OrderView, event_type: EventType, now: Timestamp) 
         DeliveryPickedUp => Payload::DeliveryPickedUp(OfOrder { order_id: order_id() }),
         Moved => Payload::DeliveryLocationUpdated(moved(order)?),
         DeliveryDelivered => Payload::DeliveryDelivered(OfOrder { order_id: order_id() }),
-        // They are never offered.
+        // `Situation::next` never returns these types.
         EventType::OrderCreated
         | EventType::PaymentIntentChargeRequested
         | EventType::PaymentIntentCharged
         | EventType::PaymentIntentChargeFailed => {
-            return Err(Problem::bad_request("an order is created by itself, and paid for on the page"));
+            return Err(Problem::bad_request(
+                "the console cannot publish this event: create orders with the button, and pay on the page",
+            ));
         }
     })
 }
@@ -157,7 +159,7 @@ fn revision(order: &OrderView) -> Result<OrderRevised, Invalid> {
     })
 }
 
-/// Some streets further, away from the restaurant in Oakland.
+/// Some streets further from the restaurant in Oakland.
 fn moved(order: &OrderView) -> Result<DeliveryLocationUpdated, Invalid> {
     let (latitude, longitude) = order.location.as_ref().map_or((37.8044, -122.2712), |location| {
         (location.latitude.as_f64() + 0.0019, location.longitude.as_f64() + 0.0023)
@@ -169,7 +171,7 @@ fn moved(order: &OrderView) -> Result<DeliveryLocationUpdated, Invalid> {
     })
 }
 
-/// The sum of two amounts, in whole units of the smaller fraction: never a binary fraction.
+/// The sum of two amounts. It is computed with integers, because binary fractions would round.
 pub(in crate::console) fn sum(one: &Money, other: &Money) -> Result<Money, Invalid> {
     let fraction = |amount: &Money| amount.as_str().split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let places = fraction(one).max(fraction(other));
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_more_happens_to_an_order_that_is_over() {
+    fn a_finished_order_has_no_next_events() {
         check(OrderStatus::Rejected, None, None, &[]);
         check(
             OrderStatus::Cancelled,

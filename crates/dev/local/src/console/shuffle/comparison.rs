@@ -1,4 +1,4 @@
-//! Whether the items of two orders say the same.
+//! Compares the items of two orders.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,24 +10,23 @@ use sha2::{Digest, Sha256};
 /// An item as DynamoDB has it.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// What an order is called where it is written down: in its item, these names stand for the same things as the names of the other order
-/// in the other item.
+/// The ids in an order's item, with a placeholder for each. Two orders with the same events have the same placeholders.
 #[derive(Debug)]
 pub(super) struct Names(Vec<(String, String)>);
 
 impl Names {
-    /// The names of an order and of its events, in the order of the story. The names of its other aggregates have the order's in them.
+    /// The ids of an order and of its events, in sequence. The ids of its other aggregates contain the order's id.
     pub(super) fn new(order_id: &str, event_ids: &[String]) -> Self {
-        let events = event_ids.iter().enumerate().map(|(place, id)| (id.clone(), format!("(event {place:02})")));
+        let events = event_ids.iter().enumerate().map(|(index, id)| (id.clone(), format!("(event {index:02})")));
         Self(events.chain([(order_id.to_owned(), "(order)".to_owned())]).collect())
     }
 
     fn replace(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (name, stand_in)| text.replace(name.as_str(), stand_in))
+        self.0.iter().fold(text.to_owned(), |text, (name, placeholder)| text.replace(name.as_str(), placeholder))
     }
 }
 
-/// All that an item says, without its key and with stand-ins for the names.
+/// The content of an item, without its key and with placeholders for the ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Content(String);
 
@@ -38,7 +37,7 @@ impl Content {
         Self(json!(attributes.collect::<BTreeMap<_, _>>()).to_string())
     }
 
-    /// Eight digits that differ where the contents do.
+    /// Eight hexadecimal digits: equal for equal contents, and almost certainly different otherwise.
     pub(super) fn digest(&self) -> String {
         let digest = Sha256::digest(self.0.as_bytes());
         digest.iter().take(4).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
@@ -78,7 +77,7 @@ mod tests {
         ["0000019ca9450a07-00000000000000b1", "0000019ca9450b07-00000000000000b1"],
     ];
 
-    /// What the same two events make of an order.
+    /// The item of an order after two events.
     fn item(order_id: &str, [first, second]: [&str; 2]) -> Item {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let mut timeline = vec![format!("{first} OrderCreated"), format!("{second} DeliveryScheduled")];
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_story_of_two_orders_is_equal() {
+    fn two_orders_with_the_same_events_are_equal() {
         let [one, other] = [content(0, |_| {}), content(1, |_| {})];
         assert_eq!(one, other);
         assert_eq!(one.digest(), other.digest());
@@ -137,7 +136,7 @@ mod tests {
             assert_ne!(one, other, "{what}");
             assert_ne!(one.digest(), other.digest(), "{what}");
         }
-        // An event of the other order is none of this one's.
+        // An event id of the other order has no placeholder here.
         assert_ne!(one, content(1, |item| _ = item.insert("ws".to_owned(), text(EVENTS[0][0]))));
     }
 }

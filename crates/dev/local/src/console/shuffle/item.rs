@@ -1,4 +1,4 @@
-//! What the tables say of an order and of an event: consistent reads.
+//! Reads an order's item and an event's record from the tables, with consistent reads.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -30,7 +30,7 @@ impl Items {
     /// Whether an event has been projected, by its idempotency record.
     pub(super) async fn is_completed(&self, event_id: &str) -> Result<bool, Problem> {
         let names = idempotency::Attributes::default();
-        // As the event handlers name it: by the view's table and the event.
+        // The event handlers' key: the view's table and the event.
         let key = AttributeValue::S(format!("{}#{event_id}", self.tables.order_history));
         let request = self.client.get_item().table_name(&self.tables.idempotency).key(names.id, key);
         let record = request.consistent_read(true).send().await?.item.unwrap_or_default();
@@ -38,12 +38,12 @@ impl Items {
     }
 }
 
-/// What is known of an order by its item.
+/// The view's state in an order's item.
 pub(super) fn state(item: &Item) -> State {
     read_item(&VIEW, item.clone()).state
 }
 
-/// What an event did to an order, as the order's item before and after it shows. What shows in neither has not happened.
+/// The effect of an event on an order, from the order's item before and after it. Pieces without a visible effect are left out.
 pub(super) fn outcomes(pieces: &[Piece], was_projected: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
     let outcome = |piece: &Piece| {
         let outcome = match piece {

@@ -1,4 +1,4 @@
-//! The pieces of an order's item, as they are shown.
+//! The pieces of an order's item that are shown.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use order_view::{DeliveryStatus, OrderStatus, TicketStatus};
 use projection::{Facet, Piece, State};
 use serde::Serialize;
 
-/// The pieces of an item and the attributes that decide on them: the watermarks of facets, and the sets themselves.
+/// The pieces of an item, with their watermark attribute (facets) or their own attribute (sets).
 pub(super) const PIECES: [(&str, &str); 12] = [
     ("details", Details::WATERMARK),
     ("state", OrderStatus::WATERMARK),
@@ -24,41 +24,41 @@ pub(super) const PIECES: [(&str, &str); 12] = [
     (REVISIONS, REVISIONS),
 ];
 
-/// The name of a piece. Marks have none: they decide nothing that is shown.
+/// The name of a piece. Marks have none, because they are not shown.
 pub(super) fn name(piece: &Piece) -> Option<&'static str> {
-    let decided_by = match piece {
+    let attribute_of_piece = match piece {
         Piece::Facet { watermark, .. } => watermark,
         Piece::Element { set, .. } => set,
         Piece::Mark { .. } => return None,
     };
-    PIECES.iter().find(|(_, attribute)| *attribute == &**decided_by).map(|(name, _)| *name)
+    PIECES.iter().find(|(_, attribute)| *attribute == &**attribute_of_piece).map(|(name, _)| *name)
 }
 
-/// Where a piece is shown.
-pub(super) fn place(piece: &Piece) -> Option<usize> {
+/// The position of a piece in [`PIECES`].
+pub(super) fn position(piece: &Piece) -> Option<usize> {
     let name = name(piece)?;
     PIECES.iter().position(|(known, _)| *known == name)
 }
 
-/// What a piece of an item holds.
+/// The value of a piece.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Holding {
+pub(super) struct PieceValue {
     piece: &'static str,
-    /// The place in the story of the event whose value it is; of a set, of its latest element.
+    /// The index in the story of the event that wrote the value; for a set, its latest element.
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<usize>,
-    /// For a person; empty before the first event.
+    /// Text for display; empty before the first event.
     value: String,
 }
 
-/// What the pieces of an item hold. `events` are the places of the story's events, by their ids.
-pub(super) fn holdings(state: &State, events: &HashMap<String, usize>) -> Vec<Holding> {
-    let holding = |(piece, attribute): (&'static str, &str)| {
+/// The values of all pieces of an item. `events` maps event ids to indexes in the story.
+pub(super) fn piece_values(state: &State, events: &HashMap<String, usize>) -> Vec<PieceValue> {
+    let piece_value = |(piece, attribute): (&'static str, &str)| {
         let last_of_set = state.set(attribute).last().and_then(|element| element.split(' ').next());
         let id = state.stamp(attribute).map(|id| &**id).or(last_of_set);
-        Holding { piece, event: id.and_then(|id| events.get(id).copied()), value: value(state, piece) }
+        PieceValue { piece, event: id.and_then(|id| events.get(id).copied()), value: value(state, piece) }
     };
-    PIECES.into_iter().map(holding).collect()
+    PIECES.into_iter().map(piece_value).collect()
 }
 
 fn value(state: &State, piece: &str) -> String {

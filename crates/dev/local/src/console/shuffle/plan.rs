@@ -1,16 +1,16 @@
-//! In which order the events are sent.
+//! The sequence in which the events are sent.
 
-use super::report::Delivery;
+use super::report::LaneMessage;
 use crate::console::dice::Dice;
 
-/// Each event once, in the order of the story.
-pub(super) fn in_order(events: usize) -> Vec<Delivery> {
-    (0..events).map(|event| Delivery::new(event, 1)).collect()
+/// Each event once, in the story's sequence.
+pub(super) fn in_order(events: usize) -> Vec<LaneMessage> {
+    (0..events).map(|event| LaneMessage::new(event, 1)).collect()
 }
 
-/// Each event, and about a third of them twice, in an order that the dice decide. `facets` are the facets that each event writes: in one of
-/// them at least, an event comes after a later one, or there would be nothing to see.
-pub(super) fn shuffled(facets: &[Vec<&str>], dice: &mut Dice) -> Vec<Delivery> {
+/// Each event once, and about a third of them twice, in random sequence. `facets` has the facets that each event writes. In at least one
+/// facet an event comes after a later one, so that the shuffle shows a late event.
+pub(super) fn shuffled(facets: &[Vec<&str>], dice: &mut Dice) -> Vec<LaneMessage> {
     let mut events: Vec<usize> = (0..facets.len()).collect();
     loop {
         dice.shuffle(&mut events);
@@ -25,14 +25,14 @@ pub(super) fn shuffled(facets: &[Vec<&str>], dice: &mut Dice) -> Vec<Delivery> {
 
 fn is_late_somewhere(facets: &[Vec<&str>], sent: &[usize]) -> bool {
     let pairs =
-        sent.iter().enumerate().flat_map(|(place, later)| sent[place + 1..].iter().map(move |event| (later, event)));
+        sent.iter().enumerate().flat_map(|(index, later)| sent[index + 1..].iter().map(move |event| (later, event)));
     let mut pairs = pairs.filter(|(later, event)| later > event);
     pairs.any(|(later, event)| facets[*event].iter().any(|facet| facets[*later].contains(facet)))
 }
 
-fn numbered(sent: &[usize]) -> Vec<Delivery> {
-    let copy = |place: usize, event: &usize| if sent[..place].contains(event) { 2 } else { 1 };
-    sent.iter().enumerate().map(|(place, event)| Delivery::new(*event, copy(place, event))).collect()
+fn numbered(sent: &[usize]) -> Vec<LaneMessage> {
+    let copy = |index: usize, event: &usize| if sent[..index].contains(event) { 2 } else { 1 };
+    sent.iter().enumerate().map(|(index, event)| LaneMessage::new(*event, copy(index, event))).collect()
 }
 
 #[cfg(test)]
@@ -40,22 +40,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_is_sent_and_a_third_twice_and_some_late() {
+    fn every_event_is_sent_a_third_of_them_twice_and_some_late() {
         let facets = [vec!["state"], vec!["state"], vec!["total"], vec![], vec!["ticket"], vec!["ticket"]];
         for seed in 0..200 {
             let sent = shuffled(&facets, &mut Dice(seed));
-            let places: Vec<_> = sent.iter().map(|delivery| delivery.event).collect();
-            assert!((0..facets.len()).all(|event| places.contains(&event)), "{places:?}");
-            assert_eq!(sent.iter().filter(|delivery| delivery.copy == 2).count(), 2, "{places:?}");
+            let positions: Vec<_> = sent.iter().map(|message| message.event).collect();
+            assert!((0..facets.len()).all(|event| positions.contains(&event)), "{positions:?}");
+            assert_eq!(sent.iter().filter(|message| message.copy == 2).count(), 2, "{positions:?}");
             assert_eq!(sent.len(), 8);
-            assert!(is_late_somewhere(&facets, &places), "{places:?}");
+            assert!(is_late_somewhere(&facets, &positions), "{positions:?}");
         }
     }
 
     #[test]
-    fn a_seed_repeats_its_order() {
+    fn the_same_seed_gives_the_same_sequence() {
         let facets = [vec!["state"], vec!["state"], vec!["state"], vec!["state"]];
-        let order = |seed| shuffled(&facets, &mut Dice(seed)).iter().map(|delivery| delivery.event).collect::<Vec<_>>();
+        let order = |seed| shuffled(&facets, &mut Dice(seed)).iter().map(|message| message.event).collect::<Vec<_>>();
         assert_eq!(order(7), order(7));
         assert!((0..20).any(|seed| order(seed) != order(7)));
     }

@@ -1,4 +1,4 @@
-//! What is shown of a shuffle while it runs.
+//! The state of a shuffle, as the console shows it.
 
 use std::sync::Mutex;
 
@@ -6,20 +6,20 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::lock;
-use super::piece::Holding;
+use super::piece::PieceValue;
 
-/// A shuffle as it stands.
+/// The current state of a shuffle.
 #[derive(Debug, Clone, Serialize)]
 pub(in crate::console) struct Shuffle {
     pub(super) id: String,
     pub(super) seed: u64,
     pub(super) running: bool,
-    /// Whether both items are the same, once it has ended.
+    /// Whether both items are equal; set at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) equal: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// What happens, in the order in which it happens.
+    /// The events, in the sequence in which they happen.
     pub(super) story: Vec<StoryEvent>,
     pub(super) lanes: [Lane; 2],
 }
@@ -30,7 +30,7 @@ pub(in crate::console) struct Shuffle {
 pub(super) struct StoryEvent {
     pub(super) event_type: &'static str,
     pub(super) aggregate: &'static str,
-    /// What it writes.
+    /// The pieces that it writes.
     pub(super) pieces: Vec<&'static str>,
 }
 
@@ -40,73 +40,73 @@ pub(super) struct StoryEvent {
 pub(super) struct Lane {
     pub(super) name: &'static str,
     pub(super) order_id: String,
-    /// In the order in which they are sent.
-    pub(super) deliveries: Vec<Delivery>,
-    /// Of the item's content: equal items have equal digests.
+    /// In the sequence in which they are sent.
+    pub(super) messages: Vec<LaneMessage>,
+    /// The digest of the item's content: equal items have equal digests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) digest: Option<String>,
-    pub(super) pieces: Vec<Holding>,
+    pub(super) pieces: Vec<PieceValue>,
 }
 
-/// An event on its way to an order.
+/// A message with an event of the story.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Delivery {
-    /// Its place in the story.
+pub(super) struct LaneMessage {
+    /// The event's index in the story.
     pub(super) event: usize,
-    /// 2 is the duplicate.
+    /// 1, or 2 for the duplicate.
     pub(super) copy: u8,
-    pub(super) state: DeliveryState,
-    /// How often a function died with it.
+    pub(super) state: MessageState,
+    /// How often a function was killed while it processed this message.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) kills: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcomes: Option<Vec<PieceOutcome>>,
-    /// How many invocations had it and have ended.
+    /// The number of finished invocations with this message.
     #[serde(skip)]
     pub(super) tries: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde wants it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Where a delivery stands.
+/// The progress of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum DeliveryState {
+pub(super) enum MessageState {
     Waiting,
     Sent,
-    /// The function died with it. It comes again.
+    /// The function was killed while it processed the message. The queue delivers the message again.
     Killed,
     Done,
 }
 
-/// What a delivery did to a piece.
+/// The effect of a message on one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct PieceOutcome {
     pub(super) piece: &'static str,
     pub(super) outcome: Outcome,
 }
 
-/// What a delivery did to a piece.
+/// The effect of a message on a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     Written,
-    /// The piece has a later event's value, and was left alone.
+    /// The piece has the value of a later event and was not changed.
     Late,
-    /// The piece had the event already.
+    /// The piece already had this event.
     #[serde(rename = "no news")]
     NoNews,
 }
 
-impl Delivery {
+impl LaneMessage {
     pub(super) fn new(event: usize, copy: u8) -> Self {
-        Self { event, copy, state: DeliveryState::Waiting, kills: 0, outcomes: None, tries: 0 }
+        Self { event, copy, state: MessageState::Waiting, kills: 0, outcomes: None, tries: 0 }
     }
 
-    /// Takes in what a try did, unless an earlier one did it: a function may have written all before it was killed.
+    /// Keeps the outcomes of the first try with an effect: a function may have written everything before it was killed.
     pub(super) fn note(&mut self, outcomes: Vec<PieceOutcome>, is_done: bool) {
         if self.outcomes.is_none() && (is_done || has_written(&outcomes)) {
             self.outcomes = Some(outcomes);
@@ -114,16 +114,16 @@ impl Delivery {
     }
 }
 
-/// Whether an event has changed its item.
+/// Whether a message changed the item.
 pub(super) fn has_written(outcomes: &[PieceOutcome]) -> bool {
     outcomes.iter().any(|outcome| outcome.outcome == Outcome::Written)
 }
 
-/// A shuffle that may still run.
+/// The shared state of a shuffle.
 #[derive(Debug)]
 pub(super) struct Report {
     shuffle: Mutex<Shuffle>,
-    /// How often it has changed.
+    /// The number of changes so far.
     changes: watch::Sender<u64>,
 }
 
@@ -132,11 +132,11 @@ impl Report {
         Self { shuffle: Mutex::new(shuffle), changes: watch::Sender::new(0) }
     }
 
-    /// As it stands, with outcomes only of what is done.
+    /// The current state. Only finished messages have outcomes.
     pub(super) fn shuffle(&self) -> Shuffle {
         let mut shuffle = lock(&self.shuffle).clone();
-        for delivery in shuffle.lanes.iter_mut().flat_map(|lane| &mut lane.deliveries) {
-            delivery.outcomes = delivery.outcomes.take().filter(|_| delivery.state == DeliveryState::Done);
+        for message in shuffle.lanes.iter_mut().flat_map(|lane| &mut lane.messages) {
+            message.outcomes = message.outcomes.take().filter(|_| message.state == MessageState::Done);
         }
         shuffle
     }
@@ -151,10 +151,10 @@ impl Report {
         result
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub(super) async fn wait_for(&self, mut holds: impl FnMut(&Shuffle) -> bool) {
         let mut changes = self.changes.subscribe();
-        // The error would be that this value is gone.
+        // The only error is that this value was dropped.
         let _ = changes.wait_for(|_| holds(&lock(&self.shuffle))).await;
     }
 }

@@ -1,10 +1,10 @@
-//! A shuffle from its first event to the comparison.
+//! Runs a shuffle, from the first event to the comparison.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use lambda_host::processes::{Observer, Observing};
+use lambda_host::processes::{Observer, ObserverGuard};
 use order_events::{OrderId, Timestamp};
 use order_view::pieces;
 use projection::Piece;
@@ -16,32 +16,32 @@ use super::Settings;
 use super::comparison::{Content, Names};
 use super::item::Items;
 use super::observer::{Lane, SHUFFLED, ShuffleObserver};
-use super::piece::{holdings, name, place};
+use super::piece::{name, piece_values, position};
 use super::plan;
-use super::report::{self, Delivery, DeliveryState, Report, Shuffle, StoryEvent};
+use super::report::{self, LaneMessage, MessageState, Report, Shuffle, StoryEvent};
 use super::story::story;
 use crate::console::dice::Dice;
 use crate::console::problem::Problem;
 
-/// The place of the lane whose events come in order.
+/// The index of the lane whose events are sent in sequence.
 const IN_ORDER: usize = 0;
 
-/// How long the functions may take for all deliveries, beside the pace and the messages that come again: a busy machine takes its time.
+/// The longest time of the functions for all messages, in addition to the pace and the retries.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How often it is tried to kill a process before it answers, and how long after it got its message. The first try may let it begin its
-/// work; the later ones leave it no time.
+/// The number of tries to kill a process before it answers, and the longest wait of the first try in milliseconds. The later tries do
+/// not wait.
 const KILLS: usize = 8;
 const LATEST_KILL: usize = 6;
 
-/// A shuffle that is to run.
+/// A prepared shuffle.
 pub(super) struct Run {
     settings: Settings,
     observer: Arc<ShuffleObserver>,
 }
 
 impl Run {
-    /// Two orders that nobody else has, and a plan.
+    /// Makes two new orders and a plan.
     pub(super) fn new(settings: Settings, id: Uuid, seed: u64) -> Result<Self, Problem> {
         let number = id.as_u64_pair().0;
         let id = format!("{:08x}", number >> 32);
@@ -55,13 +55,13 @@ impl Run {
             .pieces
             .iter()
             .map(|pieces| pieces.iter().filter(|piece| is_facet(piece)).filter_map(name).collect());
-        let deliveries = plan::shuffled(&facets.collect::<Vec<_>>(), &mut dice);
-        let shown = |name, lane: &Lane, deliveries| report::Lane {
+        let messages = plan::shuffled(&facets.collect::<Vec<_>>(), &mut dice);
+        let shown = |name, lane: &Lane, messages| report::Lane {
             name,
             order_id: lane.order_id.clone(),
-            deliveries,
+            messages,
             digest: None,
-            pieces: holdings(&projection::State::default(), &lane.places),
+            pieces: piece_values(&projection::State::default(), &lane.positions),
         };
         let shuffle = Shuffle {
             id,
@@ -72,7 +72,7 @@ impl Run {
             story: story_of(in_order),
             lanes: [
                 shown("in order", &lanes[IN_ORDER], plan::in_order(in_order.events.len())),
-                shown("shuffled", &lanes[SHUFFLED], deliveries),
+                shown("shuffled", &lanes[SHUFFLED], messages),
             ],
         };
         let observer = ShuffleObserver {
@@ -89,14 +89,14 @@ impl Run {
     }
 
     pub(super) async fn run(self) {
-        let observing = self.look_on();
-        let deliveries = self.report().shuffle().lanes.map(|lane| lane.deliveries.len()).into_iter().max();
-        let steps = self.settings.pace * u32::try_from(deliveries.unwrap_or_default()).unwrap_or(u32::MAX);
-        // A message may come again twice: given back by one function while another that was killed has claimed it.
+        let observing = self.observe();
+        let messages = self.report().shuffle().lanes.map(|lane| lane.messages.len()).into_iter().max();
+        let steps = self.settings.pace * u32::try_from(messages.unwrap_or_default()).unwrap_or(u32::MAX);
+        // A message may be retried twice: once after the kill, and once because the killed function still held the claim.
         let limit = PATIENCE + steps + 3 * self.settings.visibility_timeout;
         let sent = timeout(limit, self.send_events()).await.unwrap_or_else(|_| {
             let message =
-                format!("not every event was projected within {limit:?}: look at the queues and the dead letters");
+                format!("not every event was projected within {limit:?}: check the queues and the dead letters");
             Err(Problem::bad_request(message))
         });
         let compared = match sent {
@@ -114,7 +114,7 @@ impl Run {
         });
     }
 
-    fn look_on(&self) -> Vec<Observing> {
+    fn observe(&self) -> Vec<ObserverGuard> {
         let events = &self.observer.lanes[IN_ORDER].events;
         let types: std::collections::HashSet<_> = events.iter().map(order_events::Event::event_type).collect();
         let observer: Arc<dyn Observer> = Arc::<ShuffleObserver>::clone(&self.observer);
@@ -126,25 +126,28 @@ impl Run {
     async fn send_events(&self) -> Result<(), Problem> {
         tokio::try_join!(self.send_all(IN_ORDER), self.send_all(SHUFFLED))?;
         self.wait_for(|shuffle| {
-            shuffle.lanes.iter().flat_map(|lane| &lane.deliveries).all(|delivery| delivery.state == DeliveryState::Done)
+            shuffle.lanes.iter().flat_map(|lane| &lane.messages).all(|message| message.state == MessageState::Done)
         })
         .await?;
         let shuffled = &self.report().shuffle().lanes[SHUFFLED];
-        if shuffled.deliveries.iter().all(|delivery| delivery.kills == 0) {
-            return Err(Problem::bad_request("every function answered before it could be killed: try again"));
+        if shuffled.messages.iter().all(|message| message.kills == 0) {
+            return Err(Problem::bad_request(
+                "every function answered before it could be killed: start the shuffle again",
+            ));
         }
         Ok(())
     }
 
-    /// Sends the events of a lane. In order, each is sent when the one before it is done; else, when it was tried.
+    /// Sends the events of a lane. In sequence, an event is sent when the one before it is done; shuffled, when the one before it was
+    /// tried once.
     async fn send_all(&self, lane: usize) -> Result<(), Problem> {
-        let deliveries = self.report().shuffle().lanes[lane].deliveries.len();
-        for place in 0..deliveries {
+        let messages = self.report().shuffle().lanes[lane].messages.len();
+        for index in 0..messages {
             let next = tokio::time::Instant::now() + self.settings.pace;
-            self.send(lane, place).await?;
+            self.send(lane, index).await?;
             self.wait_for(|shuffle| {
-                let Delivery { state, tries, .. } = shuffle.lanes[lane].deliveries[place];
-                state == DeliveryState::Done || lane == SHUFFLED && tries > 0
+                let LaneMessage { state, tries, .. } = shuffle.lanes[lane].messages[index];
+                state == MessageState::Done || lane == SHUFFLED && tries > 0
             })
             .await?;
             sleep_until(next).await;
@@ -152,30 +155,30 @@ impl Run {
         Ok(())
     }
 
-    async fn send(&self, lane: usize, place: usize) -> Result<(), Problem> {
+    async fn send(&self, lane: usize, index: usize) -> Result<(), Problem> {
         let Lane { events, sent, .. } = &self.observer.lanes[lane];
         let mut sent = sent.lock().await;
         let event = self.report().change(|shuffle| {
-            let delivery = &mut shuffle.lanes[lane].deliveries[place];
-            delivery.state = DeliveryState::Sent;
-            delivery.event
+            let message = &mut shuffle.lanes[lane].messages[index];
+            message.state = MessageState::Sent;
+            message.event
         });
-        sent.insert(self.settings.publisher.publish(&events[event]).await?, place);
+        sent.insert(self.settings.publisher.publish(&events[event]).await?, index);
         Ok(())
     }
 
-    /// Waits until something holds, or until the shuffle has failed.
+    /// Waits until a condition holds, or until the shuffle has failed.
     async fn wait_for(&self, mut holds: impl FnMut(&Shuffle) -> bool) -> Result<(), Problem> {
         self.report().wait_for(|shuffle| shuffle.error.is_some() || holds(shuffle)).await;
         self.report().shuffle().error.map_or(Ok(()), |error| Err(Problem::bad_request(error)))
     }
 
-    /// Whether both items say the same.
+    /// Whether both items are equal.
     async fn compare(&self) -> Result<bool, Problem> {
         let mut contents = Vec::new();
-        for (place, lane) in self.observer.lanes.iter().enumerate() {
+        for (index, lane) in self.observer.lanes.iter().enumerate() {
             let item = self.observer.items.order(&lane.order_id).await?;
-            self.observer.show(place, &item);
+            self.observer.show(index, &item);
             contents.push((!item.is_empty()).then(|| Content::of(&item, &lane.names)));
         }
         Ok(contents[IN_ORDER].is_some() && contents[IN_ORDER] == contents[SHUFFLED])
@@ -190,16 +193,16 @@ fn lane(order_id: &str, number: u64, now: Timestamp) -> Result<Lane, Problem> {
     let events = story(&OrderId::parse(order_id)?, number, now)?;
     let ids: Vec<_> = events.iter().map(|event| event.id.to_string()).collect();
     let mut written = events.iter().map(pieces).collect::<Result<Vec<_>, _>>()?;
-    // As in the table of the view, so that what happened to them is shown in that order.
+    // In the order of `PIECES`, so that outcomes are shown in that order.
     for pieces in &mut written {
-        pieces.sort_by_key(place);
+        pieces.sort_by_key(position);
     }
     Ok(Lane {
         order_id: order_id.to_owned(),
         pieces: written,
         events,
         names: Names::new(order_id, &ids),
-        places: ids.into_iter().zip(0..).collect(),
+        positions: ids.into_iter().zip(0..).collect(),
         applied: Mutex::default(),
         turn: Arc::new(AsyncMutex::new(())),
         sent: AsyncMutex::new(HashMap::new()),

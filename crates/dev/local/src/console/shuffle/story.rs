@@ -1,25 +1,25 @@
-//! The story: a whole order, from all services.
+//! The story: all events of one order, from all services.
 
 use order_events::payload::{
-    Address, DeliveryInformation, DeliveryLocationUpdated, DeliveryScheduled, LineItem, Nothing, OfOrder, OrderCreated,
+    DeliveryInformation, DeliveryLocationUpdated, DeliveryScheduled, LineItem, Nothing, OfOrder, OrderCreated,
     OrderDetails, OrderRevised, OrderRevision, PaymentIntentChargeFailed, PaymentIntentCharged, RevisedLineItem,
     TicketAccepted,
 };
 use order_events::{AggregateType, Event, Invalid, OrderId, Payload, Timestamp};
 
 use crate::console::publisher::event_id;
-use crate::demo;
+use crate::demo::{self, address};
 
 const MINUTE: i64 = 60_000;
 
-/// How long the whole story takes, in minutes.
+/// The length of the story, in minutes.
 const LENGTH: i64 = 40;
 
-/// What happens to an order, in the order in which it happens. `number` makes the ids of its events; they have the same times for
-/// every order.
+/// The events of an order, in sequence. `number` makes the event ids of two orders different; the times in them are the same for every
+/// order.
 ///
-/// The payment is made up: no intent of Payments is behind it, so that a shuffle moves no money. Therefore nothing is told of a charge
-/// that is requested, for the charge handler listens to that and would look for the intent.
+/// The payment has no intent in Payments, so that a shuffle moves no money. There is no `PaymentIntentChargeRequested`, because the
+/// charge handler would look for the intent.
 pub(super) fn story(order_id: &OrderId, number: u64, now: Timestamp) -> Result<Vec<Event>, Invalid> {
     let began = now.as_millis() - LENGTH * MINUTE;
     let minute = |minute: i64| Timestamp::from_millis(began + minute * MINUTE).ok_or(Invalid::Timestamp);
@@ -59,7 +59,7 @@ pub(super) fn story(order_id: &OrderId, number: u64, now: Timestamp) -> Result<V
                 order_id: order(),
                 amount: 4_052,
                 currency: currency(),
-                charge_id: "made-up".to_owned(),
+                charge_id: "ch_shuffle".to_owned(),
             }),
         ),
         (
@@ -101,7 +101,7 @@ fn created() -> Result<OrderCreated, Invalid> {
         line_items: vec![item("1", "Chicken Vindaloo", "12.34", 2)?, item("2", "Garlic Naan", "3.50", 1)?],
     };
     let restaurant_name = "Ajanta".to_owned();
-    Ok(OrderCreated { order_details, delivery_address: Some(address("9 Amazing View")), restaurant_name })
+    Ok(OrderCreated { order_details, delivery_address: Some(address(demo::STREET)), restaurant_name })
 }
 
 fn revised(delivery_time: Timestamp) -> Result<OrderRevised, Invalid> {
@@ -112,14 +112,4 @@ fn revised(delivery_time: Timestamp) -> Result<OrderRevised, Invalid> {
         current_order_total: "28.18".parse()?,
         new_order_total: "40.52".parse()?,
     })
-}
-
-fn address(street: &str) -> Address {
-    Address {
-        street1: Some(street.to_owned()),
-        city: Some("Oakland".to_owned()),
-        state: Some("CA".to_owned()),
-        zip: Some("94612".to_owned()),
-        ..Address::default()
-    }
 }

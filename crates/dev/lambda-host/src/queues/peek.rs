@@ -1,4 +1,4 @@
-//! A look at a queue from outside: how much is in it, and what; and dead letters back to where they came from.
+//! Inspects a queue: its size and its messages. Moves dead letters back to their queue.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use super::{LARGEST_BATCH, Message, Queue, QueueError, Queues, large};
 const WAITING: &str = "ApproximateNumberOfMessages";
 const IN_FLIGHT: &str = "ApproximateNumberOfMessagesNotVisible";
 
-/// How long a message that is looked at is hidden, in seconds, if it is not given back before.
-const LOOK: i32 = 30;
+/// How long `peek` hides a message at most, in seconds.
+const HIDDEN: i32 = 30;
 
-/// How many messages a queue has.
+/// The number of messages in a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Those that can be received.
+    /// Messages that can be received.
     pub waiting: u64,
-    /// Those that were received, and are neither deleted nor visible again.
+    /// Messages that were received, and are neither deleted nor visible again.
     pub in_flight: u64,
 }
 
 impl Queue {
-    /// How many messages it has.
+    /// The number of messages in this queue.
     pub async fn size(&self) -> Result<Size, QueueError> {
         let attribute_names = vec![WAITING.to_owned(), IN_FLIGHT.to_owned()];
         let input = GetQueueAttributesInput { queue_url: self.url.clone(), attribute_names };
@@ -33,29 +33,29 @@ impl Queue {
         Ok(Size { waiting: number(WAITING), in_flight: number(IN_FLIGHT) })
     }
 
-    /// Up to `most` of the messages that can be received, the oldest first. They stay in the queue, and are visible again when this
-    /// returns. As on AWS, each look counts as a receive of the message.
-    pub async fn look(&self, most: usize) -> Result<Vec<Message>, QueueError> {
+    /// Returns up to `most` of the messages that can be received, the oldest first. They stay in the queue, and are visible again when
+    /// this returns. As on AWS, each call counts as a receive of the message.
+    pub async fn peek(&self, most: usize) -> Result<Vec<Message>, QueueError> {
         let mut seen = BTreeMap::new();
-        let looked = self.look_into(most, &mut seen).await;
+        let peeked = self.peek_into(most, &mut seen).await;
         for message in seen.values() {
             let (queue_url, receipt_handle) = (self.url.clone(), message.receipt_handle.clone());
             let input = ChangeMessageVisibilityInput { queue_url, receipt_handle, visibility_timeout: 0 };
-            // One that somebody has deleted meanwhile needs no more.
+            // The error is that the message was deleted meanwhile.
             let _ = self.engine.change_message_visibility(input).await;
         }
-        looked?;
+        peeked?;
         Ok(seen.into_values().collect())
     }
 
-    async fn look_into(&self, most: usize, seen: &mut Seen) -> Result<(), QueueError> {
+    async fn peek_into(&self, most: usize, seen: &mut Seen) -> Result<(), QueueError> {
         while seen.len() < most {
             let missing = i32::try_from(most - seen.len()).unwrap_or(LARGEST_BATCH);
             let all = || vec!["All".to_owned()];
             let input = ReceiveMessageInput {
                 queue_url: self.url.clone(),
                 max_number_of_messages: Some(missing.min(LARGEST_BATCH)),
-                visibility_timeout: Some(LOOK),
+                visibility_timeout: Some(HIDDEN),
                 wait_time_seconds: Some(0),
                 message_system_attribute_names: all(),
                 message_attribute_names: all(),
@@ -73,11 +73,11 @@ impl Queue {
     }
 }
 
-/// By when they were sent, and their ids.
+/// Messages by the time they were sent, and their id.
 type Seen = BTreeMap<(u64, String), Message>;
 
 impl Message {
-    /// When it was sent, in milliseconds since 1970.
+    /// The time it was sent, in milliseconds since 1970.
     #[must_use]
     pub fn sent_at(&self) -> u64 {
         self.attributes.get("SentTimestamp").and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -85,7 +85,7 @@ impl Message {
 }
 
 impl Queues {
-    /// Moves what lies in a dead-letter queue back to the queue it came from, and gives how many messages that were.
+    /// Moves the messages of a dead-letter queue back to the queue they came from, and returns how many were moved.
     pub async fn redrive(&self, dead_letters: &Queue) -> Result<u64, QueueError> {
         let input = StartMessageMoveTaskInput {
             source_arn: dead_letters.arn.clone(),

@@ -1,9 +1,9 @@
-// The way to a list, and back to the one that the user saw last.
+// Opens a list, and remembers the last one.
 import { type Filter, NO_FILTER, ordersHash } from "./route";
 
 const LIST = "ftgo.list";
 
-/** Another list is another place: the browser's own way back knows it. */
+/** Another list gets its own entry in the browser's history. */
 export function show(filter: Filter): void {
   const hash = ordersHash(filter);
   if (hash !== location.hash) location.hash = hash;
