@@ -11,7 +11,7 @@ INDEX = "ftgo-order-history-by-consumer-id-and-creation-time"
 
 
 def stack(stage):
-    """What of the template the switch is about; Other stands for every other parameter."""
+    """The part of the template that a switch changes; Other represents every other parameter."""
     defaults = {"Stage": stage, "Prefix": OWN, "ServedTable": "", "ServedIndex": INDEX, "Other": "default"}
     serves = {"Fn::If": ["ServesOther", {"Ref": "ServedTable"}, OWN]}
     return {
@@ -63,7 +63,7 @@ class Switch(unittest.TestCase):
     def values(self):
         return [self.ssm.get_parameter(Name=name)["Parameter"]["Value"] for name in ["query", "rest"]]
 
-    def test_there_and_back_and_nothing_else_changes(self):
+    def test_a_switch_and_its_undo_change_nothing_else(self):
         self.deploy(STACK, "development")
         self.create_table(f"{OWN}-v2")
         said = self.switch(f"{OWN}-v2")
@@ -75,7 +75,7 @@ class Switch(unittest.TestCase):
         self.assertIn(f"to switch back: make switch STAGE=development STACK=order-history TABLE={OWN}-v2\n", said)
         self.assertEqual([OWN, "given"], self.values())
 
-    def test_a_table_that_cannot_be_read_is_refused(self):
+    def test_an_unreadable_table_is_rejected(self):
         self.deploy(STACK, "development")
         self.create_table(f"{OWN}-v3", index="another")
         for table, told in [
