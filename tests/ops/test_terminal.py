@@ -10,8 +10,9 @@ from terminal import escaped, series
 
 OPS = Path(__file__).resolve().parents[2] / "ops"
 
-# The output of these programs is only for the program that starts them.
-OTHERS = ["terminal.py", "invoke.py"]
+# These programs print nothing that comes from messages, logs or AWS: the output of the first two is only for the program that starts
+# them, and the others are developers' checks of this repository.
+OTHERS = ["terminal.py", "invoke.py", "check.py", "links.py", "mutants.py"]
 
 
 class Series(unittest.TestCase):
