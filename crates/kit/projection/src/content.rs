@@ -173,6 +173,7 @@ impl<'a> Json<'a> {
 }
 
 /// The content of a text that has its quotes and escapes.
+#[cfg(feature = "dynamodb")]
 pub(crate) fn unescaped(text: &str) -> Cow<'_, str> {
     let inner = &text[1..text.len() - 1];
     if inner.contains('\\') { Cow::Owned(serde_json::from_str(text).unwrap_or_default()) } else { Cow::Borrowed(inner) }

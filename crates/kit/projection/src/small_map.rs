@@ -80,7 +80,6 @@ impl<K: Ord, V> SmallMap<K, V> {
         &mut self.0[place].1
     }
 
-    #[cfg(feature = "dynamodb")]
     pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
