@@ -1,5 +1,6 @@
 //! The content of facets: JSON texts that are equal if their content is.
 
+#[cfg(feature = "dynamodb")]
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
