@@ -267,7 +267,7 @@ def chosen_function(names_of, *more):
         if name in names_of(service):
             return service, name
     there_are = f"must be one of {', '.join([*(name for service in SERVICES for name in names_of(service)), *more])}"
-    stop(f"FN={name}: {there_are}" if name else f"FN is missing: {there_are}")
+    stop(f"FN={name}: {there_are}" if name else f"FN is missing: it {there_are}")
 
 
 def stage_of(service):
