@@ -1,15 +1,15 @@
 """Follows the documents of docs/guide: `guide.py <an empty directory> [document…]`.
 
-A document is a list of fenced blocks, which are taken in their order:
+README.md makes a crate. The numbered chapters, and then the other documents, go on in it. Where documents are named, only README.md and these
+are followed. A document is a list of fenced blocks, which are taken in their order:
 
-- a block below a line that is only a file name in backquotes is written to that file, below the crate that the document makes;
-- `sh` is run by one bash for the whole document, so that variables and the directory stay;
+- a block below a line that is only a file name in backquotes is written to that file;
+- `sh` is run by one bash for all documents, so that variables and the directory stay;
 - `console` is what the `sh` block above it prints to standard output: `…` in a line stands for any text, and a line that is only
   `…` for any lines;
 - `text`, `java` and `python` are for people only.
 
-Any other block is an error, and so is a document that ends with a file that no command has used. README.md and the numbered chapters
-are one document.
+Any other block is an error, and so is a file that no command has used.
 """
 
 import contextlib
@@ -30,7 +30,6 @@ from emulator import await_health
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
-CHAPTERS = "README"
 COMMANDS = ["sh", "console"]
 FOR_PEOPLE = ["text", "java", "python"]
 # Seconds of one block. The first build is the longest.
@@ -50,14 +49,13 @@ class Broken(Exception):
     """The guide does not say what is true."""
 
 
-def documents():
-    chapters = [GUIDE / "README.md", *sorted(GUIDE.glob("[0-9]*.md"))]
-    others = sorted(GUIDE.glob("from-*.md"))
-    found = {CHAPTERS: chapters} | {path.stem: [path] for path in others}
-    forgotten = set(GUIDE.glob("**/*.md")).difference(*found.values())
-    if forgotten:
+def documents(names):
+    start, chapters, others = GUIDE / "README.md", sorted(GUIDE.glob("[0-9]*.md")), sorted(GUIDE.glob("from-*.md"))
+    if forgotten := set(GUIDE.glob("**/*.md")).difference([start], chapters, others):
         raise Broken(f"nobody follows {', '.join(map(str, forgotten))}")
-    return found
+    if names:
+        return [start, *(GUIDE / f"{name}.md" for name in names)]
+    return [start, *chapters, *others]
 
 
 def blocks(path):
@@ -162,9 +160,8 @@ def aws():
             running.wait()
 
 
-def follow(name, paths, work, environment):
-    shell, directory, printed = Shell(work, environment), work, None
-    unused = None
+def follow(paths, work, environment):
+    shell, directory, printed, unused = Shell(work, environment), work, None, None
     try:
         for block in [block for path in paths for block in blocks(path)]:
             if block.file:
@@ -187,7 +184,6 @@ def follow(name, paths, work, environment):
         shell.end()
     if unused:
         raise Broken(f"{unused.place}: no command uses {unused.file}")
-    say(f"{name} is followed")
 
 
 def say(text):
@@ -195,15 +191,11 @@ def say(text):
 
 
 def main(work, *names):
-    found = documents()
-    with contextlib.ExitStack() as stack:
-        environment = dict(os.environ)
-        if not names or CHAPTERS in names:
-            environment |= stack.enter_context(aws())
-        for name in names or found:
-            directory = Path(work, name)
-            directory.mkdir()
-            follow(name, found[name], directory, environment)
+    paths = documents(names)
+    is_deployed = any("sam deploy" in path.read_text() for path in paths)
+    with aws() if is_deployed else contextlib.nullcontext({}) as endpoint:
+        follow(paths, Path(work), os.environ | endpoint)
+    say(f"followed {', '.join(path.name for path in paths)}")
 
 
 if __name__ == "__main__":
