@@ -131,7 +131,7 @@ def use(crates):
 
 
 def run(*command, cwd):
-    if (code := subprocess.run(command, cwd=cwd).returncode) != 0:
+    if (code := subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL).returncode) != 0:
         stop(f"failed ({code}): {' '.join(str(part) for part in command)}")
 
 
