@@ -218,7 +218,7 @@ class OnTheLocalSystem(unittest.TestCase):
             return json.loads(shown["body"])["state"] == "CHARGED"
 
         self.system.until(is_charged)
-        for sample in ["failure-no-idempotency-key", "failure-amount-is-no-number"]:
+        for sample in ["failure-no-idempotency-key", "failure-amount-is-not-a-number"]:
             self.assertEqual(self.invoke("payment-api", sample)["statusCode"], 400)
         self.assertIn("malformed_body", self.invoke("charge", "failure-charge-malformed-body"))
 
