@@ -38,6 +38,7 @@ class Rust:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
 class Context:
@@ -174,7 +175,7 @@ def check_hashed_text(rust, seen):
     for value in VALUES:
         store._generate_hash(value)
     same = sum(rust.ask("json", value=value)["text"] == text for value, text in zip(VALUES, texts, strict=True))
-    seen.row("-", "Python", "text of 25 values that is hashed", "Rust", f"{same} the same", "25 the same")
+    seen.row("-", "Python", f"{len(VALUES)} values as the text to hash", "Rust", f"{same} the same", f"{len(VALUES)} the same")
 
 
 class Hash:

@@ -123,7 +123,7 @@ impl<'a> SqsBatch<'a> {
         work: impl AsyncFn(&T) -> Result<R, E>,
         observer: &mut impl BatchObserver<T, R, E>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
-        let invocation = Invocation { store: self.store.from_now() };
+        let invocation = Invocation { store: self.store.with_fixed_deadline() };
         let mut answer = Answer { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
         let mut repeated: Vec<Repeated<T>> = Vec::new();
         let mut places: HashMap<(String, Fingerprint), usize> = HashMap::new();
@@ -234,7 +234,7 @@ impl Invocation {
     /// invocation without an answer, and the queue delivers every message of the batch again.
     fn leaving(&self, time: Duration) -> Instant {
         let left = self.store.deadline().saturating_sub(self.store.now()).min(A_DAY);
-        Instant::now() + (left - time.min(left / 4))
+        Instant::now() + left.saturating_sub(time.min(left / 4))
     }
 }
 

@@ -80,7 +80,7 @@ impl TimedStore {
 
     /// The same store, whose claims all expire when one that is made now does.
     #[cfg(feature = "sqs")]
-    pub(crate) fn from_now(&self) -> Self {
+    pub(crate) fn with_fixed_deadline(&self) -> Self {
         Self { store: self.store.clone(), limit: Limit::Until(self.deadline()) }
     }
 
