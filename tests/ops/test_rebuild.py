@@ -173,7 +173,7 @@ class OnAws(unittest.TestCase):
         self.assertIn("the rebuild ended with status ABORTED. The data that it has written is correct and stays", out)
 
     def test_only_tables_that_the_workers_may_write_are_accepted(self):
-        for variables, told in [
+        for variables, expected in [
             ({"INTO": "orders"}, "INTO=orders: the workers of this stack can write only to ftgo-order-history and to tables"),
             ({"INTO": "ftgo-order-history-idempotency"}, "begin with ftgo-order-history-v"),
             ({}, "INTO is missing"),
@@ -183,9 +183,9 @@ class OnAws(unittest.TestCase):
             ({"INTO": "ftgo-order-history", "STACK": "payments"}, "only order-history has a view to rebuild"),
             ({"INTO": "ftgo-order-history", "STAGE": "staging"}, "is not deployed"),
         ]:
-            with self.subTest(told):
+            with self.subTest(expected):
                 _, err = self.run_command(code=1, **variables)
-                self.assertIn(told, err)
+                self.assertIn(expected, err)
 
     def test_progress_is_bytes_done_of_bytes_listed(self):
         done = {"bytes": 500_000, "summary": {"events": 5000, "quarantined": {"not_json": 2}}, "stored": {"views": 700}}

@@ -78,14 +78,14 @@ class Switch(unittest.TestCase):
     def test_an_unreadable_table_is_rejected(self):
         self.deploy(STACK, "development")
         self.create_table(f"{OWN}-v3", index="another")
-        for table, told in [
+        for table, expected in [
             ("", "TABLE is missing"),
             ("orders", f"can read only tables whose names begin with {OWN}-v"),
             (f"{OWN}-v2", "this table does not exist"),
             (f"{OWN}-v3", f"its index {INDEX} is missing"),
         ]:
-            with self.subTest(told):
-                self.assertIn(told, self.switch(table, code=2))
+            with self.subTest(expected):
+                self.assertIn(expected, self.switch(table, code=2))
         self.assertEqual([OWN, "given"], self.values())
         self.assertIn("is not deployed", self.switch("own", code=2, stage="staging"))
         self.assertIn("only order-history has a table to switch", self.switch("own", "STACK=payments", code=2))

@@ -142,24 +142,24 @@ class OrderHistory(Promises, unittest.TestCase):
         for name in ["UserPoolClientId", "UserPoolIssuer"]:
             self.assertNotIn(name, self.development.outputs)
 
-    def told(self, **parameters):
+    def page_variables(self, **parameters):
         """The query function's variables about the page."""
         stack = self.template.with_parameters(**parameters)
         variables = stack.of_type("AWS::Lambda::Function")["QueryApi"]["Environment"]["Variables"]
         return {name: value for name, value in variables.items() if name.startswith("SIGN_IN_") or name == "CURRENCY"}
 
     def test_the_page_gets_the_issuer_for_sign_in(self):
-        self.assertEqual({"CURRENCY": "USD"}, self.told())
-        self.assertEqual({"CURRENCY": "EUR"}, self.told(Currency="EUR"))
+        self.assertEqual({"CURRENCY": "USD"}, self.page_variables())
+        self.assertEqual({"CURRENCY": "EUR"}, self.page_variables(Currency="EUR"))
         issuer, client = {"SIGN_IN_ISSUER": "https://issuer.example"}, {"SIGN_IN_CLIENT_ID": "page"}
         least = {"CURRENCY": "USD"} | issuer | client | {"SIGN_IN_SCOPE": "openid"}
-        self.assertEqual(least, self.told(SignInClientId="page"))
+        self.assertEqual(least, self.page_variables(SignInClientId="page"))
         most = least | {
             "SIGN_IN_SCOPE": "openid orders:read-any",
             "SIGN_IN_AUDIENCE": "ftgo",
             "SIGN_IN_ORIGINS": "https://a.example https://b.example:8443",
         }
-        found = self.told(
+        found = self.page_variables(
             SignInClientId="page",
             SignInScopes="openid orders:read-any",
             SignInAudience="ftgo",
@@ -173,7 +173,7 @@ class OrderHistory(Promises, unittest.TestCase):
             "SIGN_IN_SCOPE": "openid",
             "SIGN_IN_ORIGINS": "https://<UsersDomain>.auth.eu-west-1.amazoncognito.com",
         }
-        self.assertEqual(of_pool, self.told(UserPool="true", JwtIssuer="", JwtAudience=""))
+        self.assertEqual(of_pool, self.page_variables(UserPool="true", JwtIssuer="", JwtAudience=""))
 
     def test_the_user_pool_has_only_the_page_as_client(self):
         for parameters, url in [

@@ -233,7 +233,7 @@ class Payments(Promises, unittest.TestCase):
     def test_the_functions_get_the_values_of_the_parameters(self):
         gateway = {"GATEWAY_URL": "https://gateway.example", "GATEWAY_SECRET_ARN": SECRET}
         tables = {"PAYMENTS_TABLE": "<Payments>", "OUTBOX_TABLE": "<Outbox>", "LOCKS_TABLE": "<Locks>"}
-        told = {
+        expected = {
             "PaymentApi": tables
             | gateway
             | {"AUTHORIZATION": "jwt", "CONSUMER_ID_CLAIM": "sub", "CHARGE_MODE": "saga", "IDEMPOTENCY_TABLE": "<Idempotency>"},
@@ -242,7 +242,7 @@ class Payments(Promises, unittest.TestCase):
             "Relay": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC},
             "Sweep": {"OUTBOX_TABLE": "<Outbox>", "TOPIC_ARN": TOPIC, "SWEEP_AFTER_SECONDS": "300"},
         }
-        for name, variables in told.items():
+        for name, variables in expected.items():
             with self.subTest(name):
                 function = self.development.of_type("AWS::Lambda::Function")[name]
                 found = function["Environment"]["Variables"]
@@ -251,7 +251,7 @@ class Payments(Promises, unittest.TestCase):
         particular = {"TOPIC_ARN", "IDEMPOTENCY_TABLE", *gateway}
         for name, function in properties(self.development, "AWS::Lambda::Function"):
             with self.subTest(name):
-                self.assertEqual(set(told[name]) & particular, set(function["Environment"]["Variables"]) & particular)
+                self.assertEqual(set(expected[name]) & particular, set(function["Environment"]["Variables"]) & particular)
         for stack, memory, concurrency, reserved in [(self.development, 256, 10, None), (self.everything, 512, 50, "50")]:
             functions = stack.of_type("AWS::Lambda::Function")
             self.assertEqual({memory}, {int(functions[name]["MemorySize"]) for name in BACKGROUND})

@@ -146,7 +146,7 @@ test(
 test("another site can neither read the console nor use its buttons", async tab => {
   const port = new URL(system.url).port;
   for (const [headers, why] of [
-    [{ host: `evil.example:${port}` }, "a name that somebody points to this machine"],
+    [{ host: `evil.example:${port}` }, "a name that resolves to this machine"],
     [{ origin: "https://evil.example" }, "a script of another site"],
     [{ "sec-fetch-site": "cross-site" }, "a form of another site"],
   ] as const) {
