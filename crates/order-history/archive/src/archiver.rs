@@ -1,4 +1,4 @@
-//! A batch of messages into one object.
+//! Stores a batch of messages as one object.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -11,38 +11,38 @@ use tracing::Level;
 
 use crate::{Config, Error, Store, file};
 
-/// Reserved at the end of the invocation's time, to answer.
+/// Reserved before the invocation's deadline, to answer.
 const TO_ANSWER: Duration = Duration::from_millis(500);
 
-/// Keeps messages for good.
+/// Stores messages in the archive.
 pub struct Archiver {
     store: Store,
     metrics_namespace: String,
     clock: Clock,
 }
 
-/// Why a batch was not archived. All its messages go back to their queue, and in the end to the dead-letter queue.
+/// Why a batch was not archived. All its messages go back to their queue, and finally to the dead-letter queue.
 #[derive(Debug, thiserror::Error)]
 pub enum NotArchived {
-    /// The object could not be stored. It may be there nevertheless, if only the answer was lost.
+    /// The object could not be stored. It may exist if only the answer was lost.
     #[error(transparent)]
     Store(#[from] Error),
     /// The messages could not be compressed.
     #[error("the messages could not be compressed")]
     Compress(#[from] io::Error),
-    /// There is an object of the same name with other messages.
-    #[error("there is another object {key}: try again, when its name will be another")]
+    /// An object with the same key contains other messages.
+    #[error("another object has the key {key}: retry, which uses another key")]
     NameTaken {
-        /// Its key.
+        /// The key of the object.
         key: String,
     },
-    /// The function's time was up before it was done.
-    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
+    /// The function's time was up.
+    #[error("too little time is left before the function's timeout: raise the timeout, or reduce the batch size")]
     OutOfTime,
 }
 
 impl NotArchived {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl NotArchived {
         }
     }
 
-    /// Whether the same batch may succeed later with nothing changed by hand.
+    /// Whether the same batch may succeed later, without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -66,22 +66,22 @@ impl NotArchived {
 
 impl From<NotArchived> for Diagnostic {
     fn from(error: NotArchived) -> Self {
-        let error_message = format!("the batch is not archived ({}): {}", error.code(), with_causes(&error));
+        let error_message = format!("the batch was not archived ({}): {}", error.code(), with_causes(&error));
         Self { error_type: "NotArchived".to_owned(), error_message }
     }
 }
 
 impl Archiver {
-    /// An archiver that puts objects into `store`, which is at `config`'s location.
+    /// Creates an archiver that puts objects into `store`, which is at `config`'s location.
     #[must_use]
     pub fn new(config: &Config, store: Store, clock: Clock) -> Self {
         Self { store, metrics_namespace: config.metrics_namespace.clone(), clock }
     }
 
-    /// Stores the messages of a batch in a new object, and only then answers that all were processed.
+    /// Stores the messages of a batch in a new object, then acknowledges all of them.
     ///
-    /// They are in one object, so that they succeed or fail together: a failure is the function's error, with which the queue keeps them all and
-    /// alarms see it. If the object was stored and the queue did not get the answer, the messages come again, and are then in two objects.
+    /// They are in one object, so they succeed or fail together. If they fail, the invocation fails: the queue keeps all of them, and
+    /// alarms see it. If the object was stored but the answer was lost, the messages are delivered again, and are then in two objects.
     pub async fn handle(
         &self,
         batch: SqsEvent,
@@ -128,9 +128,9 @@ impl Archiver {
         let key = file::name(self.clock.now(), first.unwrap_or_default());
         let content = file::content(batch.records.iter().map(|message| message.body.as_deref().unwrap_or_default()))?;
         let bytes = content.len();
-        // The messages need not be in memory twice.
+        // Frees memory: the content is in `content` now.
         drop(batch);
-        // Nothing is ever written over. What has the same content is this batch, put by an attempt whose answer was lost.
+        // An object is never overwritten. One with the same content is this batch, from an attempt whose answer was lost.
         if self.store.put_if_absent(&key, content).await? {
             Ok(Stored { key, bytes })
         } else {
@@ -138,14 +138,14 @@ impl Archiver {
         }
     }
 
-    /// When to stop: at the deadline Lambda would end the process.
+    /// When to stop, before Lambda stops the function.
     fn end(&self, deadline: SystemTime) -> Instant {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
         Instant::now() + left - TO_ANSWER.min(left / 4)
     }
 }
 
-/// An object that was stored.
+/// A stored object.
 struct Stored {
     key: String,
     bytes: usize,

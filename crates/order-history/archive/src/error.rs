@@ -1,4 +1,4 @@
-//! Why an object was not read or written.
+//! Errors of the archive.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,24 +6,24 @@ use std::path::PathBuf;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{BoxError, ProvideErrorMetadata, SdkError};
 
-/// Why an object was not read or written. No message holds what the object says.
+/// Why an object was not read or written. No message contains the object's content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file or folder of this machine cannot be used.
+    /// A local file or folder cannot be used.
     #[error("cannot use {}: check that it exists, its permissions, and the space on its disk", path.display())]
     File {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// There is no such bucket.
+    /// The bucket does not exist.
     #[error("the bucket {bucket} does not exist: create it, or correct its name")]
     BucketMissing {
-        /// Its name.
+        /// The bucket's name.
         bucket: String,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
     /// The bucket is in another region than the client.
@@ -31,9 +31,9 @@ pub enum Error {
     WrongRegion {
         /// The bucket's name.
         bucket: String,
-        /// Where it is, if S3 says so.
+        /// The bucket's region, if S3 names it.
         region: Option<String>,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
     /// The credentials do not allow the request.
@@ -44,45 +44,45 @@ pub enum Error {
     AccessDenied {
         /// The bucket or the object.
         place: String,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
-    /// There are no credentials, or they are not valid, or no longer.
+    /// There are no credentials, or they are not valid or expired.
     #[error("no valid AWS credentials: set or renew them (aws configure export-credentials --format env)")]
     Credentials {
-        /// What is wrong with them.
+        /// The cause.
         source: BoxError,
     },
-    /// The object is in a storage class that is not read directly.
+    /// The object is in a storage class that cannot be read directly.
     #[error("{place} is in an archive storage class: restore it first (aws s3api restore-object)")]
     Frozen {
         /// The object.
         place: String,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
-    /// S3 is throttling, and the SDK's own retries did not outlast it.
-    #[error("{place} is throttled by S3: try again later, with fewer requests at once")]
+    /// S3 still throttles after the SDK's retries.
+    #[error("S3 throttles requests for {place}: retry later, with fewer concurrent requests")]
     Throttled {
         /// The bucket or the object.
         place: String,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
     /// S3 could not be reached, did not answer in time, or failed. The request may have taken effect.
-    #[error("no answer from S3 for {place}: check the network and the endpoint, and try again")]
+    #[error("no answer from S3 for {place}: check the network and the endpoint, and retry")]
     Unavailable {
         /// The bucket or the object.
         place: String,
-        /// Why not.
+        /// The cause.
         source: BoxError,
     },
-    /// What arrived is not what S3 has: cut off, or with another check sum.
-    #[error("{place} did not arrive whole, several times over: try again later")]
+    /// The content is incomplete, or has another checksum.
+    #[error("the content of {place} is incomplete or has a wrong checksum, after several attempts: retry later")]
     Incomplete {
         /// The object.
         place: String,
-        /// What is wrong.
+        /// The cause.
         source: BoxError,
     },
     /// S3 refused the request for another reason.
@@ -90,13 +90,13 @@ pub enum Error {
     Rejected {
         /// The bucket or the object.
         place: String,
-        /// What S3 says.
+        /// The answer of S3.
         source: BoxError,
     },
 }
 
 impl Error {
-    /// Whether the same call may succeed later with nothing changed by hand.
+    /// Whether the same call may succeed later, without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl Error {
         }
     }
 
-    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    /// A short, stable name of the reason, for logs and alarms. Each error has its own.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl Error {
         }
     }
 
-    /// What an answer of S3, or its absence, means for a bucket and the object or the part of the bucket that was asked for.
+    /// Maps an SDK error for a bucket and a key (or a prefix).
     pub(crate) fn of_s3<E>(error: SdkError<E, HttpResponse>, bucket: &str, key: &str) -> Self
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -137,16 +137,16 @@ impl Error {
         let bucket = bucket.to_owned();
         let answer = match &error {
             SdkError::ServiceError(answer) => answer,
-            // There is nothing to sign the request with.
+            // Without credentials, the request cannot be signed.
             SdkError::ConstructionFailure(_) => return Self::Rejected { place, source: error.into() },
             SdkError::DispatchFailure(failure) if failure.as_other().is_none() && failure.is_other() => {
                 return Self::Credentials { source: error.into() };
             }
-            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            // Timeout, dispatch failure or unreadable answer (the SDK's enum is non-exhaustive).
             _ => return Self::Unavailable { place, source: error.into() },
         };
         let status = answer.raw().status().as_u16();
-        // A redirection has the region in a header, and so has a signature for the wrong region.
+        // A redirect names the region in a header, and so does the answer to a signature for the wrong region.
         let region = answer.raw().headers().get("x-amz-bucket-region").map(ToOwned::to_owned);
         match answer.err().code() {
             Some("NoSuchBucket") => Self::BucketMissing { bucket, source: error.into() },
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Leads from each error to the next, so that a new one does not compile before it has its place here.
+    /// Returns the next error, so that the match must contain every new variant.
     fn next(error: &Error) -> Option<Error> {
         let (place, bucket, source) = (String::new(), String::new(), BoxError::from("a cause"));
         Some(match error {

@@ -1,4 +1,4 @@
-//! The file that a batch of messages becomes: what [`read`](crate::read) reads again.
+//! The file of a batch of messages. [`read`](crate::read) reads it.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -11,10 +11,10 @@ use time::OffsetDateTime;
 /// The folder of the files that the archiver writes.
 const FOLDER: &str = "events";
 
-/// The most characters of a message id in a name. SQS's ids have 36.
+/// The largest number of characters of a message id in a name. The ids of SQS have 36.
 const MAX_ID: usize = 64;
 
-/// The name of a file that was written at a moment: it sorts by time, and the id of its first message makes it the only one of its name.
+/// The name of a file. Names sort by time, and the id of the first message makes them unique.
 pub(crate) fn name(now: SystemTime, first_message_id: &str) -> String {
     let now = OffsetDateTime::from(now);
     let (year, month, day) = (now.year(), u8::from(now.month()), now.day());
@@ -26,7 +26,7 @@ pub(crate) fn name(now: SystemTime, first_message_id: &str) -> String {
     )
 }
 
-/// The content of a file with these messages, one in each line.
+/// The content of a file with these messages, one per line.
 pub(crate) fn content<'a>(bodies: impl Iterator<Item = &'a str>) -> io::Result<Vec<u8>> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     for body in bodies {
@@ -35,10 +35,10 @@ pub(crate) fn content<'a>(bodies: impl Iterator<Item = &'a str>) -> io::Result<V
     file.finish()
 }
 
-/// Writes a message as one line, from which it can be told again.
+/// Writes a message as one line, without loss.
 ///
-/// Almost every message is a JSON object without line breaks, and is written as it is. In other JSON a line break is white space between
-/// the tokens, and a space says the same. Any other text, and JSON that is only a text, is written as a JSON string: a line that is a JSON string holds the
+/// Almost every message is a JSON object without line breaks, and is written unchanged. In other JSON, line breaks are white space between
+/// tokens, and become spaces. Any other text, and a JSON string, is written as a JSON string: a line that is a JSON string contains the
 /// message's text.
 fn write_line(body: &str, line: &mut impl Write) -> io::Result<()> {
     if is_plain_object(body.as_bytes()) {
@@ -51,7 +51,7 @@ fn write_line(body: &str, line: &mut impl Write) -> io::Result<()> {
     line.write_all(b"\n")
 }
 
-/// Whether this text looks like one JSON object and will be read as one record, whatever is in it. It is not parsed.
+/// Whether this text looks like one JSON object and will be read as one record. It is not parsed.
 fn is_plain_object(text: &[u8]) -> bool {
     text.starts_with(b"{")
         && text.ends_with(b"}")

@@ -1,26 +1,26 @@
-//! Where an archive is.
+//! The location of an archive.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where an archive is: `s3://bucket/prefix`, `file:///folder`, or the path of a folder.
+/// The location of an archive: `s3://bucket/prefix`, `file:///folder`, or the path of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A bucket, or a part of it.
     S3 {
         /// The bucket's name.
         bucket: String,
-        /// What every key begins with: empty, or a text that ends with a slash.
+        /// The prefix of every key: empty, or ends with a slash.
         prefix: String,
     },
-    /// A folder of this machine.
+    /// A local folder.
     Folder(PathBuf),
 }
 
 impl Location {
-    /// A bucket, or the part of it under a prefix. Slashes around the prefix mean nothing.
+    /// A bucket, or the part of it under a prefix. Slashes around the prefix are ignored.
     #[must_use]
     pub fn in_bucket(bucket: &str, prefix: &str) -> Self {
         let prefix = prefix.trim_matches('/');

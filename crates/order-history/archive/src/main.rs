@@ -1,4 +1,4 @@
-//! The Lambda that keeps every message of the topic.
+//! The Lambda that archives every message of the topic.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Long for an object of at most 6 MB, the largest event of a Lambda, and short beside the function's timeout: a connection that died while the function
-/// was frozen costs one attempt.
+/// Long enough for an object of 6 MB, the largest event of a Lambda, and short compared with the function's timeout: a connection that broke while the
+/// function was frozen costs only one attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]

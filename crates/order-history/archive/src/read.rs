@@ -6,71 +6,71 @@ mod lines;
 use self::decode::{Part, gzip, zstd};
 use self::lines::Lines;
 
-/// One event, as it stands in a file.
+/// One event in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
     /// The line of the decoded file, from 1.
     pub line: u64,
-    /// What stands there, without white space around it.
+    /// The text of the record, without white space around it.
     pub text: &'a [u8],
 }
 
-/// A file, or the rest of it, cannot be decoded. What was read before is right.
+/// A file, or the rest of it, cannot be decoded. The records before the damage are correct.
 ///
-/// `good` is how many bytes of decoded content came before.
+/// `good` is the number of decoded bytes before the damage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damaged {
-    /// A gzip member does not decompress, or its length or check sum differs.
+    /// A gzip member cannot be decompressed, or its length or checksum is wrong.
     #[error(
         "the gzip data is damaged or cut off after {good} bytes of content: restore an earlier version of the file"
     )]
     Gzip {
-        /// How many bytes of content came before.
+        /// The number of decoded bytes before.
         good: u64,
     },
-    /// A zstd frame does not decompress, or its length or check sum differs.
+    /// A zstd frame cannot be decompressed, or its length or checksum is wrong.
     #[error(
         "the zstd data is damaged or cut off after {good} bytes of content: restore an earlier version of the file"
     )]
     Zstd {
-        /// How many bytes of content came before.
+        /// The number of decoded bytes before.
         good: u64,
     },
-    /// A gzip member or zstd frame has more content than is held in memory.
-    #[error("there are more than {} MiB in one piece after {good} bytes of content: compress the file in smaller pieces", MAX_PART >> 20)]
+    /// A gzip member or zstd frame is too large to be held in memory.
+    #[error("a compressed part has more than {} MiB after {good} bytes of content: compress the file in smaller parts", MAX_PART >> 20)]
     TooLarge {
-        /// How many bytes of content came before.
+        /// The number of decoded bytes before.
         good: u64,
     },
-    /// After compressed data there is something else than zeros.
+    /// The compressed data is followed by something other than zeros.
     #[error(
         "{bytes} bytes after {good} bytes of content are not compressed data: restore an earlier version of the file"
     )]
     Trailing {
-        /// How many bytes of content came before.
+        /// The number of decoded bytes before.
         good: u64,
-        /// How many bytes of the file were not used.
+        /// The number of bytes of the file that were not used.
         bytes: u64,
     },
-    /// The file begins as no text does, and no compressed data that is known here.
+    /// The first bytes are neither text nor a known compression.
     #[error(
         "the file is neither text nor gzip nor zstd data: restore an earlier version of it, or move it out of the archive"
     )]
     Binary,
 }
 
-/// The most content of one gzip member or zstd frame: it is held in memory until its check sum is seen to be right.
+/// The largest content of one gzip member or zstd frame. It is held in memory until its checksum is verified.
 pub const MAX_PART: usize = 256 << 20;
 
-/// Gives each record of a file to `each`, in order.
+/// Calls `each` with each record of a file, in order.
 ///
-/// The file is gzip (one member or more), zstd (one frame or more) or plain text, whatever its name. A record is a line, or one of several
-/// JSON values in a line without a break between them (`}{`). Lines end with LF or CRLF, the last one need not; blank lines and byte
-/// order marks are left out. A line may begin in one gzip member and end in the next.
+/// The file is gzip (one member or more), zstd (one frame or more) or plain text; its name does not matter. A record is a line, or one of several
+/// JSON values in a line (`}{`). Lines end with LF or CRLF, except perhaps the last one. Blank lines and byte
+/// order marks are skipped. A line may start in one gzip member and end in the next.
 ///
-/// No record is given of a member or frame whose check sum is not right, nor of one after it, so that a flipped bit is an error and
-/// never another record. Plain text has no check sum, and some zstd frames have none.
+/// The records of a member or frame with a wrong checksum, and all records after it, are not used: a flipped bit is an error and
+/// never another record. Plain text and some zstd frames have no checksum.
 pub fn read(bytes: &[u8], mut each: impl FnMut(Record<'_>)) -> Result<(), Damaged> {
     let mut lines = Lines::default();
     let decoder = if gzip::is(bytes) {
@@ -86,7 +86,7 @@ pub fn read(bytes: &[u8], mut each: impl FnMut(Record<'_>)) -> Result<(), Damage
     };
     let (mut rest, mut good, mut content) = (bytes, 0, Vec::new());
     let outcome = loop {
-        // Some writers fill up a block with zeros.
+        // Some writers pad the last block with zeros.
         let padded = rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len());
         rest = &rest[padded..];
         if rest.is_empty() {
@@ -109,10 +109,10 @@ pub fn read(bytes: &[u8], mut each: impl FnMut(Record<'_>)) -> Result<(), Damage
     outcome
 }
 
-/// Whether these may be the first bytes of a text: compressed data whose first bytes have changed must not be taken for one.
+/// Whether these may be the first bytes of a text. Compressed data with damaged first bytes must not be read as text.
 fn is_text(bytes: &[u8]) -> bool {
     let first = &bytes[..bytes.len().min(4)];
     let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    // A character that is cut off has no length.
+    // `error_len` is none for a character that is cut off at the end.
     !first.iter().any(is_control) && str::from_utf8(first).err().is_none_or(|error| error.error_len().is_none())
 }

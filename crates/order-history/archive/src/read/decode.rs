@@ -1,10 +1,10 @@
-//! Decompression, piece by piece: a piece is right as a whole, or is not used.
+//! Decompression, part by part. A part is used only if all of it is correct.
 
 use super::{Damaged, MAX_PART};
 
-/// A gzip member or a zstd frame that was decoded.
+/// A decoded gzip member or zstd frame.
 pub(super) struct Part {
-    /// How long it is in the file.
+    /// Its length in the file, in bytes.
     pub(super) length: usize,
 }
 
@@ -13,20 +13,20 @@ pub(super) mod gzip {
 
     use super::{Damaged, MAX_PART, Part};
 
-    /// No deflate data becomes more than so many times as long.
+    /// The largest compression ratio of deflate.
     const MAX_RATIO: usize = 1032;
 
     pub(in crate::read) fn is(bytes: &[u8]) -> bool {
         bytes.starts_with(&[0x1f, 0x8b])
     }
 
-    /// Decodes the member at the beginning of `bytes`. `good` bytes of content came before it.
+    /// Decodes the member at the start of `bytes`. `good` bytes of content came before it.
     pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
         if !is(bytes) {
             return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
         }
         content.reserve(likely_size(bytes));
-        // It checks the length and the check sum at the end.
+        // The decoder checks the length and the checksum at the end.
         let mut decoder = Decompress::new_gzip(15);
         loop {
             let done = usize::try_from(decoder.total_in()).unwrap_or(usize::MAX);
@@ -38,7 +38,7 @@ pub(super) mod gzip {
                 }
                 _ if content.len() >= MAX_PART => return Err(Damaged::TooLarge { good }),
                 _ if content.len() == room => content.reserve(room.min(MAX_PART + 1 - room)),
-                // There is room, and nothing more to read.
+                // There is room, but no more input.
                 _ if content.len() == length && decoder.total_in() == done as u64 => {
                     return Err(Damaged::Gzip { good });
                 }
@@ -47,10 +47,10 @@ pub(super) mod gzip {
         }
     }
 
-    /// The size that the last member says it has, if that is possible: usually there is only one.
+    /// The size in the trailer of the last member, if it is plausible. Usually there is only one member.
     fn likely_size(bytes: &[u8]) -> usize {
         let said = bytes.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize);
-        // With a little more, the end of the data is seen in the same call.
+        // A little more room, so that the same call reaches the end of the data.
         said.clamp(1 << 10, MAX_PART).min(bytes.len().saturating_mul(MAX_RATIO)) + 64
     }
 }
@@ -61,26 +61,26 @@ pub(super) mod zstd {
 
     use super::{Damaged, MAX_PART, Part};
 
-    /// So much is decoded before the size is looked at.
+    /// The size is checked after this many bytes.
     const STEP: usize = 1 << 20;
 
-    /// The length of the header of a frame that is to be skipped.
+    /// The length of the header of a skippable frame.
     const SKIPPED_HEADER: usize = 8;
 
     const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-    /// Also of a file that is cut off after less than these four bytes.
+    /// Also true for a file that is cut off within these four bytes.
     pub(in crate::read) fn is(bytes: &[u8]) -> bool {
         let first = &bytes[..bytes.len().min(MAGIC.len())];
         (!first.is_empty() && MAGIC.starts_with(first)) || is_skipped(bytes)
     }
 
-    /// Frames with these numbers hold what is not content.
+    /// Frames with these magic numbers contain no content.
     fn is_skipped(bytes: &[u8]) -> bool {
         matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
     }
 
-    /// Decodes the frame at the beginning of `bytes`. `good` bytes of content came before it.
+    /// Decodes the frame at the start of `bytes`. `good` bytes of content came before it.
     pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
         if !is(bytes) {
             return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
@@ -108,7 +108,7 @@ pub(super) mod zstd {
                 break;
             }
         }
-        // Both are there only if the writer wanted it.
+        // Both are optional.
         let sum = decoder.get_checksum_from_data();
         let sum_is_right = sum.is_none() || sum == decoder.get_calculated_checksum();
         let size_is_right = said == 0 || said == content.len() as u64;

@@ -1,18 +1,18 @@
-//! Decoded content into records.
+//! Splits decoded content into records.
 
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use super::Record;
 
-/// The mark that some programs put at the beginning of a text in UTF-8.
+/// The mark that some programs put at the start of a UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Splits what it is fed with into records.
+/// Splits content into records.
 pub(super) struct Lines {
-    /// How many lines have ended.
+    /// The number of complete lines.
     ended: u64,
-    /// The line that has begun and not ended.
+    /// The line that is not complete yet.
     begun: Vec<u8>,
     /// Two JSON objects without a line break between them.
     joint: Finder<'static>,
@@ -28,7 +28,7 @@ impl Lines {
     /// Splits the next part of the content.
     pub(super) fn feed(&mut self, part: &[u8], each: &mut impl FnMut(Record<'_>)) {
         let mut rest = part;
-        // In the midst of a record it would be a part of that.
+        // Within a record, the mark would be a part of the record.
         if part.starts_with(BYTE_ORDER_MARK) && (self.begun.trim_ascii().is_empty() || is_json(&self.begun)) {
             rest = &part[BYTE_ORDER_MARK.len()..];
         }
@@ -42,7 +42,7 @@ impl Lines {
             self.end_line(&line, true, each);
             rest = &rest[end + 1..];
         }
-        // Looked for once: it is hardly ever there.
+        // Searched once, because it is rare.
         let has_joint = self.joint.find(rest).is_some();
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', rest) {
@@ -52,13 +52,13 @@ impl Lines {
         self.begun.extend_from_slice(&rest[start..]);
     }
 
-    /// There is no more content.
+    /// Call at the end of the content.
     pub(super) fn end(mut self, each: &mut impl FnMut(Record<'_>)) {
         let line = std::mem::take(&mut self.begun);
         self.end_line(&line, true, each);
     }
 
-    /// The rest of the content is damaged. A line that has begun may go on there: only the objects in it that have ended are used.
+    /// Call if the rest of the content is damaged. Of an incomplete line, only the complete objects are used.
     pub(super) fn end_early(self, each: &mut impl FnMut(Record<'_>)) {
         let values = serde_json::Deserializer::from_slice(&self.begun).into_iter::<&RawValue>();
         for value in values.map_while(Result::ok).take_while(|value| value.get().starts_with('{')) {
@@ -81,7 +81,7 @@ impl Lines {
         }
     }
 
-    /// Gives each JSON value of a line by itself. What is no JSON ends where two objects may meet.
+    /// Calls `each` with each JSON value of a line. Invalid JSON ends where two objects may meet.
     fn split(&self, text: &[u8], each: &mut impl FnMut(&[u8])) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -94,7 +94,7 @@ impl Lines {
                     continue;
                 }
                 None => return,
-                // It goes to the end, and to look at each later part again could take forever.
+                // The value reaches the end. To parse each later part again could take too long.
                 Some(Err(error)) if error.is_eof() => rest.len(),
                 Some(Err(_)) => self.joint.find(rest).map_or(rest.len(), |place| place + 1),
             };

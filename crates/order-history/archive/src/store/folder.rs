@@ -1,4 +1,4 @@
-//! Objects in a folder: each is a file.
+//! Objects in a folder. Each object is a file.
 
 use std::fs::File;
 use std::io;
@@ -45,10 +45,10 @@ impl Folder {
                 if is_hidden(&key) {
                     continue;
                 }
-                // What a link points to, if it is one.
+                // Follows links.
                 let about = match tokio::fs::metadata(entry.path()).await {
                     Ok(about) => about,
-                    // It was removed in the meantime.
+                    // The file was removed since the folder was read.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(source) => return Err(Error::File { path: entry.path(), source }),
                 };
@@ -92,7 +92,7 @@ impl Folder {
         let path = self.path(key);
         let put = move || {
             let part = write_beside(&path, &bytes)?;
-            // A link is made whole, and only if the name is free.
+            // A hard link appears with all its content, and only if the name is free.
             let linked = std::fs::hard_link(&part, &path);
             std::fs::remove_file(&part).map_err(|source| Error::File { path: part, source })?;
             match linked {
@@ -107,7 +107,7 @@ impl Folder {
     pub(super) async fn replace(&self, key: &str, bytes: Vec<u8>, seen: &Version) -> Result<bool, Error> {
         let (path, seen) = (self.path(key), seen.clone());
         let replace = move || {
-            // Of two processes that replace the same object, one waits here for the other.
+            // If two processes replace the same object, one waits here for the other.
             let lock = locked(&path)?;
             let now = match std::fs::read(&path) {
                 Ok(now) => now,
@@ -132,7 +132,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(Error::File { path, source }),
         }
-        // A bucket has no empty folders. One that is not empty is not removed.
+        // Removes empty folders, because a bucket has none. Other folders cannot be removed.
         let mut folder = path.parent();
         while let Some(empty) = folder.filter(|folder| *folder != self.root) {
             if tokio::fs::remove_dir(empty).await.is_err() {
@@ -148,7 +148,7 @@ impl Folder {
     }
 }
 
-/// Does what blocks, on a thread for that.
+/// Runs a blocking task on its own thread.
 async fn blocking<T: Send + 'static>(task: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     match tokio::task::spawn_blocking(task).await {
         Ok(done) => done,
@@ -159,7 +159,7 @@ async fn blocking<T: Send + 'static>(task: impl FnOnce() -> Result<T, Error> + S
     }
 }
 
-/// Writes the content beside where it is to be, under a name that no listing shows.
+/// Writes the content into the same folder, with a hidden name.
 fn write_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Error> {
     let folder = path.parent().unwrap_or(path);
     let part = folder.join(format!(".{}.part", Uuid::new_v4()));
@@ -167,7 +167,7 @@ fn write_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Error> {
     match written {
         Ok(()) => Ok(part),
         Err(source) => {
-            // A disk that is full should not stay so.
+            // Frees the space, because the disk may be full.
             let _ = std::fs::remove_file(&part);
             Err(Error::File { path: part, source })
         }
@@ -183,7 +183,7 @@ fn has(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// Locks a path until the file that is returned is dropped, or its process ends.
+/// Locks a path until the returned file is dropped, or the process ends.
 fn locked(path: &Path) -> Result<File, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let path = path.with_file_name(format!(".{name}.lock"));

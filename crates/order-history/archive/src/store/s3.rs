@@ -1,4 +1,4 @@
-//! Objects of a bucket.
+//! Objects in a bucket.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ use aws_types::service_config::ServiceConfigKey;
 use super::{Object, Version, is_hidden};
 use crate::{Error, Location};
 
-/// How often an object is asked for again whose content did not arrive, and a conditional write that met another one.
+/// The attempts to read an object whose content was incomplete, and to make a conditional write after a conflict.
 const ATTEMPTS: u32 = 4;
 
-/// The first pause between these attempts. Each is twice as long as the one before.
+/// The pause after the first attempt. It doubles after each attempt.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long nothing may arrive or leave in the midst of a transfer.
+/// A transfer without progress is stopped after this time.
 const STALLED: Duration = Duration::from_secs(5);
 
-/// A client for S3 with settings for objects of megabytes.
+/// A client for S3 with settings for objects of several megabytes.
 ///
-/// `attempt` is how long one request may take, an upload's body included: it must suffice for the largest object at the slowest network. A
-/// transfer that stalls ends after five seconds in any case.
+/// `attempt` is the longest time for one request, including the body of an upload: it must suffice for the largest object on the slowest network. A
+/// transfer without progress ends after five seconds in any case.
 ///
-/// Where the configuration has an endpoint of its own, an emulator's or that of an S3 in this process, the bucket's name is part of the path, because
-/// it cannot be part of such a host's name.
+/// If the configuration has its own endpoint, such as an emulator, the bucket's name is part of the path, because
+/// it cannot be part of such a host name.
 #[must_use]
 pub fn client(config: &SdkConfig, attempt: Duration) -> Client {
     let timeouts = TimeoutConfig::builder().connect_timeout(Duration::from_secs(2)).operation_attempt_timeout(attempt);
@@ -44,7 +44,7 @@ pub fn client(config: &SdkConfig, attempt: Duration) -> Client {
     Client::from_conf(settings.build())
 }
 
-/// Whether the configuration, a profile or the environment leads S3's clients elsewhere.
+/// Whether the configuration, a profile or the environment sets another endpoint for S3.
 fn has_endpoint(config: &SdkConfig) -> bool {
     let key = ServiceConfigKey::builder().service_id("S3").env("AWS_ENDPOINT_URL").profile("endpoint_url").build();
     let of_service = || config.service_config()?.load_config(key.ok()?);
@@ -80,7 +80,7 @@ impl Bucket {
                 }
             }
         }
-        // S3 lists in this order; directory buckets and some emulators do not.
+        // S3 lists in this order, but directory buckets and some emulators do not.
         found.sort_unstable();
         Ok(found)
     }
@@ -88,7 +88,7 @@ impl Bucket {
     pub(super) async fn get(&self, key: &str) -> Result<Option<(Vec<u8>, Version)>, Error> {
         let mut pause = PAUSE;
         for attempt in 1.. {
-            // It asks for the check sum too, and compares it when the content is there.
+            // The SDK also requests the checksum, and compares it at the end of the content.
             let answer = self.client.get_object().bucket(&self.name).key(self.key(key)).send().await;
             let answer = match answer {
                 Ok(answer) => answer,
@@ -109,12 +109,12 @@ impl Bucket {
     }
 
     pub(super) async fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), Error> {
-        // With the check sum that the SDK adds, S3 stores the whole object or nothing.
+        // The SDK adds a checksum, so S3 stores the complete object or nothing.
         let request = self.client.put_object().bucket(&self.name).key(self.key(key)).body(ByteStream::from(bytes));
         request.send().await.map(|_| ()).map_err(|error| self.error(error, key))
     }
 
-    /// Puts an object if it has the content that was `seen`, or if there is none and none was seen; returns whether it has the new
+    /// Puts an object if its version is still `seen`; without `seen`, if the key is free. Returns whether it has the new
     /// content now.
     pub(super) async fn put_if(&self, key: &str, bytes: Vec<u8>, seen: Option<&Version>) -> Result<bool, Error> {
         let bytes = bytes::Bytes::from(bytes);
@@ -127,7 +127,7 @@ impl Bucket {
             };
             let Err(error) = request.body(ByteStream::from(bytes.clone())).send().await else { return Ok(true) };
             match refusal(&error) {
-                // Another one, or an earlier attempt of this one whose answer was lost.
+                // Another write, or an earlier attempt of this one whose answer was lost.
                 Some(Refusal::Differs) => return Ok(self.get(key).await?.is_some_and(|(now, _)| now == bytes)),
                 Some(Refusal::Conflict) if attempt < ATTEMPTS => tokio::time::sleep(pause).await,
                 Some(Refusal::Conflict) | None => return Err(self.error(error, key)),
@@ -158,11 +158,11 @@ impl Bucket {
     }
 }
 
-/// Why a conditional write was not done.
+/// Why a conditional write was refused.
 enum Refusal {
-    /// The object is not what the condition says.
+    /// The condition is not met.
     Differs,
-    /// Another write came in between, and this one should be tried again:
+    /// A concurrent write; this one should be retried:
     /// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>.
     Conflict,
 }
@@ -178,13 +178,13 @@ fn refusal(error: &SdkError<PutObjectError, HttpResponse>) -> Option<Refusal> {
     }
 }
 
-/// The content of an answer, as long as it says, with the check sum that it says.
+/// The content of an answer. Checks its length and its checksum.
 async fn content(answer: GetObjectOutput) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
     let length = answer.content_length;
     let bytes = answer.body.collect().await?.to_vec();
     match length.map(usize::try_from) {
         Some(Ok(length)) if length != bytes.len() => {
-            Err(format!("{} bytes instead of {length} have arrived", bytes.len()).into())
+            Err(format!("received {} bytes instead of {length}", bytes.len()).into())
         }
         _ => Ok(bytes),
     }

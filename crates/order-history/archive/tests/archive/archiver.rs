@@ -1,4 +1,4 @@
-//! Batches of messages that become objects, on an S3 that fails in every way.
+//! Batches of messages become objects, also if S3 fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::world::{BUCKET, Folder, S3};
 /// 2026-03-01T12:00:00.007Z.
 const NOON: Duration = Duration::from_millis(1_772_366_400_007);
 
-/// An archiver whose clock goes on by a millisecond with each look at it.
+/// An archiver whose clock advances by one millisecond with each reading.
 fn archiver(store: Store) -> Archiver {
     let looks = AtomicU64::new(0);
     let clock = Clock::from_fn(move || UNIX_EPOCH + NOON + Duration::from_millis(looks.fetch_add(1, Ordering::SeqCst)));
@@ -38,12 +38,12 @@ fn batch(first_id: u64, bodies: &[impl AsRef<str>]) -> SqsEvent {
     serde_json::from_value(json!({ "Records": records })).unwrap()
 }
 
-/// Later than anything here takes.
+/// A deadline that no test reaches.
 fn later() -> SystemTime {
     UNIX_EPOCH + NOON + Duration::from_mins(1)
 }
 
-/// All records of the archive, by the object they are in.
+/// All records of the archive, by object.
 async fn archived(store: &Store) -> BTreeMap<String, Vec<String>> {
     let mut archived = BTreeMap::new();
     for object in store.list("").await.unwrap() {
@@ -64,7 +64,7 @@ fn bodies(numbers: std::ops::Range<u64>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_batch_becomes_one_object_under_its_hour() {
+async fn a_batch_becomes_one_object_in_the_folder_of_its_hour() {
     let s3 = S3::start().await;
     let wire = Wire::watched();
     let bodies = bodies(0..10);
@@ -79,7 +79,7 @@ async fn a_batch_becomes_one_object_under_its_hour() {
 }
 
 #[tokio::test]
-async fn the_hour_is_of_utc_and_of_the_clock() {
+async fn the_folder_is_the_hour_of_the_clock_in_utc() {
     let folder = Folder::new();
     let store = Store::folder(&folder.0);
     for (millis, hour) in [
@@ -107,19 +107,19 @@ async fn the_largest_batch_is_one_object_and_one_request() {
 }
 
 #[tokio::test]
-async fn an_empty_batch_is_no_object() {
+async fn an_empty_batch_writes_no_object() {
     let s3 = S3::start().await;
     let wire = Wire::watched();
     archiver(s3.store_over(&wire)).handle(SqsEvent::default(), "request", later()).await.unwrap();
     assert_eq!(wire.requests().len(), 0);
 }
 
-/// The message that a record was, as far as its text says: a JSON string is a text that was no JSON object.
+/// The message of a record. A JSON string contains the text of a message that was not a JSON object.
 fn message(record: &str) -> String {
     if record.starts_with('"') { serde_json::from_str(record).unwrap() } else { record.to_owned() }
 }
 
-/// The same text, or JSON that says the same.
+/// The same text, or equal JSON.
 fn is_same(record: &str, body: &str) -> bool {
     let message = message(record);
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();
@@ -138,7 +138,7 @@ async fn check_bodies(bodies: &[String]) {
 }
 
 #[tokio::test]
-async fn every_message_is_one_record_that_says_the_same() {
+async fn every_message_becomes_one_record_with_the_same_content() {
     let bodies = [
         r#"{"usual":1}"#,
         "{\n  \"pretty\": {\r\n    \"printed\": true\n  }\n}\n",
@@ -171,7 +171,7 @@ async fn every_message_is_one_record_that_says_the_same() {
 }
 
 #[tokio::test]
-async fn a_usual_message_is_kept_to_the_byte() {
+async fn a_json_object_without_line_breaks_is_kept_byte_by_byte() {
     let folder = Folder::new();
     let store = Store::folder(&folder.0);
     let bodies = ["{ \"b\" : 1.0,\"a\":\"\\u0041 ü \u{1f600}\" , \"a\":2}".to_owned()];
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Whatever happens to which request: nothing is lost, and nothing that was stored changes.
+/// Any fault at any request: no message is lost, and no stored object changes.
 #[tokio::test]
 async fn a_batch_is_in_the_archive_before_it_is_acknowledged() {
     const SLOW_DOWN: &str = "<Error><Code>SlowDown</Code></Error>";
@@ -202,12 +202,12 @@ async fn a_batch_is_in_the_archive_before_it_is_acknowledged() {
     ];
     let mut cases = JoinSet::new();
     for disturbance in disturbances {
-        // From a single request that is disturbed to more than the SDK's retries outlast.
+        // From one disturbed request to more than the SDK retries.
         for until in [1, 2, 4, 9] {
             cases.spawn(deliver_until_acknowledged(disturbance, until));
         }
     }
-    // The SDK's pauses between its attempts are at the same time.
+    // In parallel, because the SDK pauses between attempts.
     let failed: usize = cases.join_all().await.into_iter().sum();
     assert!(failed > 4, "the retries hide every failure");
 }
@@ -223,12 +223,12 @@ async fn deliver_until_acknowledged(disturbance: Disturbance, until: usize) -> u
         let now = archived(&s3.store()).await;
         assert!(stored.iter().all(|(key, records)| now.get(key) == Some(records)), "an object has changed");
         assert!(now.values().all(|records| *records == bodies), "{disturbance:?}");
-        assert!(now.len() <= failed + 1, "duplicates come only of deliveries: {disturbance:?}");
+        assert!(now.len() <= failed + 1, "only a retry makes a duplicate: {disturbance:?}");
         stored = now;
         match outcome {
             Ok(response) => {
                 assert_eq!(response.batch_item_failures.len(), 0);
-                assert!(!stored.is_empty(), "acknowledged and not archived: {disturbance:?}");
+                assert!(!stored.is_empty(), "acknowledged but not archived: {disturbance:?}");
                 return failed;
             }
             Err(error) => assert!(matches!(error, NotArchived::Store(_)), "{error:?}"),
@@ -237,14 +237,14 @@ async fn deliver_until_acknowledged(disturbance: Disturbance, until: usize) -> u
     }
 }
 
-/// As one that is killed: it stored the object, and knows nothing of it.
+/// The archiver stores the object, but is stopped before the answer.
 #[tokio::test]
-async fn an_object_whose_batch_was_not_acknowledged_is_there_twice() {
+async fn a_batch_that_was_stored_but_not_acknowledged_is_stored_twice() {
     let s3 = S3::start().await;
     let bodies = bodies(0..3);
     let lost = Wire::disturbed(|_| Disturbance::LoseAnswer);
     let outcome = archiver(s3.store_over(&lost)).handle(batch(1, &bodies), "first", later()).await;
-    assert!(outcome.is_err(), "no answer ever came: {outcome:?}");
+    assert!(outcome.is_err(), "the batch was answered: {outcome:?}");
     let (second, now) = (s3.store(), UNIX_EPOCH + NOON + Duration::from_secs(30));
     with_clock(second, Clock::from_fn(move || now)).handle(batch(1, &bodies), "second", later()).await.unwrap();
     let archived: Vec<_> = archived(&s3.store()).await.into_values().collect();
@@ -252,7 +252,7 @@ async fn an_object_whose_batch_was_not_acknowledged_is_there_twice() {
 }
 
 #[tokio::test]
-async fn an_object_of_the_same_name_is_not_written_over() {
+async fn an_object_with_the_same_key_is_not_overwritten() {
     let s3 = S3::start().await;
     let stopped = || with_clock(s3.store(), Clock::from_fn(|| UNIX_EPOCH + NOON));
     stopped().handle(batch(1, &bodies(0..3)), "request", later()).await.unwrap();
@@ -263,9 +263,9 @@ async fn an_object_of_the_same_name_is_not_written_over() {
     assert_eq!(archived(&s3.store()).await.into_values().collect::<Vec<_>>(), [bodies(0..3)]);
 }
 
-/// An id that is a path must not lead elsewhere.
+/// An id that looks like a path must not change the folder.
 #[tokio::test]
-async fn a_message_id_is_only_a_part_of_a_name() {
+async fn a_message_id_with_slashes_does_not_change_the_folder() {
     let folder = Folder::new();
     let store = Store::folder(folder.0.join("archive"));
     let batch =
@@ -278,7 +278,7 @@ async fn a_message_id_is_only_a_part_of_a_name() {
 }
 
 #[tokio::test]
-async fn an_archiver_that_is_out_of_time_says_so_before_it_is() {
+async fn an_archiver_without_enough_time_fails_before_the_deadline() {
     let s3 = S3::start().await;
     let stalled = Wire::disturbed(|_| Disturbance::Stall);
     let archiver = with_clock(s3.store_over(&stalled), Clock::system());
@@ -289,9 +289,9 @@ async fn an_archiver_that_is_out_of_time_says_so_before_it_is() {
     assert!(started.elapsed() < time, "{:?}", started.elapsed());
 }
 
-/// Two archivers of one queue do not meet in a name, at the same moment.
+/// Two archivers of one queue, at the same moment.
 #[tokio::test]
-async fn batches_of_the_same_moment_are_objects_of_their_own() {
+async fn batches_of_the_same_moment_become_different_objects() {
     let s3 = S3::start().await;
     let archiver = Arc::new(with_clock(s3.store(), Clock::from_fn(|| UNIX_EPOCH + NOON)));
     let mut tasks = JoinSet::new();

@@ -21,7 +21,7 @@ fn read(environment: &HashMap<&str, &str>) -> Result<Config, lambda_boot::Missin
 fn a_complete_environment_is_read() {
     let config = read(&COMPLETE.into()).unwrap();
     assert_eq!(config.location, Location::in_bucket("ftgo-archive", ""));
-    assert_eq!(config.metrics_namespace, "FtgoOrderHistory", "unless METRICS_NAMESPACE is set");
+    assert_eq!(config.metrics_namespace, "FtgoOrderHistory", "the default");
 
     let mut environment = HashMap::from(COMPLETE);
     environment.extend([("ARCHIVE_PREFIX", "order-history"), ("METRICS_NAMESPACE", "ftgo-staging")]);

@@ -1,4 +1,4 @@
-//! What goes wrong with a bucket, and what the error says to do about it.
+//! Errors of a bucket say what to do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ fn check(error: &Error, code: &str, retryable: bool, says: &str) {
 }
 
 #[tokio::test]
-async fn a_bucket_that_does_not_exist_is_named() {
+async fn the_error_for_a_missing_bucket_names_it() {
     let s3 = S3::start().await;
     let store = Store::s3(client_over(&s3.endpoint, &Wire::watched()), "elsewhere", "");
     let says = "the bucket elsewhere does not exist: create it, or correct its name";
@@ -32,15 +32,15 @@ async fn a_bucket_that_does_not_exist_is_named() {
 }
 
 #[tokio::test]
-async fn each_refusal_says_what_to_do() {
+async fn every_error_says_what_to_do() {
     let cases = [
         (403, "AccessDenied", "archive_access_denied", false, "s3://archive/key is denied: allow s3:ListBucket"),
         (403, "InvalidAccessKeyId", "archive_credentials", false, "set or renew them"),
         (403, "SignatureDoesNotMatch", "archive_credentials", false, "set or renew them"),
         (400, "ExpiredToken", "archive_credentials", false, "set or renew them"),
         (403, "InvalidObjectState", "archive_frozen", false, "restore it first"),
-        (503, "SlowDown", "archive_throttled", true, "with fewer requests at once"),
-        (500, "InternalError", "archive_unavailable", true, "try again"),
+        (503, "SlowDown", "archive_throttled", true, "with fewer concurrent requests"),
+        (500, "InternalError", "archive_unavailable", true, "and retry"),
         (400, "AuthorizationHeaderMalformed", "archive_wrong_region", false, "is in another region: set AWS_REGION"),
         (400, "KMS.DisabledException", "archive_rejected", false, "S3 refused the request for s3://archive/key"),
     ];
@@ -55,12 +55,12 @@ async fn each_refusal_says_what_to_do() {
             check(&store.list("key").await.unwrap_err(), code, retryable, says);
         });
     }
-    // The SDK's pauses between its attempts are at the same time.
+    // In parallel, because the SDK pauses between attempts.
     checks.join_all().await;
 }
 
 #[tokio::test]
-async fn a_bucket_in_another_region_is_said_where_it_is() {
+async fn the_error_for_a_bucket_in_another_region_names_the_region() {
     let answer = "HTTP/1.1 301 Moved Permanently\r\nx-amz-bucket-region: eu-west-3\r\ncontent-length: 52\r\n\r\n\
                   <Error><Code>PermanentRedirect</Code></Error>       ";
     let server = Server::start(move |_| answer.into()).await;
@@ -69,15 +69,15 @@ async fn a_bucket_in_another_region_is_said_where_it_is() {
 }
 
 #[tokio::test]
-async fn an_endpoint_where_nobody_answers_is_unavailable() {
+async fn an_endpoint_without_a_server_is_unavailable() {
     let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let store = Store::s3(client_over(&format!("http://{nobody}"), &Wire::watched()), BUCKET, "");
     check(&store.get("key").await.unwrap_err(), "archive_unavailable", true, "check the network and the endpoint");
 }
 
-/// The SDK tries again until the answer begins; what comes then is ours to see to.
+/// The SDK retries only until the answer starts. After that, the store retries.
 #[tokio::test]
-async fn content_that_is_cut_off_or_changed_on_the_way_is_asked_for_again() {
+async fn incomplete_or_damaged_content_is_requested_again() {
     let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\nx-amz-checksum-crc32: /sUwqQ==\r\n\r\ncontent";
     let with = |from: &str, to: &str| String::from_utf8_lossy(whole).replace(from, to).into_bytes();
     for damaged in [with("\r\n\r\ncontent", "\r\n\r\ncont"), with("\r\n\r\ncontent", "\r\n\r\ncontenT")] {
@@ -88,13 +88,13 @@ async fn content_that_is_cut_off_or_changed_on_the_way_is_asked_for_again() {
 
         let server = Server::start(move |_| damaged.clone()).await;
         let error = server.store().get("key").await.unwrap_err();
-        check(&error, "archive_incomplete", true, "s3://archive/key did not arrive whole");
+        check(&error, "archive_incomplete", true, "the content of s3://archive/key is incomplete");
     }
 }
 
-/// A connection that died without a word.
+/// A connection that stops without an error.
 #[tokio::test]
-async fn content_that_stops_to_arrive_is_asked_for_again() {
+async fn content_of_a_stalled_transfer_is_requested_again() {
     let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\n\r\ncontent";
     let server = Server::start_holding(|number| match number {
         1 => whole[..whole.len() - 3].to_vec(),
@@ -107,7 +107,7 @@ async fn content_that_stops_to_arrive_is_asked_for_again() {
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
-/// Gives the same answers to whatever is asked.
+/// Answers every request in the same way.
 struct Server {
     endpoint: String,
     answered: Arc<AtomicUsize>,
@@ -115,12 +115,12 @@ struct Server {
 }
 
 impl Server {
-    /// The connection ends with the answer, whatever length it says.
+    /// The connection ends after the answer, regardless of its content length.
     async fn start(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
         Self::start_with(answer, false).await
     }
 
-    /// The connection stays open, whatever length the answer says.
+    /// The connection stays open, regardless of the content length.
     async fn start_holding(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
         Self::start_with(answer, true).await
     }

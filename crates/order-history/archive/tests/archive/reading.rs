@@ -1,4 +1,4 @@
-//! The records of files as they come from our archiver, from Firehose, and from a bad disk.
+//! Reads files of the archiver, of Firehose, and damaged ones.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ fn zstd(content: &[u8]) -> Vec<u8> {
     compress_to_vec(content, CompressionLevel::Fastest)
 }
 
-/// The lines and texts of the records, and how it ended.
+/// The lines and texts of the records, and the result.
 fn records(file: &[u8]) -> (Vec<(u64, String)>, Result<(), Damaged>) {
     let mut found = Vec::new();
     let outcome = read(file, |record| found.push((record.line, String::from_utf8_lossy(record.text).into_owned())));
@@ -45,17 +45,17 @@ fn a_record_is_a_line() {
 }
 
 #[test]
-fn the_last_line_needs_no_end() {
+fn the_last_line_needs_no_line_break() {
     check_content(b"{\"a\":1}\n{\"b\":2}", &[(1, r#"{"a":1}"#), (2, r#"{"b":2}"#)]);
 }
 
 #[test]
-fn lines_may_end_as_on_windows() {
+fn lines_may_end_with_crlf() {
     check_content(b"{\"a\":1}\r\n{\"b\":2}\r\n", &[(1, r#"{"a":1}"#), (2, r#"{"b":2}"#)]);
 }
 
 #[test]
-fn blank_lines_count_but_are_no_records() {
+fn blank_lines_are_counted_but_are_not_records() {
     check_content(b"\n\r\n{\"a\":1}\n  \t\n\n{\"b\":2}\n\n", &[(3, r#"{"a":1}"#), (6, r#"{"b":2}"#)]);
 }
 
@@ -68,7 +68,7 @@ fn an_empty_file_has_no_records() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_record() {
+fn a_byte_order_mark_is_not_part_of_a_record() {
     check_content(b"\xef\xbb\xbf{\"a\":1}\n{\"b\":2}\n", &[(1, r#"{"a":1}"#), (2, r#"{"b":2}"#)]);
     check_content(b"\xef\xbb\xbf", &[]);
     let (first, second) = (b"\xef\xbb\xbf{\"a\":1}\n".as_slice(), b"\xef\xbb\xbf{\"b\":2}".as_slice());
@@ -84,9 +84,9 @@ fn a_byte_order_mark_within_a_text_stays() {
     check_content(b"{\"a\":\"x\xef\xbb\xbfy\"}\n", &[(1, "{\"a\":\"x\u{feff}y\"}")]);
 }
 
-/// As Firehose writes records whose producers send no line breaks.
+/// Firehose writes this if producers send no line breaks.
 #[test]
-fn objects_without_a_line_break_between_them_are_told_apart() {
+fn objects_without_line_breaks_between_them_are_separate_records() {
     let expected = [(1, r#"{"a":{"x":1}}"#), (1, r#"{"b":"}{"}"#), (1, r#"{"c":3}"#), (2, r#"{"d":4}"#)];
     check_content(b"{\"a\":{\"x\":1}}{\"b\":\"}{\"}{\"c\":3}\n{\"d\":4}", &expected);
     check_content(b"{\"a\":{\"x\":1}}{\"b\":\"}{\"}  {\"c\":3}\r\n{\"d\":4}\n", &expected);
@@ -98,9 +98,9 @@ fn a_text_with_braces_is_one_record() {
     check_content(br#"{"payload":"{\"lineItems\":[{}]}{"}"#, &[(1, r#"{"payload":"{\"lineItems\":[{}]}{"}"#)]);
 }
 
-/// It is for the reader of the record to say so, and to go on with the next.
+/// The caller reports it and continues with the next record.
 #[test]
-fn what_is_no_json_is_a_record_and_takes_no_other_with_it() {
+fn invalid_json_is_a_record_and_does_not_affect_other_records() {
     check_content(b"{\"a\":1}\nnot json\n{\"b\":2}\n", &[(1, r#"{"a":1}"#), (2, "not json"), (3, r#"{"b":2}"#)]);
     let expected = [(1, r#"{"a":1}"#), (1, r#"{"b":nope}"#), (1, r#"{"c":3}"#), (1, r#"{"d":"#)];
     check_content(b"{\"a\":1}{\"b\":nope}{\"c\":3}{\"d\":", &expected);
@@ -117,9 +117,9 @@ fn a_file_may_have_many_gzip_members() {
     assert_eq!(records(&members.concat()), (expected, Ok(())));
 }
 
-/// Firehose compresses what is in its buffer, whole or not.
+/// Firehose compresses its buffer, which may end within a line.
 #[test]
-fn a_line_may_begin_in_one_member_and_end_in_a_later_one() {
+fn a_line_may_start_in_one_member_and_end_in_a_later_one() {
     let content = b"{\"a\":1}\n{\"b\":\"some text\"}\r\n{\"c\":3}";
     let expected = [(1, r#"{"a":1}"#), (2, r#"{"b":"some text"}"#), (3, r#"{"c":3}"#)];
     for first in 0..=content.len() {
@@ -132,7 +132,7 @@ fn a_line_may_begin_in_one_member_and_end_in_a_later_one() {
 }
 
 #[test]
-fn zeros_after_compressed_data_mean_nothing() {
+fn zeros_after_compressed_data_are_ignored() {
     let expected = [(1, r#"{"a":1}"#), (2, r#"{"b":2}"#)];
     for compress in [gzip, zstd] {
         let (first, second, zeros) = (compress(b"{\"a\":1}\n"), compress(b"{\"b\":2}\n"), vec![0; 512]);
@@ -161,9 +161,9 @@ fn frames_of_the_zstd_program_are_read() {
     check(&[&skipped[..], checked].concat(), &[(1, r#"{"a":1}"#), (2, r#"{"b":2}"#)]);
 }
 
-/// A small file in every way it can be cut off.
+/// A small file, cut off after every byte.
 #[test]
-fn a_file_that_is_cut_off_is_damaged_and_gives_only_whole_members() {
+fn only_complete_members_of_a_truncated_file_are_read() {
     for compress in [gzip, zstd] {
         let members =
             [compress(b"{\"a\":1}\n{\"b\":2}\n"), compress(b"{\"c\":3}{\"d\":4}"), compress(b"\n{\"e\":5}\n")];
@@ -181,7 +181,7 @@ fn a_file_that_is_cut_off_is_damaged_and_gives_only_whole_members() {
     }
 }
 
-/// Each bit of a small file. What is not noticed, such as another time in a gzip header, changes nothing.
+/// Each bit of a small file. Some changes are not detected, such as another time in a gzip header, but they change no record.
 #[test]
 fn a_flipped_bit_is_never_another_record() {
     for compress in [gzip, zstd] {
@@ -210,7 +210,7 @@ fn a_flipped_bit_is_never_another_record() {
 }
 
 #[test]
-fn records_before_the_damage_are_given() {
+fn records_before_the_damage_are_read() {
     let mut file = [gzip(b"{\"a\":1}\n{\"b\":2}{\"c\":3}{\"d"), gzip(b"\":4}\n")].concat();
     let last = file.len() - 1;
     file[last] ^= 1;
@@ -219,7 +219,7 @@ fn records_before_the_damage_are_given() {
 }
 
 #[test]
-fn what_is_no_text_and_not_compressed_is_damage() {
+fn a_file_that_is_neither_text_nor_compressed_is_damaged() {
     for file in
         [b"\x1f".as_slice(), b"\x1e\x8b\x08\x00", b"\x00\x00\x00\x00", b"\xff\xfe{\x00", b"PK\x03\x04", b"PAR1\x15"]
     {
@@ -237,7 +237,7 @@ fn what_is_no_text_and_not_compressed_is_damage() {
 
 /// 400 KB that would become 400 MB.
 #[test]
-fn a_member_that_does_not_fit_into_memory_is_damage() {
+fn a_member_that_does_not_fit_into_memory_is_reported_as_damaged() {
     let line = [b"{\"a\":1}\n".as_slice(), &vec![b' '; 1 << 20], b"\n"].concat();
     let lines = MAX_PART / line.len() + 1;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -259,9 +259,9 @@ fn a_large_member_before_a_small_one_is_read() {
 }
 
 proptest! {
-    /// However records are joined, cut into members and compressed.
+    /// Any combination of joined records, members and compressions.
     #[test]
-    fn what_was_written_is_read(
+    fn written_records_are_read(
         records in prop::collection::vec(("[a-z}{\\\\\"\u{feff}ü]{0,12}", prop::sample::select(vec!["\n", "\r\n", "\n\n", ""])), 0..40),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
         compression in 0..3,
@@ -283,9 +283,9 @@ proptest! {
         prop_assert_eq!(found.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), texts);
     }
 
-    /// Whatever a file holds, it is read to its end or is damaged.
+    /// Any file is read to its end, or is damaged.
     #[test]
-    fn no_bytes_make_it_panic(start in 0..4, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_bytes_cause_a_panic(start in 0..4, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let magic: &[u8] = match start {
             0 => b"",
             1 => b"\x1f\x8b\x08",

@@ -1,4 +1,4 @@
-//! The same of a folder and of a bucket.
+//! A folder and a bucket behave the same.
 
 use archive::{Location, Object, Store};
 use embedded_dynamodb::{Disturbance, Wire};
@@ -11,13 +11,13 @@ async fn keys(store: &Store, prefix: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_put_is_there() {
+async fn a_put_object_can_be_read() {
     let stores = Stores::empty().await;
     for store in stores.all() {
         assert_eq!(store.get("a").await.unwrap(), None);
         assert_eq!(store.get_versioned("a").await.unwrap(), None);
         assert_eq!(store.list("").await.unwrap(), []);
-        // Of all sizes, one larger than any buffer on the way.
+        // Several sizes, one larger than any buffer.
         for size in [0, 1, 70_000, 3 << 20] {
             let bytes: Vec<u8> = (0..size).map(|place: u32| place.to_le_bytes()[0] ^ place.to_le_bytes()[1]).collect();
             store.put("folder/a", bytes.clone()).await.unwrap();
@@ -29,7 +29,7 @@ async fn what_is_put_is_there() {
 }
 
 #[tokio::test]
-async fn a_listing_is_in_the_order_of_the_keys_bytes() {
+async fn a_listing_is_sorted_by_the_bytes_of_the_keys() {
     let stores = Stores::empty().await;
     let sorted = [
         "events/2026/03/01/12/firehose-1-2026",
@@ -78,7 +78,7 @@ async fn hidden_objects_are_not_listed() {
 }
 
 #[tokio::test]
-async fn a_bucket_of_more_than_one_page_is_listed_whole() {
+async fn all_pages_of_a_bucket_are_listed() {
     let s3 = S3::start().await;
     let files = s3.folder.0.join(BUCKET).join("events");
     std::fs::create_dir_all(&files).unwrap();
@@ -92,7 +92,7 @@ async fn a_bucket_of_more_than_one_page_is_listed_whole() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_there_is_not_put_over() {
+async fn put_if_absent_does_not_change_an_existing_object() {
     let stores = Stores::empty().await;
     for store in stores.all() {
         assert!(store.put_if_absent("a", b"first".to_vec()).await.unwrap());
@@ -106,7 +106,7 @@ async fn an_object_that_is_there_is_not_put_over() {
 }
 
 #[tokio::test]
-async fn only_what_was_seen_is_replaced() {
+async fn an_object_is_replaced_only_if_it_has_not_changed() {
     let stores = Stores::empty().await;
     for store in stores.all() {
         store.put("latest", b"1".to_vec()).await.unwrap();
@@ -122,7 +122,7 @@ async fn only_what_was_seen_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_one_puts_and_one_replaces() {
+async fn of_many_concurrent_conditional_writes_one_succeeds() {
     let stores = Stores::empty().await;
     for store in stores.all() {
         for round in 0..20 {
@@ -149,9 +149,9 @@ async fn of_many_at_once_one_puts_and_one_replaces() {
     }
 }
 
-/// The SDK tries again, and finds the object that it put.
+/// The SDK retries, and finds its own object.
 #[tokio::test]
-async fn a_conditional_write_whose_answer_was_lost_has_been_done() {
+async fn a_conditional_write_whose_answer_was_lost_succeeds() {
     let s3 = S3::start().await;
     let lossy = || {
         Wire::disturbed(|request| match (request.number, request.operation.as_str()) {
@@ -170,9 +170,9 @@ async fn a_conditional_write_whose_answer_was_lost_has_been_done() {
     assert_eq!(s3.store().get("a").await.unwrap().unwrap(), b"second");
 }
 
-/// Nobody else writes under that name in the meantime, but S3 may say so.
+/// S3 may report a conflict although nobody else writes the object.
 #[tokio::test]
-async fn a_conflict_of_conditional_writes_is_tried_again() {
+async fn a_conflict_of_conditional_writes_is_retried() {
     const CONFLICT: &str = "<Error><Code>ConditionalRequestConflict</Code></Error>";
     let s3 = S3::start().await;
     let wire = Wire::disturbed(|request| match request.number {
@@ -205,7 +205,7 @@ fn a_location_is_a_bucket_or_a_folder() {
 }
 
 #[tokio::test]
-async fn a_store_is_opened_where_its_location_says() {
+async fn a_store_is_opened_at_its_location() {
     let folder = Folder::new();
     let location = Location::Folder(folder.0.clone());
     let store = Store::open(&location, || panic!("a folder needs no client"));
@@ -223,7 +223,7 @@ async fn a_store_is_opened_where_its_location_says() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_linked_folder_is_listed_and_a_file_in_the_way_is_an_error() {
+async fn a_linked_folder_is_listed_and_a_file_instead_of_a_folder_is_an_error() {
     let (folder, elsewhere) = (Folder::new(), Folder::new());
     let store = Store::folder(&folder.0);
     store.put("events/a", b"a".to_vec()).await.unwrap();

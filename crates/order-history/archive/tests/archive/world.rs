@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 pub(crate) const BUCKET: &str = "archive";
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -76,7 +76,7 @@ pub(crate) fn config(endpoint: &str, wire: &Wire) -> SdkConfig {
         .build()
 }
 
-/// An empty folder, an empty bucket, and a part of a bucket that has something else.
+/// An empty folder, an empty bucket, and an empty prefix of a bucket with other objects.
 pub(crate) struct Stores {
     folder: Folder,
     s3: S3,

@@ -1,4 +1,4 @@
-//! The archiver on a queue, killed at its worst moments: before its object is stored, and after that, before it answers.
+//! The archiver is killed before its object is stored, or after that and before it answers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::Account;
 
-/// For all waiting: longer than anything here takes, even on a busy machine.
+/// A timeout that is long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// When the archiver is killed.
@@ -30,11 +30,11 @@ async fn an_archiver_that_is_killed_before_the_put_leaves_no_duplicates() {
 }
 
 #[tokio::test]
-async fn an_archiver_that_is_killed_between_put_and_acknowledge_leaves_duplicates_only() {
+async fn an_archiver_that_is_killed_after_the_put_leaves_only_duplicates() {
     assert_eq!(objects_after(Moment::AfterThePut).await, 2);
 }
 
-/// Has a batch archived whose first archiver is killed. Checks that each object has all messages, and returns how many objects there are.
+/// Archives a batch whose first archiver is killed. Checks that each object contains all messages, and returns the number of objects.
 async fn objects_after(moment: Moment) -> usize {
     let account = Account::create().await;
     let proxy = Proxy::start(account.endpoint.strip_prefix("http://").unwrap().parse().unwrap(), moment);
@@ -66,7 +66,7 @@ async fn objects_after(moment: Moment) -> usize {
     objects
 }
 
-/// Stands between the archiver and S3, and kills the first archiver that puts something.
+/// A proxy between the archiver and S3 that kills the first archiver that puts an object.
 struct Proxy {
     endpoint: String,
     killed: Arc<AtomicUsize>,
@@ -88,7 +88,7 @@ impl Proxy {
     }
 }
 
-/// Passes requests and answers on, one after the other, and kills whom it serves at its moment.
+/// Forwards requests and answers, and kills the client at the given moment.
 fn pass_on(mut client: TcpStream, s3: SocketAddr, moment: Moment, endpoint: &str, killed: &AtomicUsize) {
     let mut server = TcpStream::connect(s3).unwrap();
     let first = || killed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok();
@@ -109,7 +109,7 @@ fn pass_on(mut client: TcpStream, s3: SocketAddr, moment: Moment, endpoint: &str
     }
 }
 
-/// A whole HTTP message, whose length its head says; none if there are no more.
+/// A complete HTTP message; none at the end of the connection.
 fn message(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let (mut message, mut byte) = (Vec::new(), [0]);
     while !message.ends_with(b"\r\n\r\n") {
@@ -127,7 +127,7 @@ fn message(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// Kills the process that was told of this endpoint, and waits until it has ended.
+/// Kills the process that uses this endpoint, and waits until it has ended.
 fn kill(endpoint: &str) {
     let told = format!("AWS_ENDPOINT_URL_S3={endpoint}");
     let processes = std::fs::read_dir("/proc").unwrap().flatten().filter(|process| {
@@ -137,7 +137,7 @@ fn kill(endpoint: &str) {
     let ids: Vec<_> = processes.map(|process| process.file_name().into_string().unwrap()).collect();
     assert_eq!(ids.len(), 1, "one archiver is told of {endpoint}");
     assert!(Command::new("kill").args(["-9", &ids[0]]).status().unwrap().success());
-    // A process that has ended is told no more.
+    // A process that has ended has no environment any more.
     while std::fs::read(format!("/proc/{}/environ", ids[0])).is_ok_and(|environment| !environment.is_empty()) {
         thread::sleep(Duration::from_millis(1));
     }

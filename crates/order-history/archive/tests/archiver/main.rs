@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, with an S3 in this process.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 mod killed;
 
@@ -17,7 +17,7 @@ use uuid::Uuid;
 const BUCKET: &str = "ftgo-order-history-archive";
 
 #[tokio::test]
-async fn every_sample_is_archived_as_it_is_and_unread() {
+async fn every_sample_is_archived_unchanged() {
     let account = Account::create().await;
     let function = account.function(&[]).await;
     let names = ["OrderCreated", "failure-mixed-batch", "wrapped-in-sns-and-eventbridge", "failure-malformed-body"];
@@ -30,7 +30,7 @@ async fn every_sample_is_archived_as_it_is_and_unread() {
     }
     let mut archived = account.records().await;
     for record in &mut archived {
-        // A text that is no JSON object is kept as a JSON string.
+        // A text that is not a JSON object is kept as a JSON string.
         if let Ok(Value::String(text)) = serde_json::from_str(record) {
             *record = text;
         }
@@ -42,7 +42,7 @@ async fn every_sample_is_archived_as_it_is_and_unread() {
 }
 
 #[tokio::test]
-async fn the_line_of_a_batch_has_its_object_and_metrics_and_no_customer_data() {
+async fn the_log_line_of_a_batch_contains_its_object_and_metrics_but_no_customer_data() {
     let account = Account::create().await;
     let function = account.function(&[("METRICS_NAMESPACE", "ftgo-staging")]).await;
     let event = sample("failure-mixed-batch");
@@ -70,11 +70,11 @@ async fn the_line_of_a_batch_has_its_object_and_metrics_and_no_customer_data() {
 
 /// The queue keeps every message of a batch whose function failed, and an alarm sees it.
 #[tokio::test]
-async fn a_batch_that_is_not_stored_is_the_functions_error() {
+async fn a_batch_that_cannot_be_stored_fails_the_invocation() {
     let account = Account::create().await;
     let function = account.function(&[("ARCHIVE_BUCKET", "no-such-bucket")]).await;
     let Err(InvokeError::Function(error)) = function.invoke(sample("OrderCreated")).await else {
-        panic!("it was acknowledged");
+        panic!("the batch was acknowledged");
     };
     assert_eq!(error["errorType"], "NotArchived");
     let message = error["errorMessage"].as_str().unwrap();
@@ -91,7 +91,7 @@ async fn a_batch_that_is_not_stored_is_the_functions_error() {
 }
 
 #[tokio::test]
-async fn no_credentials_are_told_from_no_network() {
+async fn missing_credentials_and_a_missing_network_are_different_errors() {
     let account = Account::create().await;
     for (variables, reason) in [
         ([("AWS_ACCESS_KEY_ID", ""), ("AWS_SECRET_ACCESS_KEY", "")], "archive_credentials"),
@@ -99,7 +99,7 @@ async fn no_credentials_are_told_from_no_network() {
     ] {
         let function = account.function(&variables).await;
         let Err(InvokeError::Function(error)) = function.invoke(sample("OrderCreated")).await else {
-            panic!("it was acknowledged");
+            panic!("the batch was acknowledged");
         };
         let message = error["errorMessage"].as_str().unwrap();
         assert!(message.contains(reason), "{message}");
@@ -107,7 +107,7 @@ async fn no_credentials_are_told_from_no_network() {
 }
 
 #[tokio::test]
-async fn a_prefix_is_a_part_of_a_bucket() {
+async fn objects_are_stored_under_the_configured_prefix() {
     let account = Account::create().await;
     let function = account.function(&[("ARCHIVE_PREFIX", "/order-history/")]).await;
     function.invoke(sample("OrderCreated")).await.unwrap();
@@ -117,16 +117,16 @@ async fn a_prefix_is_a_part_of_a_bucket() {
 }
 
 #[tokio::test]
-async fn a_missing_variable_stops_at_init_and_says_what_to_set() {
+async fn a_missing_variable_stops_the_function_at_init_and_the_log_says_what_to_set() {
     let account = Account::create().await;
     let function = account.function(&[("ARCHIVE_BUCKET", "")]).await;
     let Err(InvokeError::Exited { log }) = function.invoke(sample("OrderCreated")).await else {
-        panic!("it runs");
+        panic!("the function starts");
     };
     assert!(log.contains("environment variable ARCHIVE_BUCKET is not set: set it to the name of the bucket"), "{log}");
 }
 
-/// A bucket, and functions that know where it is.
+/// A bucket, and functions that use it.
 struct Account {
     root: PathBuf,
     endpoint: String,
@@ -185,7 +185,7 @@ impl Drop for Account {
     }
 }
 
-/// All that the function printed: each line must be JSON.
+/// The function's log. Each line must be JSON.
 async fn log_of(function: Function) -> Vec<Value> {
     let lines = function.stop().await.unwrap();
     lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect()
