@@ -115,6 +115,6 @@ fn open(engine: &Engine, settings: Settings) -> TimedStore {
 
 /// As Powertools hashes by default.
 fn hash(value: &Value) -> Result<String, Error> {
-    let digest = Md5::digest(powertools_json(value)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    let digest: [u8; 16] = Md5::digest(powertools_json(value)?).into();
+    Ok(format!("{:032x}", u128::from_be_bytes(digest)))
 }

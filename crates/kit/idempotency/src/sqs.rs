@@ -10,7 +10,6 @@ use std::collections::hash_map::Entry;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use futures_util::{FutureExt, StreamExt, stream};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
@@ -19,6 +18,7 @@ use crate::{Claim, Claimed, Error, Fingerprint, TimedStore};
 
 mod outcome;
 
+pub use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 pub use outcome::{BatchFailed, BatchObserver, MessageError, MessageOutcome, ProcessedMessage};
 
 /// How many messages are processed at once, unless [`SqsBatch::concurrency`] says otherwise: all ten of a usual batch.
