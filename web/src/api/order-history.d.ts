@@ -112,12 +112,12 @@ export interface components {
             courierId?: string;
             /**
              * Format: date-time
-             * @description When the courier should be at the consumer's, in UTC.
+             * @description The estimated time of delivery, in UTC.
              */
             estimatedDeliveryTime?: string;
             /**
              * Format: date-time
-             * @description When the courier should be at the restaurant, in UTC.
+             * @description The estimated time of the courier's arrival at the restaurant, in UTC.
              */
             estimatedPickupTime?: string;
             /** @description The last known location of the courier. It is never in a list. */
@@ -133,21 +133,21 @@ export interface components {
         LineItem: {
             /** @description The menu item's id. */
             menuItemId: string;
-            /** @description Its name when the order was made. */
+            /** @description The item's name when the order was created. */
             name: string;
-            /** @description The price of one: a decimal text. */
+            /** @description The price of one item: a decimal text. */
             price: string;
             /**
              * Format: uint32
-             * @description How many.
+             * @description The number of items.
              */
             quantity: number;
         };
-        /** @description Where the courier was seen last. */
+        /** @description The last known location of the courier. */
         Location: {
             /**
              * Format: date-time
-             * @description When, in UTC.
+             * @description The time, in UTC.
              */
             at: string;
             /** @description Degrees north. */
@@ -245,27 +245,27 @@ export interface components {
             /** @description The start of the next page. It is missing only at the end of the list. */
             startKey?: string;
         };
-        /** @description Where the payment stands. */
+        /** @description The payment of an order. */
         Payment: {
             /**
              * Format: int64
-             * @description In minor units: cents.
+             * @description The amount in the currency's minor units, such as cents.
              */
             amount: number;
-            /** @description The payment provider's name for the charge. */
+            /** @description The payment gateway's id of the charge. */
             chargeId?: string;
-            /** @description Such as `USD`. */
+            /** @description The currency (ISO 4217), such as `USD`. */
             currency: string;
-            /** @description Why it failed, for programs. */
+            /** @description Why the charge failed, for programs. */
             errorCode?: string;
-            /** @description Why it failed, for people. */
+            /** @description Why the charge failed, for people. */
             errorMessage?: string;
-            /** @description The payment intent that says so. */
+            /** @description The id of the payment intent. */
             paymentIntentId: string;
-            /** @description Where the payment stands. */
+            /** @description The status of the payment. */
             status: ("CHARGE_REQUESTED" | "CHARGED" | "CHARGE_FAILED") | string;
         };
-        /** @description A problem document (RFC 9457). [`Document::new`] makes it. */
+        /** @description A problem document (RFC 9457). */
         Problem: {
             /** @description What to do about it. */
             detail: string;
@@ -296,11 +296,11 @@ export interface components {
             /** @description The status of the kitchen's work. */
             status?: ("AWAITING_ACCEPTANCE" | "ACCEPTED" | "PREPARING" | "READY_FOR_PICKUP" | "PICKED_UP" | "CANCELLED") | string;
         };
-        /** @description Something that happened to the order. Entries sort by event id. */
+        /** @description An event of the order. Entries sort by event id. */
         TimelineEntry: {
             /**
              * Format: date-time
-             * @description When, in UTC.
+             * @description The time, in UTC.
              */
             at: string;
             /** @description The event's id. */

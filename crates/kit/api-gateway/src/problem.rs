@@ -8,7 +8,7 @@ use crate::Response;
 /// The media type of a problem document.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A problem document (RFC 9457). [`Document::new`] makes it.
+/// A problem document (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,4 +1,4 @@
-//! Structs are read from objects only.
+//! Reads structs from JSON objects only.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::forward_to_deserialize_any;
 
 /// A deserializer that reads structs, however deep, from objects only.
 ///
-/// The derived code also reads a struct from an array of its members' values, in the order in which it declares them. Nobody
-/// publishes such a message on purpose, and another order of the declarations would read it differently.
+/// serde's derived code also reads a struct from an array of its members' values, in the order of their declaration. Nobody
+/// publishes such a message on purpose, and another order of declarations would read it differently.
 ///
-/// It also stands around what the deserializer calls back, so that it reaches every value inside.
+/// It also wraps the visitors, so that it applies to every value inside.
 pub(crate) struct ByName<T>(pub(crate) T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
@@ -55,7 +55,7 @@ macro_rules! pass_on {
     )*};
 }
 
-/// What JSON has.
+/// The types that JSON has.
 impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     type Value = V::Value;
 

@@ -1,4 +1,4 @@
-//! Consistency tokens: how a command's response names the event a client will want to see.
+//! Consistency tokens: with one, a command's response names its event.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::{EventId, EventType, Invalid, OrderId};
 
-/// Names an event of an order. A command service puts it into its response as `Consistency-Token`; a client hands it to a
-/// query, which then answers only from a view that has seen the event.
+/// Names an event of an order. A command service returns it as `Consistency-Token`, and a client sends it with a
+/// query, whose answer then includes the event.
 ///
-/// To clients it is opaque. It is not signed: it gives no right to anything, it only asks for patience. Its text is the
+/// It is opaque to clients. It is not signed, because it grants no access; it can only make a query wait. Its text is the
 /// base64url, without padding, of `1 <EventType> <eventId> <orderId>`.
 ///
 /// ```
@@ -29,16 +29,16 @@ use crate::{EventId, EventType, Invalid, OrderId};
 pub struct ConsistencyToken {
     /// What happened.
     pub event_type: EventType,
-    /// Which event.
+    /// The event's id.
     pub event_id: EventId,
-    /// To which order.
+    /// The order that the event belongs to.
     pub order_id: OrderId,
 }
 
 const VERSION: &str = "1";
 
-/// The longest: version, type, event id and an order id of 255 characters, or 1,020 bytes, make 1,089 bytes, or 1,452
-/// characters.
+/// The longest token has 1,452 characters: version, type, event id and an order id of 255 characters, or 1,020 bytes, make 1,089
+/// bytes.
 const MAX_LENGTH: usize = 1_500;
 
 impl fmt::Display for ConsistencyToken {

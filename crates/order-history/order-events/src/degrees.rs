@@ -9,7 +9,7 @@ use crate::Invalid;
 
 /// An angle between -`LIMIT` and `LIMIT` degrees, to seven decimals (a centimetre on the ground).
 ///
-/// Whole tenths of a microdegree compare exactly and stay within the 38 digits of a DynamoDB number; a float does
+/// Whole tenths of a microdegree compare exactly and fit into the 38 digits of a DynamoDB number; a float does
 /// neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Degrees<const LIMIT: i32>(i32);
@@ -29,7 +29,7 @@ impl<const LIMIT: i32> Degrees<LIMIT> {
         if !(-limit..=limit).contains(&degrees) {
             return Err(Invalid::Degrees(LIMIT));
         }
-        // Within ±1.8e9, as checked above, so that it fits.
+        // It fits: checked above, it is within ±1.8e9.
         #[allow(clippy::cast_possible_truncation)]
         Ok(Self((degrees * f64::from(PER_DEGREE)).round() as i32))
     }

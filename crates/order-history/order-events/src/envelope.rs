@@ -1,4 +1,4 @@
-//! The envelope: a Tram message, perhaps inside an SNS notification or an EventBridge event.
+//! The envelope: a Tram message, which may be inside an SNS notification or an EventBridge event.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use crate::json::read_json;
 use crate::plain::{Plain, PlainHeaders};
 use crate::{AggregateId, Event, EventId, EventType, Invalid, Malformed, Payload, Timestamp};
 
-/// An event as it came in a message.
+/// A message with its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What the message says.
+    /// The event in the message.
     pub event: Event,
-    /// The payload's text as it came.
+    /// The original text of the payload.
     payload: String,
 }
 
-/// SNS into EventBridge into SQS is two; nobody needs more.
+/// SNS to EventBridge to SQS makes two.
 const MAX_ENVELOPES: usize = 3;
 
-/// How far the time in an event's id may be from the message's `DATE`, in milliseconds: 24 hours.
+/// The largest difference between the time in an event's id and the message's `DATE`, in milliseconds: 24 hours.
 const MAX_DIFFERENCE: u64 = 24 * 60 * 60 * 1_000;
 
 impl Message {
@@ -31,7 +31,7 @@ impl Message {
         Self::unwrap(body, 0)
     }
 
-    /// What must be the same whenever an event with this id comes again: its type, aggregate and payload, as text.
+    /// Type, aggregate and payload, as text. They must be the same in every message with this event id.
     #[must_use]
     pub fn content(&self) -> String {
         let Event { aggregate_id, .. } = &self.event;
@@ -48,7 +48,7 @@ impl Message {
         Self::unwrap_unusual(text, envelopes)
     }
 
-    /// Reads what is no [`Plain`] message: a wrapped one, or one that cannot be read, to find out why.
+    /// Reads a message that is not [`Plain`]: a wrapped one, or an invalid one, to find the reason.
     pub(crate) fn unwrap_unusual(text: &str, envelopes: usize) -> Result<Self, Malformed> {
         let outer: Outer = read_json(text).map_err(Malformed::Body)?;
         if let Some(headers) = outer.headers {
@@ -73,7 +73,7 @@ impl Message {
         let aggregate_id = headers.aggregate_id.ok_or(Malformed::HeaderMissing("event-aggregate-id"))?;
         let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
         let id = header("ID", EventId::parse(needed("ID", headers.id.as_deref())?))?;
-        // A date that cannot be read says nothing against the id.
+        // A date that cannot be read is ignored.
         if let Some(date) = headers.date.and_then(|date| Timestamp::parse_http_date(&date).ok())
             && date.as_millis().abs_diff(id.time().as_millis()) > MAX_DIFFERENCE
         {
@@ -89,13 +89,13 @@ impl Message {
 }
 
 impl Event {
-    /// The event as a Tram message, as FTGO's services publish it. Its `DATE` is the time in its id.
+    /// The event as a Tram message, in the form of FTGO's services. Its `DATE` is the time in its id.
     pub fn to_message(&self) -> serde_json::Result<String> {
         self.to_message_dated(self.at())
     }
 
-    /// The event as a Tram message whose `DATE` is `date`: for a publisher whose ids must rise, whatever the clocks of its hosts
-    /// do, so that the time in an id may be some time ahead. A reader refuses a message where the two are 24 hours apart.
+    /// The event as a Tram message with this `DATE`: for a publisher whose ids always rise, even if the clocks of its hosts
+    /// differ, so that the time in an id may be ahead. A reader refuses a message if the two differ by 24 hours.
     pub fn to_message_dated(&self, date: Timestamp) -> serde_json::Result<String> {
         let event_type = self.event_type();
         serde_json::to_string(&serde_json::json!({
@@ -111,7 +111,7 @@ impl Event {
     }
 }
 
-/// The members that tell the three kinds of message apart; whatever else is there is ignored unread.
+/// The members that distinguish the three kinds of message. All others are ignored.
 #[derive(Deserialize)]
 struct Outer<'a> {
     #[serde(borrow)]
@@ -151,7 +151,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// Tram's headers are texts; an id that is a number is let pass.
+/// Tram's headers are texts, but an id may be a number.
 struct HeaderText(String);
 
 impl<'de> Deserialize<'de> for HeaderText {

@@ -1,4 +1,4 @@
-//! The event types: one table that says what there is, who publishes it and what it carries.
+//! The event types: one table with the publisher and the payload of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,10 +23,10 @@ macro_rules! event_types {
         }
 
         impl EventType {
-            /// Every event type there is.
+            /// Every event type.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The short name: also the name of its Lambda's handler, and part of its queue's.
+            /// The short name. It is also the name of its Lambda's handler, and part of its queue's name.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -42,7 +42,7 @@ macro_rules! event_types {
                 }
             }
 
-            /// Who publishes it.
+            /// The aggregate that publishes it.
             #[must_use]
             pub fn aggregate(self) -> AggregateType {
                 match self {
@@ -50,7 +50,7 @@ macro_rules! event_types {
                 }
             }
 
-            /// Where an order's view shows that it has seen the event.
+            /// Where an order's view records the event.
             #[must_use]
             pub fn record(self) -> Record {
                 match self {
@@ -59,7 +59,7 @@ macro_rules! event_types {
             }
         }
 
-        /// What happened, with all that the event says about it.
+        /// The type of an event and its data.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Payload {
             $($(#[$doc])* $name($payload),)*
@@ -88,7 +88,7 @@ macro_rules! event_types {
         }
 
         impl Event {
-            /// The text of the order's id, without a copy of it.
+            /// The text of the order's id, without a copy.
             #[must_use]
             #[allow(unused_variables)] // Where the aggregate is the order, the payload is not asked.
             pub fn order_id_text(&self) -> &str {
@@ -104,27 +104,27 @@ macro_rules! event_types {
 event_types! {
     /// A consumer placed an order.
     OrderCreated by Order carries OrderCreated, order in aggregate, kept in Timeline;
-    /// The order may be cooked.
+    /// The order was authorized.
     OrderAuthorized by Order carries Nothing, order in aggregate, kept in Timeline;
-    /// The order may not be cooked.
+    /// The order was rejected.
     OrderRejected by Order carries Nothing, order in aggregate, kept in Timeline;
-    /// The consumer wants it no more.
+    /// The consumer cancelled the order.
     OrderCancelled by Order carries Nothing, order in aggregate, kept in Timeline;
-    /// A revision is being checked.
+    /// A revision was proposed, and is being checked.
     OrderRevisionProposed by Order carries OrderRevised, order in aggregate, kept in Timeline;
     /// A revision was made.
     OrderRevised by Order carries OrderRevised, order in aggregate, kept in Timeline;
-    /// The restaurant was asked.
+    /// A ticket was created for the restaurant.
     TicketCreated by Ticket carries Nothing, order in aggregate, kept in Timeline;
-    /// The restaurant will cook it.
+    /// The restaurant accepted the ticket.
     TicketAccepted by Ticket carries TicketAccepted, order in aggregate, kept in Timeline;
-    /// The cooking began.
+    /// The restaurant started to prepare the food.
     TicketPreparationStarted by Ticket carries Nothing, order in aggregate, kept in Timeline;
-    /// The cooking is done.
+    /// The food is ready.
     TicketPreparationCompleted by Ticket carries Nothing, order in aggregate, kept in Timeline;
-    /// The courier took it from the kitchen.
+    /// The courier picked the food up.
     TicketPickedUp by Ticket carries Nothing, order in aggregate, kept in Timeline;
-    /// The kitchen will not cook it.
+    /// The ticket was cancelled.
     TicketCancelled by Ticket carries Nothing, order in aggregate, kept in Timeline;
     /// A courier was assigned.
     DeliveryScheduled by Delivery carries DeliveryScheduled, order in payload, kept in Timeline;
@@ -132,13 +132,13 @@ event_types! {
     DeliveryPickedUp by Delivery carries OfOrder, order in payload, kept in Timeline;
     /// The courier moved.
     DeliveryLocationUpdated by Delivery carries DeliveryLocationUpdated, order in payload, kept in Location;
-    /// The consumer has it.
+    /// The order was delivered.
     DeliveryDelivered by Delivery carries OfOrder, order in payload, kept in Timeline;
-    /// A charge was asked for.
+    /// A charge was requested.
     PaymentIntentChargeRequested by PaymentIntent carries PaymentIntentChargeRequested, order in payload, kept in Timeline;
-    /// The money is there.
+    /// The charge was made.
     PaymentIntentCharged by PaymentIntent carries PaymentIntentCharged, order in payload, kept in Timeline;
-    /// The charge was refused.
+    /// The charge failed.
     PaymentIntentChargeFailed by PaymentIntent carries PaymentIntentChargeFailed, order in payload, kept in Timeline;
 }
 
@@ -151,7 +151,7 @@ impl fmt::Display for EventType {
 impl FromStr for EventType {
     type Err = UnknownEventType;
 
-    /// Reads a short name or a Java class name: the last segment counts, a trailing `Event` does not.
+    /// Reads a short name or a Java class name. Only the last segment is used, without a trailing `Event`.
     fn from_str(name: &str) -> Result<Self, UnknownEventType> {
         let name = last_segment(name);
         let name = name.strip_suffix("Event").unwrap_or(name);
@@ -159,7 +159,7 @@ impl FromStr for EventType {
     }
 }
 
-/// A name that is no event type of ours.
+/// The name is not a known event type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownEventType;
 
@@ -170,28 +170,28 @@ impl fmt::Display for UnknownEventType {
             let comma = if place == 0 { "" } else { ", " };
             write!(f, "{comma}{event_type}")?;
         }
-        f.write_str(", or a Java class name that ends so")
+        f.write_str(", or a Java class name that ends with one of these")
     }
 }
 
 impl std::error::Error for UnknownEventType {}
 
-/// The simple name of a Java class, which a dot separates from its package, or a dollar from the class around it.
+/// The simple name of a Java class, after the last dot or dollar sign.
 fn last_segment(name: &str) -> &str {
     let separator = name.bytes().rposition(|byte| byte == b'.' || byte == b'$');
     separator.map_or(name, |place| &name[place + 1..])
 }
 
-/// Where an order's view shows that it has seen an event.
+/// Where an order's view records an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
-    /// As an entry of the timeline.
+    /// In an entry of the timeline.
     Timeline,
-    /// By the watermark of the courier's location: every move of a courier would drown the timeline.
+    /// In the watermark of the courier's location. The timeline does not contain moves, because there are too many.
     Location,
 }
 
-/// What publishes events.
+/// The aggregates that publish events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateType {
     /// The Order service's.
@@ -205,7 +205,7 @@ pub enum AggregateType {
 }
 
 impl AggregateType {
-    /// Every one of them.
+    /// Every aggregate type.
     pub const ALL: &[Self] = &[Self::Order, Self::Ticket, Self::Delivery, Self::PaymentIntent];
 
     /// The type's last segment.
@@ -231,25 +231,25 @@ impl fmt::Display for AggregateType {
     }
 }
 
-/// One event: something that happened to one order.
+/// One event of one order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Names it, and says when it happened.
+    /// The id, which contains the time of the event.
     pub id: EventId,
-    /// Which aggregate instance published it.
+    /// The id of the aggregate that published it.
     pub aggregate_id: AggregateId,
     /// What happened.
     pub payload: Payload,
 }
 
 impl Event {
-    /// The order it happened to.
+    /// The order that the event belongs to.
     #[must_use]
     pub fn order_id(&self) -> OrderId {
         OrderId::of(self)
     }
 
-    /// When it happened: never a time of our own, so that a replay gives the same view.
+    /// The time of the event, from its id. No clock is used, so that a replay makes the same view.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         self.id.time()

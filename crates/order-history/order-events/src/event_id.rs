@@ -10,14 +10,14 @@ use crate::{Invalid, Timestamp};
 
 /// The id of an event.
 ///
-/// Eventuate ids (`%016x-%016x`), UUIDv7 and ULID are taken. All are 128 bits with the time in front, and all are shown
-/// as the fixed-width Eventuate text, so that text order is number order: DynamoDB compares the texts.
+/// Eventuate ids (`%016x-%016x`), UUIDv7 and ULID are accepted. All have 128 bits and start with the time, and all are written
+/// as the fixed-width Eventuate text, so that they sort the same as text and as number: DynamoDB compares the texts.
 ///
-/// An id holds a time between 2001 and 2100. Another number would sort above or below all real ids, and keep later events out
-/// of what it wrote (docs/adr/0009).
+/// An id contains a time between 2001 and 2100. Another number would sort above or below all real ids, and would make later events
+/// look old (docs/adr/0009).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
-    // In front, because ids sort by it.
+    // The first field, because ids sort by it.
     bits: u128,
     time: Timestamp,
 }
@@ -50,7 +50,7 @@ impl EventId {
         EventIdText(text)
     }
 
-    /// When the event happened: the moment inside the id.
+    /// The time of the event, which is in the id.
     #[must_use]
     pub fn time(self) -> Timestamp {
         self.time
@@ -75,10 +75,10 @@ impl Deref for EventIdText {
     }
 }
 
-/// The moment inside an id, where it is plausible.
+/// The time in an id, if it is plausible.
 ///
-/// An Eventuate id holds milliseconds in its upper 64 bits, the other two in their upper 48. The same moment is 65,536
-/// times larger in the latter, so that at most one reading is plausible and the form need not be known.
+/// An Eventuate id has milliseconds in its upper 64 bits, the other two in their upper 48. The same time is 65,536
+/// times larger in the latter, so at most one reading is plausible.
 fn time_in(bits: u128) -> Option<Timestamp> {
     let upper = u64::try_from(bits >> 64).ok()?;
     let millis = [upper, upper >> 16].into_iter().find(|millis| PLAUSIBLE.contains(millis))?;
@@ -145,7 +145,7 @@ fn ulid(text: &str) -> Option<u128> {
     Some(bits)
 }
 
-/// At most 16 hex digits. `from_str_radix` would take a sign.
+/// At most 16 hex digits. `from_str_radix` would accept a sign.
 fn hex(digits: &str) -> Option<u64> {
     let mut number = 0;
     for byte in digits.bytes() {

@@ -1,4 +1,4 @@
-//! Ids that are texts: of orders, aggregates, consumers and couriers.
+//! Text ids of orders, aggregates, consumers and couriers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// Checks and takes the text of an id.
+            /// Checks the text of an id.
             pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
                 checked(text.into()).map(Self)
             }
@@ -58,25 +58,25 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Names an order.
+    /// The id of an order.
     OrderId;
-    /// Names one aggregate instance within its type: an order, a ticket, a delivery, a payment intent.
+    /// The id of an aggregate within its type: an order, a ticket, a delivery or a payment intent.
     AggregateId;
-    /// Names a consumer.
+    /// The id of a consumer.
     ConsumerId;
-    /// Names a courier.
+    /// The id of a courier.
     CourierId;
 }
 
 impl OrderId {
-    /// The order that an event names: orders, and the tickets that bear their order's id, are named by their aggregate id.
+    /// The order of an event. For orders and tickets, the order id is the aggregate id.
     pub(crate) fn of(event: &Event) -> Self {
         Self(event.order_id_text().to_owned())
     }
 }
 
 fn checked(text: String) -> Result<String, Invalid> {
-    // Nearly all of them are, and this is quickly told.
+    // A fast check that is true for nearly all ids.
     if (1..=MAX_CHARACTERS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(text);
     }
@@ -86,7 +86,7 @@ fn checked(text: String) -> Result<String, Invalid> {
     if text.chars().count() > MAX_CHARACTERS {
         return Err(Invalid::TooLong(MAX_CHARACTERS));
     }
-    // SQS takes no message with the last two:
+    // SQS refuses messages with the last two:
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')) {
         return Err(Invalid::Character);

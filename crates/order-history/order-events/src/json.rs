@@ -1,4 +1,4 @@
-//! Reading JSON: a fault names the path to it, and never a value.
+//! Reads JSON. An error names the path, and never a value.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::by_name::ByName;
 
-/// Where a JSON text is not what it should be, and why, without repeating its values.
+/// Where and why a JSON text is invalid, without its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonFault {
     path: String,
@@ -14,7 +14,7 @@ pub struct JsonFault {
 }
 
 impl JsonFault {
-    /// The same fault, seen from the document that has this one as its member `name`.
+    /// The same fault in a document that contains this one as the member `name`.
     pub(crate) fn within(self, name: &str) -> Self {
         let path = if self.path == "." { name.to_owned() } else { format!("{name}.{}", self.path) };
         Self { path, ..self }
@@ -30,15 +30,15 @@ impl fmt::Display for JsonFault {
 
 impl std::error::Error for JsonFault {}
 
-/// Reads a `T`, and only when that fails reads it again to find out where.
+/// Reads a `T`. Only if that fails, reads it again to find the path.
 pub(crate) fn read_json<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonFault> {
     let mut json = serde_json::Deserializer::from_str(text);
     let read = T::deserialize(ByName(&mut json)).and_then(|value| json.end().map(|()| value));
     read.map_err(|error| JsonFault { path: path_to::<T>(text, &error), reason: reason(&error) })
 }
 
-/// A value of the wrong type is one of ours, and so are the names on the way to it. A text that is no JSON may be so anywhere,
-/// also in what we ignore: then the names would be anybody's, and line and column say where.
+/// A value of the wrong type is in a known member, so the path contains only known names. Invalid JSON may be anywhere,
+/// also in ignored members: then the names may be customer data, and only line and column are used.
 fn path_to<'de, T: Deserialize<'de>>(text: &'de str, error: &serde_json::Error) -> String {
     let mut json = serde_json::Deserializer::from_str(text);
     let again = error.is_data().then(|| serde_path_to_error::deserialize::<_, T>(ByName(&mut json)).err());
@@ -53,7 +53,7 @@ fn reason(error: &serde_json::Error) -> String {
     }
     let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
     match text.rsplit_once(", expected ") {
-        // It names what it expected as Rust does.
+        // The expected type is a Rust type.
         Some((_, expected)) if expected.starts_with("struct ") => "expected an object".to_owned(),
         Some((_, "u32" | "u64" | "i64")) => "expected a whole number".to_owned(),
         Some((_, expected)) => format!("expected {expected}"),

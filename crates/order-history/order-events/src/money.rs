@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::Invalid;
 
-/// An amount as FTGO writes it: a decimal text. It is kept digit by digit and never becomes a binary fraction.
+/// An amount as a decimal text. It is stored as text and never becomes a floating-point number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Money(String);
 
 impl Money {
-    /// Checks and takes a decimal text: digits, perhaps a sign before and a fraction after them.
+    /// Checks a decimal text: digits, with an optional sign and an optional fraction.
     pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = text.into();
         let unsigned = text.strip_prefix('-').unwrap_or(&text);

@@ -1,10 +1,10 @@
-//! What each event type carries. Unknown fields are ignored; a `null` is the same as a missing field.
+//! The payload of each event type. Unknown fields are ignored. `null` is the same as a missing field.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ConsumerId, CourierId, Latitude, Longitude, Money, OrderId, Timestamp};
 
-/// For events whose type says it all.
+/// The payload of events without data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}
 
@@ -12,26 +12,26 @@ pub struct Nothing {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderCreated {
-    /// What was ordered, where, by whom.
+    /// The consumer, the restaurant and the ordered items.
     pub order_details: OrderDetails,
-    /// Where it should go.
+    /// The address to deliver to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_address: Option<Address>,
-    /// The restaurant's name at that time.
+    /// The restaurant's name when the order was created.
     pub restaurant_name: String,
 }
 
-/// What was ordered, where, by whom.
+/// The consumer, the restaurant and the ordered items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderDetails {
-    /// Who ordered.
+    /// The consumer who ordered.
     pub consumer_id: ConsumerId,
-    /// Where.
+    /// The restaurant's id.
     pub restaurant_id: u64,
     /// The sum of the line items.
     pub order_total: Money,
-    /// What.
+    /// The ordered items.
     pub line_items: Vec<LineItem>,
 }
 
@@ -42,11 +42,11 @@ pub struct OrderDetails {
 pub struct LineItem {
     /// The menu item's id.
     pub menu_item_id: String,
-    /// Its name when the order was made.
+    /// The item's name when the order was created.
     pub name: String,
-    /// The price of one: a decimal text.
+    /// The price of one item: a decimal text.
     pub price: Money,
-    /// How many.
+    /// The number of items.
     pub quantity: u32,
 }
 
@@ -75,7 +75,7 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderRevised {
-    /// What changes.
+    /// The changes.
     pub order_revision: OrderRevision,
     /// The total before.
     pub current_order_total: Money,
@@ -83,25 +83,25 @@ pub struct OrderRevised {
     pub new_order_total: Money,
 }
 
-/// What a revision changes.
+/// The changes of a revision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderRevision {
-    /// Where and when to deliver, if that changes.
+    /// The new address and time of delivery, if they change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_information: Option<DeliveryInformation>,
-    /// New quantities; items not named keep theirs.
+    /// New quantities. Other items keep theirs.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub revised_order_line_items: Vec<RevisedLineItem>,
 }
 
-/// Where and when to deliver.
+/// The address and time of delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryInformation {
-    /// When.
+    /// The requested time of delivery.
     pub delivery_time: Timestamp,
-    /// Where.
+    /// The restaurant's id.
     pub delivery_address: Address,
 }
 
@@ -111,15 +111,15 @@ pub struct DeliveryInformation {
 pub struct RevisedLineItem {
     /// The menu item.
     pub menu_item_id: String,
-    /// How many from now on.
+    /// The new quantity.
     pub quantity: u32,
 }
 
-/// The restaurant will cook it.
+/// The restaurant accepted the ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TicketAccepted {
-    /// By when it promises to be done.
+    /// The time when the food should be ready.
     pub ready_by: Timestamp,
 }
 
@@ -127,78 +127,78 @@ pub struct TicketAccepted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryScheduled {
-    /// The order delivered.
+    /// The order that is delivered.
     pub order_id: OrderId,
-    /// By whom.
+    /// The courier's id.
     pub courier_id: CourierId,
-    /// When the courier should be at the restaurant.
+    /// The estimated time of the courier's arrival at the restaurant.
     pub estimated_pickup_time: Timestamp,
-    /// When the courier should be at the consumer's.
+    /// The estimated time of delivery.
     pub estimated_delivery_time: Timestamp,
 }
 
-/// For delivery events that only name their order.
+/// The payload of delivery events that contain only the order's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfOrder {
-    /// The order delivered.
+    /// The order that is delivered.
     pub order_id: OrderId,
 }
 
-/// Where the courier is.
+/// The location of the courier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryLocationUpdated {
-    /// The order delivered.
+    /// The order that is delivered.
     pub order_id: OrderId,
-    /// North.
+    /// Degrees north.
     pub latitude: Latitude,
-    /// East.
+    /// Degrees east.
     pub longitude: Longitude,
 }
 
-/// A charge was asked for.
+/// A charge was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentIntentChargeRequested {
-    /// The order paid for.
+    /// The order that the intent pays for.
     pub order_id: OrderId,
-    /// In minor units: cents.
+    /// The amount in the currency's minor units, such as cents.
     pub amount: i64,
-    /// Such as `USD`.
+    /// The currency (ISO 4217), such as `USD`.
     pub currency: String,
 }
 
-/// The money is there.
+/// The charge was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentIntentCharged {
-    /// The order paid for.
+    /// The order that the intent pays for.
     pub order_id: OrderId,
-    /// In minor units: cents.
+    /// The amount in the currency's minor units, such as cents.
     pub amount: i64,
-    /// Such as `USD`.
+    /// The currency (ISO 4217), such as `USD`.
     pub currency: String,
-    /// The payment provider's name for the charge.
+    /// The payment gateway's id of the charge.
     pub charge_id: String,
 }
 
-/// The charge was refused.
+/// The charge failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentIntentChargeFailed {
-    /// The order not paid for.
+    /// The order that the intent pays for.
     pub order_id: OrderId,
-    /// In minor units: cents.
+    /// The amount in the currency's minor units, such as cents.
     pub amount: i64,
-    /// Such as `USD`.
+    /// The currency (ISO 4217), such as `USD`.
     pub currency: String,
-    /// The payment provider's name for the charge, if it came to one.
+    /// The payment gateway's id of the charge, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charge_id: Option<String>,
-    /// Why, for programs.
+    /// Why the charge failed, for programs.
     pub error_code: String,
-    /// Why, for people.
+    /// Why the charge failed, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! Messages as nearly all of them are, read in one pass.
+//! Reads the usual form of a message in one pass.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-/// A message that is not wrapped: its payload is a text, and so is every header that is known.
+/// A message that is not wrapped. Its payload and all known headers are texts.
 ///
-/// All that is unusual is left to the careful reading of the envelope, which tells what can be read from what cannot, and why.
-/// Whatever is read here is what would be read there. The code that is derived for a struct would also read it from an array.
+/// Any other message is left to the slower reading in `envelope`, which also finds the reason why a message is invalid.
+/// Both give the same result. serde's derived code would also read a struct from an array.
 #[derive(Default)]
 pub(crate) struct Plain<'a> {
     pub(crate) payload: Cow<'a, str>,
@@ -25,7 +25,7 @@ pub(crate) struct PlainHeaders<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// The message, unless it is unusual.
+    /// The message; none if it does not have the usual form.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut json = serde_json::Deserializer::from_str(text);
         let plain = Message.deserialize(&mut json).ok()?;
@@ -34,7 +34,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Reads a text into a place that must be empty.
+/// Reads a text into an empty option.
 fn put<'de, A: MapAccess<'de>>(object: &mut A, place: &mut Option<Cow<'de, str>>) -> Result<(), A::Error> {
     match place.replace(object.next_value_seed(Text)?) {
         Some(_) => Err(A::Error::custom("a member twice")),
@@ -144,7 +144,7 @@ impl<'de> Visitor<'de> for Text {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+    #![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
@@ -205,7 +205,7 @@ mod tests {
         check(&twice);
     }
 
-    /// What a publisher might put where something else belongs.
+    /// Values of wrong types.
     fn odd() -> impl Strategy<Value = Value> {
         const TEXTS: &[&str] =
             &["", "99", "Order", "OrderCreated", "Sun, 1 Mar 2026 12:00:00 GMT", "0000019ca9450a07-0242ac1200080001"];
@@ -228,7 +228,7 @@ mod tests {
         )
     }
 
-    /// An object as text, in any order, where a name may come twice.
+    /// An object as text, in any order. A name may be repeated.
     fn object(members: &[(String, String)]) -> String {
         let members: Vec<_> =
             members.iter().map(|(name, json)| format!("{}:{json}", Value::from(name.as_str()))).collect();

@@ -1,4 +1,4 @@
-//! JSON schemas, as API documents show the types.
+//! JSON schemas of the types, for API documents.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Moments, in milliseconds.
+//! Timestamps in milliseconds.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,10 +11,10 @@ use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOf
 
 use crate::Invalid;
 
-/// A moment between 1970 and 9999, to the millisecond.
+/// A time between 1970 and 9999, in milliseconds.
 ///
-/// It reads RFC 3339, and what Java writes for a `LocalDateTime`: the same without a zone (taken as UTC), seconds left
-/// out when they are zero, or the array `[year, month, day, hour, minute, second?, nanosecond?]`. It is always shown
+/// It is read from RFC 3339, and from Java's forms of a `LocalDateTime`: the same without a zone (UTC is used), without seconds
+/// if they are zero, or the array `[year, month, day, hour, minute, second?, nanosecond?]`. It is always written
 /// as RFC 3339 in UTC with three decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
@@ -36,18 +36,18 @@ impl Timestamp {
         self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())
     }
 
-    /// Reads RFC 3339 and nothing else.
+    /// Reads only RFC 3339.
     pub fn parse_rfc3339(text: &str) -> Result<Self, Invalid> {
         OffsetDateTime::parse(text, &Rfc3339).map_err(|_| Invalid::Timestamp).and_then(Self::checked)
     }
 
-    /// Reads RFC 3339; a moment before 1970, when nothing had happened yet, counts as the start of 1970.
+    /// Reads RFC 3339. A time before 1970 becomes the start of 1970.
     pub fn parse_rfc3339_since_1970(text: &str) -> Result<Self, Invalid> {
         let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| Invalid::Timestamp)?;
         if at < OffsetDateTime::UNIX_EPOCH { Ok(Self::EPOCH) } else { Self::checked(at) }
     }
 
-    /// Reads RFC 3339, or a local date and time, which is taken as UTC.
+    /// Reads RFC 3339, or a local date and time, for which UTC is used.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         Self::parse_rfc3339(text)
             .or_else(|_| Self::parse_rfc3339(&format!("{text}Z")))
@@ -56,7 +56,7 @@ impl Timestamp {
 
     /// Reads the RFC 1123 form of HTTP dates and of Eventuate's `DATE` header.
     pub fn parse_http_date(text: &str) -> Result<Self, Invalid> {
-        // Nearly every date is as this library, Java and web servers write it.
+        // Nearly every date has this form, which this library, Java and web servers write.
         if let Some(at) = usual_http_date(text.as_bytes()) {
             return Ok(Self(at));
         }
@@ -71,7 +71,7 @@ impl Timestamp {
         self.0.format(&Rfc2822).ok()
     }
 
-    /// The text, without an allocation, and without a formatter: views have many of them.
+    /// The text, without an allocation or a formatter, because views contain many of them.
     fn text(self) -> Text {
         let at = self.0;
         let parts = [
@@ -120,8 +120,8 @@ impl Timestamp {
     }
 }
 
-/// Reads `Sun, 1 Mar 2026 12:30:00 GMT`, also with two digits for the day and with `+0000` for the zone, of this century; `None` for
-/// anything else. Whether it was a Sunday is for the careful reading to say, so it only reads a date whose weekday is right.
+/// Reads `Sun, 1 Mar 2026 12:30:00 GMT` of this century, also with two digits for the day and with `+0000` for the zone; `None` for
+/// anything else, also for a wrong weekday.
 fn usual_http_date(text: &[u8]) -> Option<OffsetDateTime> {
     let (weekday, text) = text.split_at_checked(5)?;
     let (day, text) = match text {
@@ -186,7 +186,7 @@ impl FromStr for Timestamp {
 }
 
 impl From<SystemTime> for Timestamp {
-    /// Cut to the millisecond. A clock that is not between 1970 and 9999 was never set: its time counts as the start of 1970.
+    /// Truncates to milliseconds. A time that is not between 1970 and 9999 becomes the start of 1970: the clock was never set.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(SystemTime::UNIX_EPOCH).ok();
         let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
@@ -228,7 +228,7 @@ impl<'de> de::Visitor<'de> for TextOrParts {
     }
 }
 
-/// For `#[serde(with = "order_events::millis")]`: a moment as a number of milliseconds since 1970.
+/// For `#[serde(with = "order_events::millis")]`: a time as milliseconds since 1970.
 pub mod millis {
     use serde::{Deserialize, Deserializer, Serializer, de};
 

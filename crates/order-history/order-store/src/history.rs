@@ -13,61 +13,61 @@ use projection::dynamodb::{Error, Item, read_item};
 
 use crate::store::OrderStore;
 
-/// Which orders to find.
+/// A query for orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// Whose.
+    /// The consumer.
     pub consumer_id: ConsumerId,
-    /// Which of theirs.
+    /// The filter for the consumer's orders.
     pub filter: Filter,
-    /// The most orders that a page shows; at least one.
+    /// The largest number of orders on a page, at least 1.
     pub page_size: usize,
-    /// The last order of the page before; `None` for the first page.
+    /// The last order of the previous page; `None` for the first page.
     pub after: Option<Position>,
-    /// The most orders to ask DynamoDB for, in all requests together; at least one.
+    /// The largest number of orders to read from DynamoDB, in all requests together, at least 1.
     pub read_budget: usize,
-    /// No request to DynamoDB is begun after this moment, but for the first: the page then shows what was found.
+    /// After this time, only the first request to DynamoDB is sent. The page then contains the orders found so far.
     pub read_until: Instant,
 }
 
-/// Which orders of a consumer to find.
+/// A filter for the orders of a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    /// Only those made after this moment.
+    /// Only orders created after this time.
     pub since: Timestamp,
-    /// Only those in this state.
+    /// Only orders with this status.
     pub status: Option<OrderStatus>,
-    /// Only those that have one of these words, as [`order_view::keywords`] makes them; empty for all.
+    /// Only orders with at least one of these words, which come from [`order_view::keywords`]; empty for all.
     pub keywords: BTreeSet<String>,
 }
 
-/// Where an order stands in the index.
+/// The position of an order in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// Which order.
+    /// The order's id.
     pub order_id: OrderId,
-    /// When it was made.
+    /// The time when it was created.
     pub order_creation_time: Timestamp,
 }
 
-/// Some of the orders found.
+/// A page of orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Newest first. There may be fewer than asked for, even none, and still more to find.
+    /// Newest first. There may be fewer than requested, or none, even if the list continues.
     pub orders: Vec<OrderView>,
-    /// Where to go on; `None` at the end.
+    /// The start of the next page; `None` at the end.
     pub next: Option<Position>,
-    /// The keys of items that are no orders of ours, and so are not among the orders.
+    /// The items whose keys cannot be read. They are not in `orders`.
     pub left_out: Vec<Unreadable>,
 }
 
-/// How many orders to look at in one request when some of them will not match: some 70 KB, well below the 1 MB that
-/// DynamoDB reads at once
+/// The number of orders to read in one request with a filter: about 70 KB, well below the 1 MB that
+/// DynamoDB reads per request
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html>).
 const STRIDE: usize = 100;
 
 impl Filter {
-    /// The same question in memory as [`OrderStore::find_order_history`] asks DynamoDB.
+    /// The same filter in memory as that of [`OrderStore::find_order_history`] in DynamoDB.
     #[must_use]
     pub fn matches(&self, order: &OrderView) -> bool {
         let Self { since, status, keywords } = self;
@@ -76,7 +76,7 @@ impl Filter {
             && (keywords.is_empty() || !keywords.is_disjoint(&order.keywords))
     }
 
-    /// Whether there is no filter expression, so that every order read is one to show; time is the key condition's.
+    /// Whether there is no filter expression, so that every order matches. The time is in the key condition.
     fn takes_all(&self) -> bool {
         let Self { since: _, status, keywords } = self;
         status.is_none() && keywords.is_empty()
@@ -84,7 +84,7 @@ impl Filter {
 }
 
 impl Position {
-    /// Where `order` stands.
+    /// The position of `order`.
     #[must_use]
     pub fn of(order: &OrderView) -> Self {
         Self { order_id: order.order_id.clone(), order_creation_time: order.order_creation_time }
@@ -107,10 +107,10 @@ impl Position {
 }
 
 impl Page {
-    /// Shows `fresh`, the order as its own item has it, in this page of `query`, which comes from the index and may be older.
+    /// Puts `fresh`, which was read from the order's item, into this page of `query`, which comes from the index and may be older.
     ///
-    /// At the edges of a page, orders of the same millisecond have an order that only the index knows: there it is left to the
-    /// index.
+    /// At the edges of a page, only the index knows the sequence of orders of the same millisecond. There, the page is not
+    /// changed.
     pub fn show(&mut self, fresh: OrderView, query: &HistoryQuery) {
         let matches = query.filter.matches(&fresh);
         if let Some(place) = self.orders.iter().position(|order| order.order_id == fresh.order_id) {
@@ -131,7 +131,7 @@ impl Page {
         }
     }
 
-    /// Leaves all but the first `length` orders to the next page; `length` is at least one.
+    /// Keeps the first `length` orders, and leaves the others to the next page. `length` is at least one.
     pub fn cut(&mut self, length: usize) {
         if self.orders.len() > length {
             self.orders.truncate(length);
@@ -141,13 +141,13 @@ impl Page {
 }
 
 impl OrderStore {
-    /// One page of a consumer's orders. Without a filter it is one request.
+    /// One page of a consumer's orders. Without a filter, this is one request.
     pub async fn find_order_history(&self, query: &HistoryQuery) -> Result<Page, Error> {
         let (mut orders, mut left_out) = (Vec::new(), Vec::new());
         let mut after = query.after.as_ref().map(|after| after.key(&query.consumer_id));
         let mut budget = query.read_budget;
         loop {
-            // One more than the page holds shows whether there is a next page.
+            // One more than the page size shows whether there is a next page.
             let wanted = query.page_size + 1 - orders.len();
             let limit = if query.filter.takes_all() { wanted } else { STRIDE };
             let limit = limit.min(budget.max(1));
@@ -162,16 +162,16 @@ impl OrderStore {
                 }
             }
             after = found.last_evaluated_key;
-            // What was asked for, not what was read: orders so large that DynamoDB stops at 1 MB use up the budget as fast.
+            // The requested number counts, even if DynamoDB stops earlier because the orders exceed 1 MB.
             budget = budget.saturating_sub(limit);
             let Some(last) = &after else { return Ok(Page { orders, next: None, left_out }) };
-            // A page cannot end at a key that is not ours: then it reads on.
+            // A page cannot end at an unreadable key: then the next orders are read.
             if let Some(next) = Position::read(last)
                 && (budget == 0 || Instant::now() >= query.read_until)
             {
                 return Ok(Page { orders, next: Some(next), left_out });
             }
-            // Whether another one matches may take many more requests to find out: the next page will see.
+            // Many more requests may be needed to find another match. This is left to the next page.
             if orders.len() == query.page_size {
                 return Ok(Page { next: orders.last().map(Position::of), orders, left_out });
             }
@@ -194,7 +194,7 @@ impl OrderStore {
             .expression_attribute_names("#orderCreationTime", ORDER_CREATION_TIME)
             .expression_attribute_values(":consumerId", AttributeValue::S(query.consumer_id.to_string()))
             .expression_attribute_values(":since", AttributeValue::N(since.as_millis().to_string()));
-        // A name or value that no expression uses is an error, so they come with their clauses.
+        // An unused name or value is an error, so each is added with its clause.
         let mut clauses = Vec::new();
         if let Some(status) = status {
             clauses.push("#status = :status".to_owned());

@@ -8,5 +8,5 @@ pub use history::{Filter, HistoryQuery, Page, Position};
 pub use projection::dynamodb::{Applied, Error};
 pub use store::OrderStore;
 
-/// The CloudWatch namespace of the metrics about this table, whoever writes or reads it, unless the environment names another.
+/// The default CloudWatch namespace of the metrics.
 pub const METRICS_NAMESPACE: &str = "FtgoOrderHistory";

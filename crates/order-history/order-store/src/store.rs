@@ -1,4 +1,4 @@
-//! Events into the table, and orders out of it.
+//! Applies events to the table, and reads orders.
 
 use aws_sdk_dynamodb::Client;
 use order_events::{Event, OrderId};
@@ -16,28 +16,28 @@ pub struct OrderStore {
 }
 
 impl OrderStore {
-    /// The store in `table`. Its histories are read from the index [`INDEX`].
+    /// A store on `table`. Lists are read from the index [`INDEX`].
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { table: Table::new(client, table, &VIEW), index: INDEX.to_owned() }
     }
 
-    /// The same store, with histories read from another index of the table, such as one that replaces [`INDEX`].
+    /// The same store, with lists from another index of the table, such as one that replaces [`INDEX`].
     #[must_use]
     pub fn with_index(self, index: impl Into<String>) -> Self {
         Self { index: index.into(), ..self }
     }
 
-    /// Stores what an event does. When this returns `Ok`, it is in the order's item.
+    /// Applies an event to the order's item. If this returns `Ok`, the effect is stored.
     pub async fn apply(&self, event: &Event) -> Result<Applied, Error> {
         self.table.apply(effect(event)?).await
     }
 
-    /// All that is known of an order, by a consistent read. [`OrderView::of`](order_view::OrderView::of) reads it.
+    /// Reads an order's item with a consistent read. [`OrderView::of`](order_view::OrderView::of) interprets it.
     pub async fn find_order(&self, order_id: &OrderId) -> Result<Option<Found>, Error> {
         self.table.find(order_id.as_str()).await
     }
 
-    /// Checks that the table can be read, at the least cost.
+    /// Checks that the table can be read.
     pub async fn ping(&self) -> Result<(), Error> {
         // No order id is a space.
         self.table.find(" ").await.map(|_| ())

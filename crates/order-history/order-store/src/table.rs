@@ -1,4 +1,4 @@
-//! The table: its keys and its index. `template.yaml` declares the same.
+//! The keys and the index of the table. `template.yaml` declares the same.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
@@ -15,12 +15,12 @@ use projection::dynamodb::Error;
 /// A consumer's orders by time.
 pub const INDEX: &str = "ftgo-order-history-by-consumer-id-and-creation-time";
 
-/// What the index has beside its keys: what a list shows and filters on.
+/// The attributes of the index besides its keys: those that a list shows or filters on.
 pub fn projected() -> impl Iterator<Item = &'static str> {
     listed().filter(|attribute| ![CONSUMER_ID, ORDER_CREATION_TIME].contains(attribute))
 }
 
-/// The request that creates the table, ready to be sent.
+/// The request that creates the table.
 pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, BuildError> {
     use ScalarAttributeType::{N, S};
     let index = GlobalSecondaryIndex::builder()
@@ -45,7 +45,7 @@ pub fn create(client: &Client, name: &str) -> Result<CreateTableFluentBuilder, B
         .global_secondary_indexes(index))
 }
 
-/// Creates the table unless it is there; says whether it did.
+/// Creates the table if it does not exist. Returns whether it was created.
 pub async fn create_if_missing(client: &Client, name: &str) -> Result<bool, Error> {
     let request = create(client, name).map_err(|error| Error::Refused(error.into()))?;
     match request.send().await {

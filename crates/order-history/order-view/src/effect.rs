@@ -1,4 +1,4 @@
-//! What each event does to the view: the table of the design, as data.
+//! The effect of each event on the view, as data.
 
 use order_events::payload::{
     DeliveryInformation, LineItem, OrderCreated, OrderRevision, PaymentIntentChargeRequested, PaymentIntentCharged,
@@ -11,15 +11,15 @@ use crate::keywords::keywords;
 use crate::set::{Revision, timeline_entry};
 use crate::status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
 
-/// What `event` does to its order.
+/// The effect of `event` on its order.
 pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
     Ok(Effect { key: event.order_id_text().to_owned(), pieces: pieces(event)? })
 }
 
-/// What `event` does to its order, as the pieces of an effect.
+/// The pieces of the effect of `event` on its order.
 ///
-/// With [`Event::order_id_text`] and [`State::apply`](projection::State::apply) it is the quickest way to fold events, because the
-/// order's id is copied only for an order that is new:
+/// With [`Event::order_id_text`] and [`State::apply`](projection::State::apply), this is the fastest way to fold events, because the
+/// order's id is copied only for a new order:
 ///
 /// ```
 /// # use std::collections::HashMap;
@@ -48,7 +48,7 @@ pub fn pieces(event: &Event) -> Result<Vec<Piece>, Unwritable> {
     Ok(pieces)
 }
 
-/// Of an event: its mark, its entry in the timeline, and up to four facets or revisions.
+/// An event has its mark, its entry in the timeline, and up to four facets or revisions.
 const MOST_PIECES: usize = 6;
 
 fn element(set: &'static str, element: String) -> Piece {
@@ -62,7 +62,7 @@ fn facets_and_revision(event: &Event, by: &Stamp, pieces: &mut Vec<Piece>) -> Re
     match &event.payload {
         Payload::OrderCreated(payload) => {
             let total = Total(payload.order_details.order_total.clone());
-            // Also without an address: that of an earlier OrderCreated may be another consumer's.
+            // Also without an address, because that of an earlier OrderCreated may belong to another consumer.
             let address = Address { delivery_address: payload.delivery_address.clone(), delivery_time: None };
             writes![details(event, payload), OrderStatus::ApprovalPending, total, address];
         }

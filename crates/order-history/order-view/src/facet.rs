@@ -1,4 +1,4 @@
-//! The facets of an order: small groups of attributes, each always written whole by one event.
+//! The facets of an order: small groups of attributes. An event always writes a whole facet.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ macro_rules! facets {
             $(const TEXT_SETS: &'static [&'static str] = &[$($set),*];)?
         })*
 
-        /// What an order's item is made of.
+        /// The parts of an order's item.
         pub const VIEW: View = View {
             key: "orderId",
             facets: &[$(Shape::of::<$type>()),*],
@@ -29,36 +29,36 @@ macro_rules! facets {
             marks: &AGGREGATES,
         };
 
-        /// What a list shows of an order, and filters on, beside the order's id. The index has these attributes and no others,
-        /// so that writing the others does not touch it.
+        /// The attributes that a list shows or filters on, besides the order's id. The index contains only these attributes,
+        /// so that other writes do not update it.
         pub fn listed() -> impl Iterator<Item = &'static str> {
             let facets = [$((<$type>::ATTRIBUTES, facets!(@is_listed $listed))),*];
             let facets = facets.into_iter().filter(|(_, listed)| *listed).flat_map(|(attributes, _)| attributes.iter().copied());
             facets.chain([REVISIONS])
         }
 
-        /// All that is known of an order, once its `OrderCreated` has come. In a list, what is not [`listed`] is missing.
+        /// The view of an order whose `OrderCreated` was processed. In a list, attributes that are not [`listed`] are missing.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct OrderView {
             /// The order.
             pub order_id: OrderId,
-            /// Who ordered; known even if the details cannot be read.
+            /// The consumer who ordered. Known even if the details cannot be read.
             pub consumer_id: ConsumerId,
-            /// When the order was made; known even if the details cannot be read.
+            /// The time when the order was created. Known even if the details cannot be read.
             pub order_creation_time: Timestamp,
-            /// The words one can find the order by; known even if the details cannot be read.
+            /// The words for a search. Known even if the details cannot be read.
             pub keywords: BTreeSet<String>,
             $($(#[$doc])* pub $name: Option<$type>,)*
-            /// What happened, in the order of the events' ids.
+            /// The events of the order, sorted by event id.
             pub timeline: BTreeSet<TimelineEntry>,
-            /// The revisions made, in the order of the events' ids.
+            /// The revisions, sorted by event id.
             pub revisions: BTreeSet<Revision>,
-            /// What of the item is left out, because this version cannot read it.
+            /// The attributes that were left out because this version cannot read them.
             pub unreadable: BTreeSet<Unreadable>,
         }
 
         impl OrderView {
-            /// The order in an item; none before its `OrderCreated` has come. What cannot be read is left out and named.
+            /// The order in an item; none before its `OrderCreated`. Unreadable attributes are left out and named in `unreadable`.
             #[must_use]
             pub fn of(order_id: OrderId, Found { state, mut unreadable }: Found) -> Option<Self> {
                 if state.set(REVISIONS).any(|text| Revision::parse(text).is_none()) {
@@ -71,7 +71,7 @@ macro_rules! facets {
                     order_creation_time: created?,
                     keywords: state.attribute(Details::WATERMARK, KEYWORDS).unwrap_or_default(),
                     $($name: state.facet().unwrap_or_else(|error| { unreadable.push(error); None }),)*
-                    // A newer version may know more kinds of events: their entries are left alone.
+                    // A newer version may have more event types: their entries are skipped.
                     timeline: state.set(TIMELINE).filter_map(TimelineEntry::parse).collect(),
                     revisions: state.set(REVISIONS).filter_map(Revision::parse).collect(),
                     unreadable: unreadable.into_iter().collect(),
@@ -83,26 +83,26 @@ macro_rules! facets {
 
 // Each row: the facet's name, its type, its watermark, whether a list shows it, its attributes.
 facets! {
-    /// What was ordered, by whom, where.
+    /// The consumer, the restaurant and the ordered items.
     details: Details under "wd", listed
         [CONSUMER_ID, ORDER_CREATION_TIME, "restaurantId", "restaurantName", "lineItems", KEYWORDS] with sets [KEYWORDS];
-    /// Where the order stands.
+    /// The status of the order.
     state: OrderStatus under "ws", listed [STATUS];
-    /// What the order costs.
+    /// The total of the order.
     total: Total under "wt", listed ["orderTotal"];
-    /// Where and when the order should be delivered.
+    /// The address and the requested time of delivery.
     address: Address under "wa", unlisted ["deliveryAddress", "deliveryTime"];
-    /// Where the kitchen stands.
+    /// The status of the kitchen's work.
     ticket: TicketStatus under "wk", listed ["ticket"];
-    /// What the kitchen promised.
+    /// The time that the kitchen promised.
     promise: Promise under "wr", listed ["readyBy"];
-    /// Where the delivery stands.
+    /// The status of the delivery.
     delivery: DeliveryStatus under "wv", listed ["delivery"];
-    /// Who delivers, and when.
+    /// The courier and the estimated times.
     schedule: Schedule under "wc", listed ["schedule"];
-    /// Where the courier was seen last.
+    /// The last known location of the courier.
     location: Location under "wl", unlisted ["location"];
-    /// Where the payment stands.
+    /// The status of the payment.
     payment: Payment under "wp", listed ["payment"];
 }
 
@@ -110,16 +110,16 @@ facets! {
 pub const TIMELINE: &str = "timeline";
 /// The set of [`Revision`]s. A list shows the revised quantities.
 pub const REVISIONS: &str = "revisions";
-/// Whose order it is: a key of the index.
+/// The consumer who ordered: a key of the index.
 pub const CONSUMER_ID: &str = "consumerId";
-/// When the order was made, in milliseconds since 1970: a key of the index.
+/// The time when the order was created, in milliseconds since 1970: a key of the index.
 pub const ORDER_CREATION_TIME: &str = "orderCreationTime";
 /// Lists filter on it.
 pub const STATUS: &str = "status";
 /// Lists filter on it.
 pub const KEYWORDS: &str = "keywords";
 
-/// Every aggregate type tracks its instances, under attributes such as `Delivery3949384394-039434903`.
+/// The last event of each aggregate is stored in an attribute such as `Delivery3949384394-039434903`.
 const AGGREGATES: [&str; AggregateType::ALL.len()] = {
     let mut names = [""; AggregateType::ALL.len()];
     let mut place = 0;
@@ -130,7 +130,7 @@ const AGGREGATES: [&str; AggregateType::ALL.len()] = {
     names
 };
 
-/// What was ordered, by whom, where.
+/// The consumer, the restaurant and the ordered items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // They are what they say.
@@ -140,45 +140,45 @@ pub struct Details {
     pub order_creation_time: Timestamp,
     pub restaurant_id: u64,
     pub restaurant_name: String,
-    /// With the quantities first ordered; see [`OrderView::line_items`] for the revised ones.
+    /// With the original quantities. See [`OrderView::line_items`] for the revised ones.
     pub line_items: Vec<LineItem>,
     pub keywords: BTreeSet<String>,
 }
 
-/// What the order costs.
+/// The total of the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Total(pub Money);
 
-/// Where and when the order should be delivered.
+/// The address and the requested time of delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
-    /// Where; none if the order was made without an address.
+    /// None if the order was created without an address.
     pub delivery_address: Option<PostalAddress>,
-    /// When the consumer wants it.
+    /// The time that the consumer requested.
     pub delivery_time: Option<Timestamp>,
 }
 
-/// By when the kitchen promised to be done.
+/// The time when the food should be ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Promise(pub Timestamp);
 
-/// Who delivers, and when.
+/// The courier and the estimated times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
     /// The courier's id.
     pub courier_id: CourierId,
-    /// When the courier should be at the restaurant, in UTC.
+    /// The estimated time of the courier's arrival at the restaurant, in UTC.
     pub estimated_pickup_time: Timestamp,
-    /// When the courier should be at the consumer's, in UTC.
+    /// The estimated time of delivery, in UTC.
     pub estimated_delivery_time: Timestamp,
 }
 
-/// Where the courier was seen last.
+/// The last known location of the courier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Location {
@@ -186,30 +186,30 @@ pub struct Location {
     pub latitude: Latitude,
     /// Degrees east.
     pub longitude: Longitude,
-    /// When, in UTC.
+    /// The time, in UTC.
     pub at: Timestamp,
 }
 
-/// Where the payment stands.
+/// The payment of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Payment {
-    /// Where the payment stands.
+    /// The status of the payment.
     pub status: PaymentStatus,
-    /// The payment intent that says so.
+    /// The id of the payment intent.
     pub payment_intent_id: AggregateId,
-    /// In minor units: cents.
+    /// The amount in the currency's minor units, such as cents.
     pub amount: i64,
-    /// Such as `USD`.
+    /// The currency (ISO 4217), such as `USD`.
     pub currency: String,
-    /// The payment provider's name for the charge.
+    /// The payment gateway's id of the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charge_id: Option<String>,
-    /// Why it failed, for programs.
+    /// Why the charge failed, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Why it failed, for people.
+    /// Why the charge failed, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Elements of the grow-only sets, and the texts they are stored as.
+//! Elements of the grow-only sets, and their stored texts.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use order_events::payload::RevisedLineItem;
 use order_events::{EventId, EventType, Timestamp};
 use serde::Serialize;
 
-// Stored as text `<eventId> <EventType>`. What is written with every event should be short: an item pays for each kilobyte.
-/// Something that happened to the order. Entries sort by event id.
+// Stored as text `<eventId> <EventType>`. It is short, because every event writes one, and each kilobyte of an item costs.
+/// An event of the order. Entries sort by event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,31 +17,31 @@ pub struct TimelineEntry {
     /// What happened.
     #[serde(rename = "type")]
     pub event_type: EventType,
-    /// When, in UTC.
+    /// The time, in UTC.
     pub at: Timestamp,
 }
 
-/// New quantities from one revision, as text `<eventId> <JSON>`. Revisions sort by event id.
+/// The new quantities of one revision, stored as text `<eventId> <JSON>`. Revisions sort by event id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Revision {
-    /// Which event.
+    /// The event's id.
     pub event_id: EventId,
     /// The items whose quantity it changed.
     pub line_items: Vec<RevisedLineItem>,
 }
 
-/// The text that is stored of an event: it happens with every event, and a formatter would take its time.
+/// The stored text of an event. Built without a formatter, which is slower, because every event needs it.
 pub(crate) fn timeline_entry(event_id: &str, event_type: EventType) -> String {
     [event_id, " ", event_type.name()].concat()
 }
 
 impl TimelineEntry {
-    /// The entry of an event. When it happened is in its id.
+    /// The entry of an event. Its time is in its id.
     fn new(event_id: EventId, event_type: EventType) -> Self {
         Self { event_id, event_type, at: event_id.time() }
     }
 
-    /// Reads the stored text. Older versions stored the time as well (docs/adr/0010): it says what the id says, so the texts of both
+    /// Reads the stored text. Older versions also stored the time (docs/adr/0010), which is the same as in the id, so the texts of both
     /// forms are the same entry.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ');

@@ -1,4 +1,4 @@
-//! The states an order, its ticket, its delivery and its payment can be in.
+//! The statuses of orders, tickets, deliveries and payments.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ macro_rules! statuses {
         #[allow(missing_docs)] // They are what they say.
         pub enum $name {
             $(#[serde(rename = $text)] $variant,)*
-            /// One that a newer version wrote, passed on as it is.
+            /// A status of a newer version, unchanged.
             #[serde(untagged)]
             Newer(String),
         }
 
         impl $name {
-            /// Every one that this version writes.
+            /// Every status that this version writes.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// As stored and shown.
+            /// The text in the table and in the API.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -28,7 +28,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The one that this version writes as `text`.
+            /// The status with this text, if this version knows it.
             #[must_use]
             pub fn known(text: &str) -> Option<Self> {
                 Self::ALL.iter().find(|status| status.as_str() == text).cloned()
@@ -38,7 +38,7 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Where an order stands.
+    /// The status of an order.
     OrderStatus {
         ApprovalPending = "APPROVAL_PENDING",
         Approved = "APPROVED",
@@ -46,7 +46,7 @@ statuses! {
         Cancelled = "CANCELLED",
         RevisionPending = "REVISION_PENDING",
     }
-    /// Where the kitchen stands.
+    /// The status of the kitchen's work.
     TicketStatus {
         AwaitingAcceptance = "AWAITING_ACCEPTANCE",
         Accepted = "ACCEPTED",
@@ -55,13 +55,13 @@ statuses! {
         PickedUp = "PICKED_UP",
         Cancelled = "CANCELLED",
     }
-    /// Where the delivery stands.
+    /// The status of the delivery.
     DeliveryStatus {
         Scheduled = "SCHEDULED",
         PickedUp = "PICKED_UP",
         Delivered = "DELIVERED",
     }
-    /// Where the payment stands.
+    /// The status of the payment.
     PaymentStatus {
         ChargeRequested = "CHARGE_REQUESTED",
         Charged = "CHARGED",

@@ -1,9 +1,9 @@
-//! FTGO's own messages, plain and wrapped.
+//! FTGO's messages, plain and wrapped.
 
 use order_events::{EventType, Message, Payload, Timestamp};
 use serde_json::{Value, json};
 
-/// As FTGO's Order service publishes it: Java class names, numeric ids, nulls left out.
+/// In the form of FTGO's Order service: Java class names, numeric ids, no nulls.
 fn order_created() -> Value {
     let payload = json!({
         "orderDetails": {
@@ -31,7 +31,7 @@ fn order_created() -> Value {
 }
 
 #[test]
-fn ftgos_own_order_created_is_read() {
+fn an_order_created_message_of_ftgo_is_read() {
     let event = Message::parse(&order_created().to_string()).unwrap().event;
     assert_eq!(event.event_type(), EventType::OrderCreated);
     assert_eq!(event.order_id().as_str(), "99");
@@ -45,7 +45,7 @@ fn ftgos_own_order_created_is_read() {
 }
 
 #[test]
-fn wrapped_in_sns_or_eventbridge_or_both_it_is_the_same() {
+fn a_message_wrapped_in_sns_or_eventbridge_or_both_is_the_same_event() {
     let plain = order_created();
     let sns = json!({"Type": "Notification", "TopicArn": "arn", "Message": plain.to_string()});
     let eventbridge = json!({"detail-type": "OrderCreated", "source": "ftgo", "detail": plain});
@@ -57,7 +57,7 @@ fn wrapped_in_sns_or_eventbridge_or_both_it_is_the_same() {
 }
 
 #[test]
-fn a_short_type_name_is_the_same_as_a_class_name() {
+fn a_short_type_name_and_a_java_class_name_mean_the_same() {
     let names = ["OrderCreated", "OrderCreatedEvent", "a.b.OrderCreated", "a.b.Outer$OrderCreatedEvent"];
     for name in names {
         let mut message = order_created();
@@ -68,7 +68,7 @@ fn a_short_type_name_is_the_same_as_a_class_name() {
 }
 
 #[test]
-fn a_date_within_24_hours_of_the_id_or_one_that_cannot_be_read_changes_nothing() {
+fn a_date_within_24_hours_of_the_id_and_an_unreadable_date_are_accepted() {
     let expected = Message::parse(&order_created().to_string()).unwrap();
     let dates = [
         json!("Sat, 28 Feb 2026 12:00:01 GMT"),
@@ -81,7 +81,7 @@ fn a_date_within_24_hours_of_the_id_or_one_that_cannot_be_read_changes_nothing()
         json!(true),
         json!([2026, 3, 1]),
         json!({"year": 2026}),
-        // A name that serde_json has a meaning of its own for.
+        // A name with a special meaning in serde_json.
         json!({"year": {"$serde_json::private::RawValue": "["}}),
         json!(null),
     ];
@@ -93,7 +93,7 @@ fn a_date_within_24_hours_of_the_id_or_one_that_cannot_be_read_changes_nothing()
 }
 
 #[test]
-fn content_is_the_same_for_the_same_event_whatever_brings_it() {
+fn the_content_of_an_event_is_the_same_in_every_envelope() {
     let plain = Message::parse(&order_created().to_string()).unwrap();
     let mut again = order_created();
     again["headers"]["DATE"] = "Mon, 2 Mar 2026 12:00:00 GMT".into();
@@ -104,7 +104,7 @@ fn content_is_the_same_for_the_same_event_whatever_brings_it() {
 }
 
 #[test]
-fn null_is_the_same_as_missing() {
+fn null_is_the_same_as_a_missing_field() {
     let revised = |revision: Value| {
         let payload = json!({"orderRevision": revision, "currentOrderTotal": "1", "newOrderTotal": "2"});
         let message = json!({
@@ -121,7 +121,7 @@ fn null_is_the_same_as_missing() {
 }
 
 #[test]
-fn a_message_with_a_date_of_its_own_is_the_same_event() {
+fn a_message_with_another_date_is_the_same_event() {
     let event = Message::parse(&order_created().to_string()).unwrap().event;
     let date = Timestamp::from_millis(event.at().as_millis() - 3_600_000).unwrap();
     let message = event.to_message_dated(date).unwrap();

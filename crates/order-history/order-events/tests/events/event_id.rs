@@ -1,4 +1,4 @@
-//! Event ids of three forms, one order.
+//! Event ids of three forms, which sort together.
 
 use order_events::EventId;
 use proptest::prelude::*;
@@ -11,11 +11,11 @@ fn check(text: &str, canonical: &str, time: &str) {
 }
 
 #[test]
-fn all_three_forms_are_read() {
+fn all_three_forms_of_event_ids_are_read() {
     check("0000019ca9450a07-0242ac1200080001", "0000019ca9450a07-0242ac1200080001", "2026-03-01T12:00:00.007Z");
     check("0000019CA9450A07-0242AC1200080001", "0000019ca9450a07-0242ac1200080001", "2026-03-01T12:00:00.007Z");
     check("019ca945-0a07-7242-ac12-000800010203", "019ca9450a077242-ac12000800010203", "2026-03-01T12:00:00.007Z");
-    // The ULID specification's own example.
+    // The example of the ULID specification.
     check("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01563e3ab5d3d676-4c61efb99302bd5b", "2016-07-30T23:54:10.259Z");
     check("01arz3ndektsv4rrffq69g5fav", "01563e3ab5d3d676-4c61efb99302bd5b", "2016-07-30T23:54:10.259Z");
     check("000000e3c7a73400-0000000000000000", "000000e3c7a73400-0000000000000000", "2001-01-01T00:00:00.000Z");
@@ -23,7 +23,7 @@ fn all_three_forms_are_read() {
 }
 
 #[test]
-fn anything_else_is_refused() {
+fn other_forms_of_event_ids_are_refused() {
     let refused = [
         "",
         "42",
@@ -57,7 +57,7 @@ fn parts() -> impl Strategy<Value = (u64, u64)> {
 
 proptest! {
     #[test]
-    fn text_order_is_number_order(one in parts(), other in parts()) {
+    fn ids_sort_the_same_as_text_and_as_number(one in parts(), other in parts()) {
         let text = |(upper, lower): (u64, u64)| format!("{upper:016x}-{lower:016x}");
         let id = |parts| EventId::parse(&text(parts)).unwrap();
         prop_assert_eq!(id(one).cmp(&id(other)), text(one).cmp(&text(other)));
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+    fn no_text_causes_a_panic(text in "\\PC{0,40}") {
         let _ = EventId::parse(&text);
     }
 }

@@ -1,5 +1,5 @@
-//! What comes over the wire, and what is refused.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+//! Valid and invalid messages.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod envelope;
 mod event_id;

@@ -1,4 +1,4 @@
-//! Every rejection names the field and the reason, and repeats no value.
+//! Every error names the field and the reason, and contains no value.
 
 use std::error::Error;
 
@@ -42,7 +42,7 @@ fn scheduled() -> Value {
 }
 
 #[test]
-fn bodies() {
+fn the_error_for_an_invalid_body_says_what_is_wrong() {
     check("", "malformed_body", "not valid JSON");
     check("SECRET", "malformed_body", "not valid JSON");
     check(r#""SECRET""#, "malformed_body", "expected an object");
@@ -61,7 +61,7 @@ fn bodies() {
 }
 
 #[test]
-fn headers() {
+fn the_error_for_an_invalid_header_names_the_header() {
     let check = |headers: Value, code: &str, text: &str| check(&message("{}", &headers), code, text);
     for name in ["ID", "event-type", "event-aggregate-type", "event-aggregate-id"] {
         let mut headers = json!({});
@@ -69,7 +69,7 @@ fn headers() {
         check(headers, "malformed_header", &format!("header `{name}` is missing"));
     }
     check(json!({"ID": "SECRET"}), "malformed_header", "header `ID` is not valid: must be an Eventuate id");
-    // A random UUID does not sort.
+    // A random UUID does not sort by time.
     check(
         json!({"ID": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}),
         "malformed_header",
@@ -83,9 +83,9 @@ fn headers() {
     check(json!({"event-aggregate-id": "x".repeat(256)}), "malformed_header", "at most 255 characters");
 }
 
-/// Its watermark would keep every later event out of its facets.
+/// With such a watermark, every later event would look old.
 #[test]
-fn an_id_that_cannot_be_right_is_refused_whatever_date_says() {
+fn an_id_with_an_impossible_time_is_refused_with_any_date() {
     let check = |id: &str, date: Option<&str>, code: &str, text: &str| {
         let mut headers = json!({ "ID": id });
         headers.as_object_mut().unwrap().extend(date.map(|date| ("DATE".to_owned(), json!(date))));
@@ -97,7 +97,7 @@ fn an_id_that_cannot_be_right_is_refused_whatever_date_says() {
     let of_2100 = "000003bb2cc3d800-0000000000000000";
     for id in [of_1970, of_no_time, of_2100, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ffffffff-ffff-7fff-bfff-ffffffffffff"] {
         for date in [None, Some(march), Some("SECRET"), Some("Fri, 1 Jan 2100 00:00:00 GMT")] {
-            let text = "header `ID` is not valid: must hold a time between 2001 and 2100";
+            let text = "header `ID` is not valid: must contain a time between 2001 and 2100";
             check(id, date, "malformed_header", text);
         }
     }
@@ -109,9 +109,9 @@ fn an_id_that_cannot_be_right_is_refused_whatever_date_says() {
     }
 }
 
-/// What is no JSON has a line and a column; a path to it could lead through a megabyte of somebody's names.
+/// For invalid JSON, the error has line and column instead of a path, which could contain customer data.
 #[test]
-fn names_that_are_not_ours_are_never_repeated() {
+fn errors_never_contain_unknown_names() {
     let name = "SECRET".repeat(30_000);
     for broken in ["[}", r#"{"a":}"#, r#""\q""#, "1e", r#"{"SECRET":[1,}]"#] {
         let payload = format!(r#"{{"{name}":{broken}}}"#);
@@ -127,9 +127,9 @@ fn names_that_are_not_ours_are_never_repeated() {
     }
 }
 
-/// serde reads a struct from an array of its members' values too, which no publisher means.
+/// serde also reads a struct from an array of its members' values, but no publisher means that.
 #[test]
-fn an_array_is_no_message_and_no_headers() {
+fn an_array_instead_of_a_message_or_its_headers_is_refused() {
     let headers = json!(["0000019ca9450a07-0242ac1200080001", "DeliveryPickedUp", "Delivery", "d1", null]);
     let payload = json!({"orderId": 99}).to_string();
     check(
@@ -145,9 +145,9 @@ fn an_array_is_no_message_and_no_headers() {
 }
 
 #[test]
-fn payloads() {
+fn the_error_for_an_invalid_payload_names_the_field() {
     let check = |payload: &str, text: &str| {
-        let text = format!("the payload is not one of DeliveryScheduled: {text}");
+        let text = format!("the payload is not valid for DeliveryScheduled: {text}");
         check(&message(payload, &json!({})), "malformed_payload", &text);
     };
     check("SECRET", "not valid JSON");
@@ -168,7 +168,7 @@ fn payloads() {
 }
 
 #[test]
-fn a_price_that_is_a_float_is_refused_where_it_stands() {
+fn the_error_for_a_price_that_is_a_float_names_its_path() {
     let payload = json!({
         "orderDetails": {
             "lineItems": [

@@ -12,7 +12,7 @@ fn sample(name: &str) -> Value {
 }
 
 #[test]
-fn every_event_type_has_a_sample_of_its_own() {
+fn every_event_type_has_a_sample() {
     for &event_type in EventType::ALL {
         let sample = sample(&format!("{event_type}.json"));
         let record = &sample["Records"][0];
@@ -23,9 +23,9 @@ fn every_event_type_has_a_sample_of_its_own() {
     }
 }
 
-/// serde reads a struct from an array of its members' values too, which no publisher means.
+/// serde also reads a struct from an array of its members' values, but no publisher means that.
 #[test]
-fn an_array_in_the_place_of_an_object_is_refused_for_every_type() {
+fn an_array_instead_of_an_object_is_refused_for_every_type() {
     for &event_type in EventType::ALL {
         let sample = sample(&format!("{event_type}.json"));
         let mut message: Value = serde_json::from_str(sample["Records"][0]["body"].as_str().unwrap()).unwrap();
@@ -47,7 +47,7 @@ fn an_array_in_the_place_of_an_object_is_refused_for_every_type() {
     }
 }
 
-/// Where the objects in a value are, as JSON pointers.
+/// The JSON pointers of the objects in a value.
 fn objects(value: &Value, place: &str) -> Vec<String> {
     let members: Vec<_> = match value {
         Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
@@ -59,7 +59,7 @@ fn objects(value: &Value, place: &str) -> Vec<String> {
     here.into_iter().chain(inside).collect()
 }
 
-/// One of them has the values in the order in which the struct declares its members.
+/// One of them has the values in the order of the struct's members.
 fn permutations(values: &[Value]) -> Vec<Vec<Value>> {
     let Some((first, rest)) = values.split_first() else { return vec![Vec::new()] };
     let with_first = |rest: Vec<Value>| {
@@ -73,7 +73,7 @@ fn permutations(values: &[Value]) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn an_event_written_as_a_message_reads_back() {
+fn an_event_can_be_written_as_a_message_and_read_again() {
     for message in sample("story.json").as_array().unwrap() {
         let event = Message::parse(&message.to_string()).unwrap().event;
         let again = Message::parse(&event.to_message().unwrap()).unwrap().event;
@@ -84,9 +84,9 @@ fn an_event_written_as_a_message_reads_back() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Whatever is cut out of, or put into, a good body: an error or an event, never a panic.
+    /// Removes and inserts text in a valid body.
     #[test]
-    fn a_damaged_body_never_panics(at in 0.0..1.0, length in 0..40_usize, noise in "\\PC{0,8}") {
+    fn a_damaged_body_never_causes_a_panic(at in 0.0..1.0, length in 0..40_usize, noise in "\\PC{0,8}") {
         let story = sample("story.json");
         for message in story.as_array().unwrap().iter().take(2) {
             let body: Vec<char> = message.to_string().chars().collect();

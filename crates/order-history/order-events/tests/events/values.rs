@@ -1,4 +1,4 @@
-//! Money, moments, angles and ids.
+//! Money, timestamps, angles and ids.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +23,7 @@ fn check_moment(json: &str, expected: &str) {
 }
 
 #[test]
-fn a_moment_is_rfc_3339_or_what_java_writes() {
+fn a_timestamp_is_rfc_3339_or_a_form_of_java() {
     check_moment(r#""2026-03-01T12:30:00Z""#, "2026-03-01T12:30:00.000Z");
     check_moment(r#""2026-03-01T12:30:00+02:00""#, "2026-03-01T10:30:00.000Z");
     check_moment(r#""2026-03-01T12:30:00""#, "2026-03-01T12:30:00.000Z");
@@ -35,7 +35,7 @@ fn a_moment_is_rfc_3339_or_what_java_writes() {
 }
 
 #[test]
-fn no_moment_is_no_moment() {
+fn invalid_timestamps_are_refused() {
     for text in
         ["", "now", "2026-03-01", "2026-02-30T00:00:00", "12:30", "9999-12-31T23:59:59-01:00", "1969-12-31T23:59:59Z"]
     {
@@ -55,7 +55,7 @@ fn an_http_date_is_read() {
 }
 
 #[test]
-fn a_clock_gives_a_moment_and_a_clock_that_was_never_set_the_start_of_1970() {
+fn the_time_of_a_clock_that_was_never_set_becomes_the_start_of_1970() {
     let epoch = SystemTime::UNIX_EPOCH;
     assert_eq!(Timestamp::from(epoch + Duration::from_micros(1_772_368_200_123_456)).as_millis(), 1_772_368_200_123);
     let year_10000 = Duration::from_hours(70_389_528);
@@ -65,7 +65,7 @@ fn a_clock_gives_a_moment_and_a_clock_that_was_never_set_the_start_of_1970() {
 }
 
 #[test]
-fn angles_stay_on_the_globe() {
+fn angles_out_of_range_are_refused() {
     assert_eq!(Latitude::parse(-90.0).unwrap().to_string(), "-90");
     assert_eq!(Longitude::parse(-122.271_200_04).unwrap().to_string(), "-122.2712");
     for off in [90.000_000_1, -91.0, f64::NAN, f64::INFINITY] {
@@ -84,9 +84,9 @@ fn an_id_is_a_text_or_a_whole_number() {
 }
 
 proptest! {
-    /// At the edges of the calendar, zones lead out of it.
+    /// Near the first and the last date, a zone can lead out of the range.
     #[test]
-    fn no_moment_makes_it_panic(
+    fn no_timestamp_causes_a_panic(
         year in prop_oneof![0..3_i32, 1968..1972, 9998..10_001], month in 0..14_u8, day in 0..33_u8, hour in 0..25_u8,
         zone in prop_oneof![Just("Z".to_owned()), "[+-][0-9]{2}:[0-9]{2}", "\\PC{0,5}"],
     ) {
@@ -96,21 +96,21 @@ proptest! {
     }
 
     #[test]
-    fn a_moment_reads_back(millis in 0_i64..253_402_300_800_000) {
+    fn a_timestamp_can_be_written_and_read(millis in 0_i64..253_402_300_800_000) {
         let moment = Timestamp::from_millis(millis).unwrap();
         prop_assert_eq!(moment.as_millis(), millis);
         prop_assert_eq!(Timestamp::parse(&moment.to_string()).unwrap(), moment);
     }
 
     #[test]
-    fn an_angle_reads_back(degrees in -180.0..180.0) {
+    fn an_angle_can_be_written_and_read(degrees in -180.0..180.0) {
         let angle = Longitude::parse(degrees).unwrap();
         prop_assert_eq!(angle.to_string().parse::<Longitude>().unwrap(), angle);
         prop_assert!((angle.as_f64() - degrees).abs() < 0.000_000_1);
     }
 }
 
-/// As the library for dates reads it, whether it is one of the usual forms or not.
+/// The result of the date library.
 fn http_date(text: &str) -> Option<i64> {
     let at = time::OffsetDateTime::parse(text, &time::format_description::well_known::Rfc2822).ok()?;
     let millis = at.unix_timestamp() * 1_000;
@@ -121,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_http_date_is_read_as_the_library_reads_it(
+    fn any_http_date_is_read_like_the_date_library_reads_it(
         second in 0..253_402_300_799_i64,
         recent in 0..4_102_444_800_i64,
         at in any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! The same events, in any order and any number of times, leave the item that `fold` makes of them.
+//! The same events, in any order and with duplicates, make the same item as `fold`.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -16,9 +16,9 @@ use projection::{Facet, Found, State};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// A whole life: every event type, two revisions, two deliveries.
+/// All events of one order: every event type, two revisions, two deliveries.
 #[test]
-fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
+fn all_events_of_an_order_in_thousands_of_random_sequences_make_the_same_item() {
     let table = Table::create();
     let story = story();
     let types: std::collections::BTreeSet<_> = story.iter().map(Event::event_type).collect();
@@ -44,9 +44,9 @@ fn a_whole_life_in_thousands_of_random_orders_with_duplicates() {
         .unwrap();
 }
 
-/// Events as wild as they come: facets that lose attributes, empty sets and lists, the largest numbers.
+/// Random events: facets that lose attributes, empty sets and lists, the largest numbers.
 #[test]
-fn hundreds_of_arbitrary_histories() {
+fn hundreds_of_random_histories_make_the_same_item_in_any_sequence() {
     let table = Table::create();
     let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
     runner
@@ -60,9 +60,9 @@ fn hundreds_of_arbitrary_histories() {
         .unwrap();
 }
 
-/// Seven events that write every kind of piece, and supersede each other in all of them.
+/// Seven events that write every kind of piece, and replace each other.
 #[test]
-fn every_permutation_of_seven_mixed_events() {
+fn every_permutation_of_seven_events_makes_the_same_item() {
     use EventType::{
         DeliveryLocationUpdated, DeliveryScheduled, OrderAuthorized, OrderCreated, OrderRevised, TicketAccepted,
         TicketPreparationStarted,
@@ -104,9 +104,9 @@ fn late_order_created_keeps_the_approved_status() {
     assert_eq!(view.details.unwrap().restaurant_name, "Ajanta");
 }
 
-/// An address is the address of the consumer who ordered: both come from the same `OrderCreated`.
+/// Address and consumer come from the same `OrderCreated`.
 #[test]
-fn an_order_created_without_an_address_leaves_none_of_an_earlier_consumer() {
+fn an_order_created_without_an_address_removes_the_address_of_an_earlier_consumer() {
     let table = Table::create();
     let address_of =
         |state: &State| state.attribute::<Address>(order_view::facet::Address::WATERMARK, "deliveryAddress");
@@ -142,9 +142,9 @@ fn an_order_created_without_an_address_leaves_none_of_an_earlier_consumer() {
     }
 }
 
-/// Eight writers race with the whole story, each in its own order.
+/// Eight concurrent writers of the same events, each in another sequence.
 #[test]
-fn concurrent_writers_of_one_order_lose_nothing() {
+fn concurrent_writers_of_one_order_lose_no_event() {
     let (table, story) = (Table::create(), story());
     table.block_on(async {
         let writers = (0..8).map(|writer| {
@@ -162,9 +162,9 @@ fn concurrent_writers_of_one_order_lose_nothing() {
     assert_eq!(table.state(&order_id), folded(&story, &order_id));
 }
 
-/// During a rollout both versions write; what the newer one writes must not stop the older one.
+/// During a rollout both versions write. The attributes of the newer one must not stop the older one.
 #[test]
-fn a_late_event_goes_in_beside_what_a_newer_version_wrote() {
+fn a_late_event_is_applied_to_an_item_of_a_newer_version() {
     let (table, story) = (Table::create(), story());
     let (created, later) = (&story[0], &story[1..]);
     table.deliver(later);
@@ -184,9 +184,9 @@ fn a_late_event_goes_in_beside_what_a_newer_version_wrote() {
     assert_eq!(table.view(&order_id), expected, "but for what this version cannot show");
 }
 
-/// An event of which an older version stored the entry with its time, and whose idempotency record has expired since.
+/// An event whose entry an older version stored with its time, and whose idempotency record has expired.
 #[test]
-fn an_event_again_beside_its_entry_of_an_older_version_changes_nothing_that_is_shown() {
+fn a_repeated_event_with_an_entry_of_an_older_version_does_not_change_the_view() {
     let (table, story) = (Table::create(), story());
     table.deliver(&story);
     let (created, order_id) = (&story[0], story[0].order_id());

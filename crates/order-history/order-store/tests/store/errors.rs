@@ -1,4 +1,4 @@
-//! What goes wrong has its own name.
+//! Every error has its own code.
 use sample_events::{ORDER_HISTORY_TABLE, of_type, story};
 
 use crate::table::Table;
@@ -21,7 +21,7 @@ fn apply_onto(table: &Table, event: &Event, attribute: &str, value: AttributeVal
 }
 
 #[test]
-fn a_missing_table_is_named() {
+fn a_missing_table_has_its_own_error() {
     let (table, story) = (Table::create(), story());
     let store = OrderStore::new(table.client.clone(), "no-such-table");
     let error = table.block_on(store.apply(&story[0])).unwrap_err();
@@ -31,7 +31,7 @@ fn a_missing_table_is_named() {
 }
 
 #[test]
-fn an_item_that_would_be_too_large_is_never_retried() {
+fn an_item_that_would_be_too_large_is_not_retryable() {
     let table = Table::create();
     let mut revised = of_type(EventType::OrderRevised);
     let Payload::OrderRevised(payload) = &mut revised.payload else {
@@ -45,7 +45,7 @@ fn an_item_that_would_be_too_large_is_never_retried() {
 }
 
 #[test]
-fn a_set_of_another_type_is_the_servers_to_find() {
+fn dynamodb_refuses_a_set_of_another_type() {
     let (table, story) = (Table::create(), story());
     let number = AttributeValue::N("1".to_owned());
     let error = apply_onto(&table, &story[0], "timeline", number);
@@ -54,7 +54,7 @@ fn a_set_of_another_type_is_the_servers_to_find() {
 }
 
 #[test]
-fn a_watermark_of_another_type_is_ours_to_find() {
+fn the_store_reports_a_watermark_of_another_type() {
     let (table, story) = (Table::create(), story());
     for value in [AttributeValue::Bool(true), AttributeValue::S("garbage".to_owned())] {
         let error = apply_onto(&table, &story[0], "ws", value);
@@ -65,7 +65,7 @@ fn a_watermark_of_another_type_is_ours_to_find() {
 }
 
 #[test]
-fn no_answer_may_mean_anything_and_is_retried() {
+fn a_request_without_an_answer_is_retryable() {
     let (table, story) = (Table::create(), story());
     for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
         let store = table.store_over(&Wire::disturbed(move |_| disturbance));
@@ -76,7 +76,7 @@ fn no_answer_may_mean_anything_and_is_retried() {
 }
 
 #[test]
-fn other_answers_are_told_apart_by_whose_fault_they_are() {
+fn server_errors_are_retryable_and_client_errors_are_not() {
     let (table, story) = (Table::create(), story());
     let answers = [
         (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#, "unavailable"),
@@ -98,7 +98,7 @@ fn other_answers_are_told_apart_by_whose_fault_they_are() {
 }
 
 #[test]
-fn throttling_is_named_and_retried() {
+fn throttling_is_retryable() {
     let (table, story) = (Table::create(), story());
     let store = table.store_over(&Wire::disturbed(|_| Disturbance::Throttle));
     let error = table.block_on(store.apply(&story[0])).unwrap_err();
@@ -107,7 +107,7 @@ fn throttling_is_named_and_retried() {
 }
 
 #[test]
-fn an_order_nobody_knows_is_none() {
+fn an_unknown_order_is_none() {
     let table = Table::create();
     assert_eq!(table.view(&"1".parse().unwrap()), None);
 }

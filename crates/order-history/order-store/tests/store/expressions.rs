@@ -1,4 +1,4 @@
-//! The expression of every event, to be read in review: `tests/snapshots/`.
+//! The expression of every event, as a snapshot for reviewers: `tests/store/snapshots/`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use projection::dynamodb::{Update, render};
 use sample_events::of_type;
 
 #[test]
-fn every_event_renders_as_reviewed() {
+fn the_expression_of_every_event_is_as_in_the_snapshot() {
     for &event_type in EventType::ALL {
         let effect = effect(&of_type(event_type)).unwrap();
         insta::assert_snapshot!(event_type.name(), readable(&render(&VIEW, &effect.pieces)));
@@ -18,13 +18,13 @@ fn every_event_renders_as_reviewed() {
 }
 
 #[test]
-fn a_late_event_renders_only_its_news() {
+fn the_expression_of_a_late_event_contains_only_its_new_pieces() {
     let mut effect = effect(&of_type(EventType::OrderRevised)).unwrap();
     effect.pieces.retain(|piece| matches!(piece, Piece::Element { .. }));
     insta::assert_snapshot!("OrderRevised_late", readable(&render(&VIEW, &effect.pieces)));
 }
 
-/// One clause a line; of the names, only those that are not their own alias.
+/// One clause per line. Names that are equal to their alias are left out.
 fn readable(update: &Update) -> String {
     let update_expression =
         update.update_expression.replace(", ", "\n    ").replace(" REMOVE ", "\nREMOVE ").replace(" ADD ", "\nADD ");

@@ -1,4 +1,4 @@
-//! Orders as lines of DynamoDB JSON are the items that the table has.
+//! The lines of DynamoDB JSON are equal to the items in the table.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use order_events::{Event, OrderId};
@@ -18,7 +18,7 @@ fn line(events: &[Event], order_id: &OrderId) -> String {
     String::from_utf8(line).unwrap()
 }
 
-/// The item of a line, read by code that shares nothing with the codec, with sets in their order.
+/// The item of a line, read by independent code, with sorted sets.
 fn item(line: &str) -> Item {
     let line: Value = serde_json::from_str(line).unwrap();
     let item = line["Item"].as_object().unwrap();
@@ -57,9 +57,9 @@ fn stored(table: &Table, order_id: &OrderId) -> Item {
     sorted(table.block_on(get.send()).unwrap().item.unwrap())
 }
 
-/// Every event of the story by itself and all of them together; then histories as wild as they come.
+/// Each event of the story alone, all of them together, and random histories.
 #[test]
-fn the_line_of_an_order_is_its_item_in_the_table_and_reads_back() {
+fn the_line_of_an_order_is_equal_to_its_item_and_can_be_read() {
     let (table, story) = (Table::create(), story());
     let check = |events: &[Event], order_id: &OrderId| {
         table.deliver(events);
@@ -91,9 +91,9 @@ fn the_line_of_an_order_is_its_item_in_the_table_and_reads_back() {
         .unwrap();
 }
 
-/// The order in which events are folded does not show in the line.
+/// The line does not depend on the sequence of the events.
 #[test]
-fn a_line_is_the_same_text_whatever_the_order_of_the_events() {
+fn a_line_is_the_same_text_for_any_sequence_of_the_events() {
     let (mut story, order_id) = (story(), story()[0].order_id());
     let expected = line(&story, &order_id);
     story.reverse();

@@ -1,5 +1,5 @@
 //! The store on a real engine.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod any_order;
 mod errors;

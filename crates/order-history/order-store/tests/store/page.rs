@@ -1,4 +1,4 @@
-//! A fresh order is shown in a page that the index, which lags, has made.
+//! A fresh order is put into a page from the index, which lags.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use projection::Found;
 
 use crate::table::folded;
 
-/// An order made at this second.
+/// An order created at this second.
 fn order(second: i64, status: OrderStatus) -> OrderView {
     let created = sample_events::of_type(EventType::OrderCreated);
     let state = folded(std::slice::from_ref(&created), &created.order_id()).unwrap();
@@ -34,7 +34,7 @@ fn query(filter: Filter, page_size: usize, after: Option<Position>) -> HistoryQu
     HistoryQuery { consumer_id, filter, page_size, after, read_budget: 1_000, read_until: Instant::now() }
 }
 
-/// Shows a fresh, approved order in a page of at most three.
+/// Puts a fresh, approved order into a page of at most three.
 #[track_caller]
 fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expected: (&[i64], Option<i64>)) {
     let filter = Filter { since: at(0), status: Some(OrderStatus::Approved), keywords: BTreeSet::new() };
@@ -47,7 +47,7 @@ fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expect
 }
 
 #[test]
-fn a_fresh_order_is_put_where_it_belongs() {
+fn a_fresh_order_is_put_at_its_position() {
     check(9, &[], None, None, (&[9], None));
     check(9, &[8, 6], None, None, (&[9, 8, 6], None));
     check(7, &[8, 6], None, None, (&[8, 7, 6], None));
@@ -55,7 +55,7 @@ fn a_fresh_order_is_put_where_it_belongs() {
 }
 
 #[test]
-fn a_full_page_gives_its_last_order_to_the_next_page() {
+fn the_last_order_of_a_full_page_moves_to_the_next_page() {
     check(9, &[8, 6, 4], None, Some(4), (&[9, 8, 6], Some(6)));
     check(5, &[8, 6, 4], None, Some(4), (&[8, 6, 5], Some(5)));
     check(9, &[8, 6, 4], None, None, (&[9, 8, 6], Some(6)));
@@ -63,7 +63,7 @@ fn a_full_page_gives_its_last_order_to_the_next_page() {
 }
 
 #[test]
-fn an_order_of_another_page_is_left_to_it() {
+fn a_fresh_order_of_another_page_is_not_added() {
     check(3, &[8, 6, 4], None, Some(4), (&[8, 6, 4], Some(4)));
     check(9, &[6, 4], Some(7), None, (&[6, 4], None));
     check(7, &[6, 4], Some(7), None, (&[6, 4], None));
@@ -71,7 +71,7 @@ fn an_order_of_another_page_is_left_to_it() {
 }
 
 #[test]
-fn an_order_that_is_there_is_shown_as_it_is_now() {
+fn an_order_on_the_page_is_replaced_by_its_fresh_version() {
     let filter = |status| Filter { since: at(0), status, keywords: BTreeSet::new() };
     let stale = || {
         let orders = vec![order(8, OrderStatus::ApprovalPending)];

@@ -1,4 +1,4 @@
-//! What an event costs, counted on the wire.
+//! The requests to DynamoDB that an event needs.
 use sample_events::{ORDER_HISTORY_TABLE, of_type, story};
 
 use crate::table::{Table, folded};
@@ -7,7 +7,7 @@ use order_events::EventType;
 use order_store::Applied;
 
 #[test]
-fn in_order_each_event_is_one_update_and_no_read() {
+fn in_sequence_each_event_needs_one_update_and_no_read() {
     let (table, story, wire) = (Table::create(), story(), Wire::watched());
     let store = table.store_over(&wire);
     for event in &story {
@@ -19,7 +19,7 @@ fn in_order_each_event_is_one_update_and_no_read() {
 }
 
 #[test]
-fn a_late_event_is_at_most_two_updates_and_no_read() {
+fn a_late_event_needs_at_most_two_updates_and_no_read() {
     let (table, story) = (Table::create(), story());
     for event in story.iter().rev() {
         let wire = Wire::watched();
@@ -35,7 +35,7 @@ fn a_late_event_is_at_most_two_updates_and_no_read() {
 }
 
 #[test]
-fn a_server_that_hides_the_old_item_is_asked_for_it() {
+fn the_item_is_read_if_the_server_does_not_return_the_old_one() {
     let (table, story) = (Table::create(), story());
     let wire = Wire::disturbed(|_| Disturbance::HideOldItem);
     let store = table.store_over(&wire);
@@ -48,7 +48,7 @@ fn a_server_that_hides_the_old_item_is_asked_for_it() {
 }
 
 #[test]
-fn a_lost_answer_and_the_sdks_retry_write_once() {
+fn a_retry_by_the_sdk_after_a_lost_answer_writes_once() {
     let table = Table::create();
     let created = &of_type(EventType::OrderCreated);
     let wire = Wire::disturbed(|request| match request.number {

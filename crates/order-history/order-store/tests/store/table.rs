@@ -1,4 +1,4 @@
-//! A table to tell stories to.
+//! A table for tests.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -27,12 +27,12 @@ pub(crate) fn permutations(n: usize, visit: &mut impl FnMut(&[usize])) {
     heap(n, &mut order, visit);
 }
 
-/// The state that the events leave an order in.
+/// The state of an order after these events.
 pub(crate) fn folded(events: &[Event], order_id: &OrderId) -> Option<State> {
     fold(events).unwrap().states.remove(order_id.as_str())
 }
 
-/// The order history table on an engine of its own.
+/// The order history table, on its own engine.
 pub(crate) struct Table {
     pub(crate) engine: Engine,
     pub(crate) client: Client,
@@ -67,21 +67,21 @@ impl Table {
         }
     }
 
-    /// Forgets an order.
+    /// Deletes an order.
     pub(crate) fn clear(&self, order_id: &OrderId) {
         let key = AttributeValue::S(order_id.to_string());
         let delete = self.client.delete_item().table_name(ORDER_HISTORY_TABLE).key("orderId", key);
         self.block_on(delete.send()).unwrap();
     }
 
-    /// The order's item as it is, all of which this version can read.
+    /// The order's item. This version must be able to read all of it.
     pub(crate) fn state(&self, order_id: &OrderId) -> Option<State> {
         let found = self.block_on(self.store().find_order(order_id)).unwrap()?;
         assert_eq!(found.unreadable, []);
         Some(found.state)
     }
 
-    /// What a client sees of the order.
+    /// The view of the order.
     pub(crate) fn view(&self, order_id: &OrderId) -> Option<OrderView> {
         let found = self.block_on(self.store().find_order(order_id)).unwrap()?;
         OrderView::of(order_id.clone(), found)

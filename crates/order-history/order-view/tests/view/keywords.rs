@@ -1,4 +1,4 @@
-//! The words an order is found by.
+//! The words for a search by keyword.
 
 use caseless::Caseless;
 use order_view::keywords;
@@ -12,7 +12,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn words_are_split_and_folded() {
+fn texts_are_split_into_words_and_case_folded() {
     check("Chicken Vindaloo", &["chicken", "vindaloo"]);
     check("Mom's #1 Fish & Chips!", &["mom's", "1", "fish", "chips"]);
     check("Straße STRASSE", &["strasse", "strasse"]);
@@ -33,7 +33,7 @@ fn scripts_without_spaces_have_words_too() {
     check("Борщ", &["борщ"]);
 }
 
-/// By the rules, without a short cut for plain words.
+/// The rules without the fast path for plain words.
 fn by_the_rules(text: &str) -> Vec<String> {
     let fold = |word: &str| word.nfd().default_case_fold().nfkd().default_case_fold().nfkc().collect();
     text.unicode_words().map(fold).collect()
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_has_the_words_that_the_rules_give(
+    fn the_fast_path_gives_the_same_words_as_the_rules(
         plain in "[A-Za-z0-9À-ÿ ]{0,20}",
         nearly in "[A-Za-z0-9\u{80}-\u{17f}'.,:_\u{300} -]{0,20}",
         any in any::<String>(),

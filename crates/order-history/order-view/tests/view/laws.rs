@@ -1,4 +1,4 @@
-//! `fold` and `merge` give the same view whatever the order, the grouping and the repetition.
+//! `fold` and `merge` make the same view for any sequence, grouping and repetition of the events.
 
 use order_events::Event;
 use order_view::fold;
@@ -17,7 +17,7 @@ fn merged(mut one: State, other: State) -> State {
     one
 }
 
-/// Views whose events come from one history, as all views of an order do: an id stands for one event.
+/// Views whose events come from one history, so that an id belongs to one event.
 fn three_views() -> impl Strategy<Value = [State; 3]> {
     (events(40), proptest::collection::vec(1_u8..8, 40)).prop_map(|(events, seen_by)| {
         [1, 2, 4]
@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn fold_is_blind_to_order_and_duplicates(
+    fn fold_does_not_depend_on_sequence_and_duplicates(
         (events, again) in events(40).prop_flat_map(|events| {
             let again = proptest::sample::subsequence(events.clone(), 0..=events.len()).prop_shuffle();
             (Just(events), again)
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_views_is_folding_all_their_events(events in events(40), at in 0..40_usize) {
+    fn merged_views_are_equal_to_the_fold_of_all_their_events(events in events(40), at in 0..40_usize) {
         let at = at.min(events.len());
         let (some, others) = events.split_at(at);
         prop_assert_eq!(merged(view(some), view(others)), view(&events));

@@ -1,5 +1,5 @@
 //! The rules of the view, without I/O.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod keywords;
 mod laws;

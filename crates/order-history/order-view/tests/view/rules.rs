@@ -1,4 +1,4 @@
-//! What single events do, and what is shown.
+//! The effects of single events, and the view.
 
 use order_events::{Event, EventType};
 use order_view::facet::{Address, TIMELINE};
@@ -15,7 +15,7 @@ fn view(events: &[Event]) -> Option<OrderView> {
 }
 
 #[test]
-fn the_whole_story_ends_as_it_should() {
+fn the_view_after_all_events_of_the_story_is_complete() {
     let view = view(&story()).unwrap();
     assert_eq!(view.consumer_id.as_str(), "1511300065921");
     assert_eq!(view.order_creation_time.to_string(), "2026-03-01T12:00:00.007Z");
@@ -40,13 +40,13 @@ fn the_whole_story_ends_as_it_should() {
 }
 
 #[test]
-fn later_revisions_win_and_others_stay() {
+fn later_revisions_replace_earlier_quantities_of_the_same_item() {
     let quantities: Vec<_> = view(&story()).unwrap().line_items().unwrap().iter().map(|item| item.quantity).collect();
     assert_eq!(quantities, [1, 1, 2], "ordered 2, 1, 4; revised to 3, then to 1 and 2");
 }
 
 #[test]
-fn the_timeline_has_everything_but_the_couriers_moves() {
+fn the_timeline_contains_all_events_except_the_couriers_moves() {
     let story = story();
     let expected: Vec<_> = story
         .iter()
@@ -58,7 +58,7 @@ fn the_timeline_has_everything_but_the_couriers_moves() {
 }
 
 #[test]
-fn a_timeline_entry_is_stored_without_its_time_which_its_id_has() {
+fn a_timeline_entry_is_stored_without_its_time_because_the_id_contains_it() {
     let created = &story()[0];
     let elements: Vec<_> = effect(created)
         .unwrap()
@@ -72,12 +72,12 @@ fn a_timeline_entry_is_stored_without_its_time_which_its_id_has() {
     assert_eq!(elements, ["0000019ca9450a07-0242ac1200080001 OrderCreated"]);
 }
 
-/// As versions before ADR 10 stored it.
+/// The form of versions before ADR 10.
 fn with_time(event: &Event) -> String {
     format!("{} {} {}", event.id, event.event_type(), event.at())
 }
 
-/// The story as a version before ADR 10 left it.
+/// The state of the story in a version before ADR 10.
 fn old_state(events: &[Event]) -> State {
     let mut folded = fold([]).unwrap();
     for event in events {
@@ -95,7 +95,7 @@ fn old_state(events: &[Event]) -> State {
 }
 
 #[test]
-fn an_entry_that_was_stored_with_its_time_is_shown_as_any_other() {
+fn an_entry_that_was_stored_with_its_time_is_shown_like_any_other() {
     let story = story();
     let old = old_state(&story);
     assert!(old.set(TIMELINE).any(|entry| *entry == with_time(&story[0])), "the test makes old entries");
@@ -106,7 +106,7 @@ fn an_entry_that_was_stored_with_its_time_is_shown_as_any_other() {
     assert_eq!(shown, view(&story));
 }
 
-/// An event that is replayed, or a rebuild that is merged into an item, adds the new text beside the old one.
+/// A replayed event, or a rebuild that is merged into an item, adds the new text next to the old one.
 #[test]
 fn an_entry_that_is_stored_in_both_forms_is_shown_once() {
     let story = story();
@@ -121,14 +121,14 @@ fn an_entry_that_is_stored_in_both_forms_is_shown_once() {
 }
 
 #[test]
-fn an_order_can_be_known_before_it_is_created() {
+fn events_before_order_created_are_kept() {
     let events = &story()[1..];
     assert_eq!(view(events), None);
     assert_eq!(state(events).facet(), Ok(Some(OrderStatus::Cancelled)));
 }
 
 #[test]
-fn an_order_created_without_an_address_writes_that_there_is_none() {
+fn an_order_created_without_an_address_writes_an_empty_address() {
     let mut created = story().remove(0);
     let order_events::Payload::OrderCreated(payload) = &mut created.payload else {
         panic!("the story begins with OrderCreated");
@@ -150,12 +150,12 @@ fn every_event_is_tracked_and_writes_at_least_one_facet() {
 }
 
 #[test]
-fn no_attribute_of_the_view_stands_for_two_things() {
+fn no_attribute_is_used_by_two_facets() {
     assert_eq!(order_view::VIEW.check(), Ok(()));
 }
 
 #[test]
-fn a_status_reads_back() {
+fn a_status_can_be_written_and_read() {
     for status in OrderStatus::ALL {
         assert_eq!(OrderStatus::known(status.as_str()).as_ref(), Some(status));
     }

@@ -1,10 +1,10 @@
-//! The version of the rules follows the rules.
+//! The version of the rules changes with the rules.
 
 use order_view::{RULES, VIEW, fold};
 use projection::write_line;
 use sample_events::story;
 
-/// Of each version of the rules, the digest of what the sample events give.
+/// For each version of the rules, the digest of the states of the sample events.
 const DIGESTS: &[(u32, u64)] = &[(1, 0x409e_3e07_93a6_48e9)];
 
 /// FNV-1a, 64 bits.
@@ -13,8 +13,8 @@ fn digest(bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn other_views_of_the_same_events_are_another_version_of_the_rules() {
-    // Every event by itself, so that none hides behind a later one, and all of them together.
+fn a_change_of_the_rules_needs_a_new_version() {
+    // Each event alone, so that no later one hides it, and all of them together.
     let story = story();
     let mut lines = Vec::new();
     for events in story.chunks(1).chain([&story[..]]) {
