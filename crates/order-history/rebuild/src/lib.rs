@@ -10,7 +10,6 @@ pub mod execution;
 pub mod files;
 pub mod filter;
 pub mod fold;
-mod item_size;
 pub mod pace;
 pub mod plan;
 mod progress;

@@ -1,4 +1,4 @@
-//! Whatever the files are like, a rebuild gives what the view's rules give for all events.
+//! A rebuild of any files makes the same views as the rules for all events.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -6,7 +6,7 @@ use rebuild::fold::{Contradicted, DamagedFile};
 
 use crate::world::{Folder, Rebuild, encoded, engine, folded, key, life, lives, new_table, orders, runtime};
 
-/// Lines of some orders, some of them several times, dealt to files of some days, one after the other.
+/// Lines of some orders, some of them repeated, distributed to files of several days.
 fn archives() -> impl Strategy<Value = (Vec<Vec<String>>, usize)> {
     let lines = (1..5_usize).prop_flat_map(|orders| {
         let lines = lives(0..orders);
@@ -46,7 +46,7 @@ fn a_rebuild_equals_the_fold_of_all_events_for_any_files_duplicates_and_memory()
 }
 
 #[tokio::test]
-async fn files_in_any_order_twice_and_under_other_names_give_the_same_table() {
+async fn files_in_any_sequence_repeated_and_with_other_names_make_the_same_table() {
     let (_engine, client) = engine();
     let lines = lives(0..6);
     let (first, second) = lines.split_at(lines.len() / 2);
@@ -64,14 +64,14 @@ async fn files_in_any_order_twice_and_under_other_names_give_the_same_table() {
         let rebuild = Rebuild::new(folder.archive(), client.clone(), &table);
         rebuild.run().await.unwrap();
         assert_eq!(orders(&client, &table).await, folded(&lines), "of {} files", files.len());
-        // Once more over the whole archive, in another run, which finds nothing new.
+        // A second run of the whole archive, which changes nothing.
         rebuild.run().await.unwrap();
         assert_eq!(orders(&client, &table).await, folded(&lines), "of {} files, a second time", files.len());
     }
 }
 
 #[tokio::test]
-async fn two_runs_at_once_into_one_table_give_the_same_table() {
+async fn two_concurrent_runs_into_one_table_make_the_same_table() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
@@ -84,7 +84,7 @@ async fn two_runs_at_once_into_one_table_give_the_same_table() {
 }
 
 #[tokio::test]
-async fn a_poison_line_is_quarantined_and_the_rest_applied() {
+async fn a_line_that_cannot_be_read_is_quarantined_and_the_others_are_applied() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let mut lines = life(1);
@@ -102,7 +102,7 @@ async fn a_poison_line_is_quarantined_and_the_rest_applied() {
     assert!(quarantined.iter().all(|line| !line.reason.contains("Ajanta") && !line.reason.contains("nobody")));
     assert_eq!((report.summary.lines_quarantined(), report.summary.unknown_types), (2, 1));
     assert!(!report.is_clean());
-    // The same is in the run's folder, and a second look at the run finds it there.
+    // The run's folder contains the same, and a second read of the run finds it.
     let kept =
         std::fs::read_to_string(folder.path().join(format!("runs/{}/quarantine/00000.ndjson", report.run))).unwrap();
     assert_eq!(
@@ -134,13 +134,13 @@ async fn a_damaged_file_is_reported_and_all_others_are_used() {
 }
 
 #[tokio::test]
-async fn two_contents_under_one_id_are_reported_and_give_the_same_table_in_any_order() {
+async fn two_events_with_the_same_id_are_reported_and_make_the_same_table_in_any_sequence() {
     let (_engine, client) = engine();
     let lines = life(1);
     let other: Vec<_> = vec![lines[0].replace("Ajanta", "Shanti")];
     assert_ne!(lines[0], other[0]);
     let mut tables = Vec::new();
-    // In one file, in two files of one batch, and in two batches, of which the second meets the first in the table.
+    // In one file, in two files of one batch, and in two batches, where the second one finds the first one in the table.
     let days = [[1, 1], [1, 2], [2, 1]];
     for days in days {
         for is_swapped in [false, true] {

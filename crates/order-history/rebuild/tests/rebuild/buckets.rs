@@ -1,4 +1,4 @@
-//! Orders sorted into buckets, and brought together again.
+//! Orders are sorted into buckets and merged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::world::{Folder, Orders, folded, lives, runtime};
 
 /// Files on S3 are sorted by this hash: it must never change.
 #[test]
-fn the_hash_of_an_order_is_the_same_for_ever() {
+fn the_hash_of_an_order_never_changes() {
     let hashes = ["", "99", "1c43da4d-0242ac1200080001", "ordre-№-7"].map(order_hash);
-    // Reckoned by another program.
+    // Calculated by another program.
     assert_eq!(hashes, [0xefd0_1f60_ba99_2926, 0x8840_6903_1aa8_9659, 0x4f3d_7c4a_e849_d069, 0xce04_3fb7_d857_509a]);
 }
 
@@ -30,7 +30,7 @@ fn buckets_are_about_equally_large_for_ids_of_any_kind() {
         (0..64_000).for_each(|n| sizes[buckets.of(&id(n)) as usize] += 1);
         let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
         // 1,000 on average, with a deviation of 32.
-        assert!(*least > 850 && *most < 1_150, "{} to {} orders a bucket for {}", least, most, id(7));
+        assert!(*least > 850 && *most < 1_150, "{} to {} orders per bucket for {}", least, most, id(7));
     }
 }
 
@@ -62,7 +62,7 @@ fn merge_of(folder: &Folder, buckets: u32, memory: usize) -> Merge {
     }
 }
 
-/// Every order of the files, which must not have one twice.
+/// Every order of the files. Fails if an order is repeated.
 pub(crate) fn orders_in(store: &Store, prefix: &str) -> Orders {
     let mut orders = BTreeMap::new();
     for object in runtime().block_on(store.list(prefix)).unwrap() {
@@ -73,7 +73,7 @@ pub(crate) fn orders_in(store: &Store, prefix: &str) -> Orders {
         archive::read(&bytes, |record| {
             let (order_id, found) = read_line(&VIEW, record.text).unwrap();
             assert_eq!(found.unreadable, []);
-            assert!(orders.insert(order_id.clone(), found.state).is_none(), "order {order_id} is there twice");
+            assert!(orders.insert(order_id.clone(), found.state).is_none(), "order {order_id} is repeated");
         })
         .unwrap();
     }
@@ -82,7 +82,7 @@ pub(crate) fn orders_in(store: &Store, prefix: &str) -> Orders {
 
 /// The events of each order are spread over several batches, and no bucket fits into memory.
 #[test]
-fn every_order_is_written_exactly_once_whatever_the_buckets_and_the_memory() {
+fn every_order_is_written_exactly_once_for_any_buckets_and_memory() {
     let lines = lives(0..60);
     let expected = folded(&lines);
     for (buckets, memory) in [(1, usize::MAX), (8, usize::MAX), (1, 200_000), (4, 50_000), (2, 1)] {
@@ -108,20 +108,20 @@ fn every_order_is_written_exactly_once_whatever_the_buckets_and_the_memory() {
     }
 }
 
-/// Its memory decides where a part ends, so the parts of two processes are not the same.
+/// The memory decides where a part ends, so two processes have different parts.
 #[test]
-fn a_second_process_with_the_same_batch_takes_nothing_from_the_first() {
+fn a_second_process_with_the_same_batch_does_not_overwrite_parts_of_the_first() {
     let folder = Folder::new();
     let merge = merge_of(&folder, 1, usize::MAX);
     let views = |orders| folded(&lives(orders)).into_iter().collect();
     runtime().block_on(merge.spill.store("00000", views(0..5))).unwrap();
-    // The second one is killed after its first part.
+    // The second process is killed after its first part.
     runtime().block_on(merge.spill.store("00000", views(0..1))).unwrap();
     assert_eq!(runtime().block_on(merge.run(|_| ())).unwrap().orders(), 5);
 }
 
 #[test]
-fn a_file_that_was_put_aside_and_is_damaged_stops_the_merge() {
+fn a_damaged_spilled_file_stops_the_merge() {
     let folder = Folder::new();
     let merge = merge_of(&folder, 1, usize::MAX);
     runtime().block_on(merge.spill.store("00000", folded(&lives(0..5)).into_iter().collect())).unwrap();
@@ -136,7 +136,7 @@ fn a_file_that_was_put_aside_and_is_damaged_stops_the_merge() {
 }
 
 #[test]
-fn contradictions_between_batches_are_reported_once_however_many_passes_it_takes() {
+fn contradictions_between_batches_are_reported_once_for_any_number_of_passes() {
     let (folder, mut lines) = (Folder::new(), lives(0..20));
     let merge = merge_of(&folder, 1, 60_000);
     runtime().block_on(merge.spill.store("00000", folded(&lines).into_iter().collect())).unwrap();

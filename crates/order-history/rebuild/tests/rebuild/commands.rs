@@ -1,4 +1,4 @@
-//! The binary, as somebody runs it.
+//! The commands of the binary.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 
 use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table, orders};
 
-/// What a command printed, and its exit code.
+/// The output of a command and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -76,16 +76,16 @@ async fn a_run_fills_the_table_and_reports() {
     assert_eq!(status.code, Some(0));
     assert!(status.output.contains("finished"), "{status:?}");
 
-    // A finished run does nothing: it would fail without its table.
+    // A finished run does nothing, even if its table is gone.
     client.delete_table().table_name(&table).send().await.unwrap();
     let again = rebuild(&engine, &["run", "--from", from, "--resume", run, "--json"]).await;
     assert_eq!((again.code, again.json()), (Some(0), done), "{again:?}");
 }
 
 #[tokio::test]
-async fn exit_codes_say_what_is_left_out() {
+async fn the_exit_code_says_what_was_left_out() {
     let (engine, client) = engine();
-    let poison = "Ajanta, or a line that nobody can read".to_owned();
+    let poison = "Ajanta, in a line that cannot be read".to_owned();
     let mut cut = encoded("x.gz", life(1));
     cut.truncate(100);
     let (quarantined, damaged) = (Folder::new(), Folder::new());
@@ -97,7 +97,7 @@ async fn exit_codes_say_what_is_left_out() {
         let ran = rebuild(&engine, &["run", "--from", text(folder.path()), "--into", &table]).await;
         assert_eq!(ran.code, Some(expected), "{ran:?}");
         assert_eq!(orders(&client, &table).await, folded(&life(order)));
-        // Where and why, and never what somebody wrote.
+        // File and reason, but no customer data.
         let all = ran.output + &ran.errors;
         assert!(all.contains(&key(1, "a")), "{all}");
         assert!(!all.contains("Ajanta"), "{all}");
@@ -105,7 +105,7 @@ async fn exit_codes_say_what_is_left_out() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_with_what_to_do() {
+async fn every_error_says_what_to_do() {
     let (engine, client) = engine();
     let (folder, empty, table) = (Folder::new(), Folder::new(), new_table(&client).await);
     folder.put(&key(1, "a"), life(1));
@@ -130,7 +130,7 @@ async fn what_cannot_be_done_is_said_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn lines_of_a_pipe_are_folded_to_one_line_for_each_order_in_any_split() {
+async fn lines_of_a_pipe_are_folded_to_one_line_per_order_in_any_partition() {
     let (engine, _) = engine();
     let lines = lives(1..4);
     let (left, right) = lines.split_at(25);
@@ -147,7 +147,7 @@ async fn lines_of_a_pipe_are_folded_to_one_line_for_each_order_in_any_split() {
     assert_eq!(read, folded(&lines));
 }
 
-/// The lines that `rebuild fold` makes of these, in order.
+/// The lines that `rebuild fold` makes of these, sorted.
 async fn pipe(engine: &Engine, input: String) -> Vec<String> {
     use tokio::io::AsyncWriteExt;
     let mut child = command(engine, &["fold"]).stdin(Stdio::piped()).spawn().unwrap();

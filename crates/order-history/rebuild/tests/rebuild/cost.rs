@@ -1,12 +1,14 @@
-//! What a rebuild costs: what the plan says of it, what it took, and how fast it may be spent.
+//! The cost of a rebuild: the estimate, the real cost, and the rate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use archive::Store;
+use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
+use projection::dynamodb::item_size;
 use rebuild::estimate::{Estimate, Prices, Question};
 use rebuild::filter::Filter;
 use rebuild::plan::{BATCH_BYTES, SnapshotChoice, Work};
@@ -22,7 +24,7 @@ async fn estimate(archive: &Store, memory: usize, sample: u64) -> Estimate {
     Estimate::make(&question, Prices::read().unwrap()).await.unwrap()
 }
 
-/// Eight days; half of the orders go on from one day to the next, so that some writes create and some update.
+/// Eight days. Half of the orders have events on two days, so that some writes create and some update.
 fn eight_days(folder: &Folder) {
     for day in 1..9 {
         let begun: Vec<_> = (day * 10..day * 10 + 6).flat_map(|order| life(order).into_iter().take(9)).collect();
@@ -37,8 +39,8 @@ async fn the_estimate_is_within_a_tenth_of_the_units_consumed() {
     let folder = Folder::new();
     eight_days(&folder);
     let bytes: u64 = folder.files().values().map(|content| content.len() as u64).sum();
-    // All in one part and in many; all read and a part of it. Batches at once are written in any order, and then some writes are a unit
-    // larger or smaller than in the order of the days, by which the estimate counts.
+    // In one part and in many; all read and a sample. Concurrent batches are written in any sequence, and then some writes are a unit
+    // larger or smaller than in the sequence of the days, which the estimate uses.
     for (memory, sample, jobs, tolerance) in
         [(64 << 20, u64::MAX, 1, 0.02), (100_000, u64::MAX, 2, 0.1), (64 << 20, bytes / 2, 2, 0.1)]
     {
@@ -59,17 +61,17 @@ async fn the_estimate_is_within_a_tenth_of_the_units_consumed() {
 #[tokio::test]
 async fn a_plan_and_a_dry_run_write_nothing() {
     let ((engine, client), s3) = (engine(), S3::start().await);
-    // In this process, over wires.
+    // In this process.
     let bucket = s3.bucket(&[(key(1, "a"), lives(1..4)), (key(2, "b"), lives(2..6))]);
     let wire = Wire::watched();
     let estimated = estimate(&s3.store_over(&wire, &bucket), 1 << 20, u64::MAX).await;
     assert_eq!(estimated.events, (lives(1..4).len() + lives(2..6).len()) as u64);
-    // S3's requests have no operation, and are read: the listing, and each file once.
+    // S3's requests have no operation: the listing, and each file once.
     assert_eq!(wire.requests().len(), 1 + 2);
     let before = s3.files();
     assert!(before.keys().all(|path| !path.to_string_lossy().contains("/runs/")));
 
-    // The binary, with an S3 and a DynamoDB that counts who connects.
+    // The binary, with an S3 and a DynamoDB that counts connections.
     let (table, dynamodb) = (new_table(&client).await, TcpListener::bind("127.0.0.1:0").await.unwrap());
     let connected = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&connected);
@@ -91,12 +93,12 @@ async fn a_plan_and_a_dry_run_write_nothing() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     counting.abort();
-    assert_eq!(connected.load(Ordering::SeqCst), 0, "nothing is asked of DynamoDB");
+    assert_eq!(connected.load(Ordering::SeqCst), 0, "no request to DynamoDB");
     assert_eq!(s3.files(), before, "nothing is put into S3");
 }
 
 #[tokio::test]
-async fn a_fresh_table_takes_one_request_for_each_order_and_batch() {
+async fn a_new_table_needs_one_request_for_each_order_and_batch() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..5 {
@@ -112,7 +114,7 @@ async fn a_fresh_table_takes_one_request_for_each_order_and_batch() {
 }
 
 #[tokio::test]
-async fn a_rate_is_held() {
+async fn a_run_keeps_the_rate() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
@@ -136,7 +138,7 @@ async fn a_table_that_throttles_slows_the_run_down_and_it_finishes() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     folder.put(&key(1, "a"), lives(1..301));
-    // It takes 200 writes a second, and a tenth of that at once.
+    // It accepts 200 writes per second, and a tenth of that at the same time.
     let bucket = Mutex::new((20.0_f64, Instant::now()));
     let throttled = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&throttled);
@@ -168,7 +170,7 @@ async fn an_order_past_400_kilobytes_is_reported_and_the_others_are_stored() {
     let large = first.replace("Ajanta", &long);
     assert!(large.len() > 400 * 1024);
     folder.put(&key(1, "a"), [life(1), vec![large], life(3)].concat());
-    // A part of an order that is there already, and would become too large.
+    // A part of an existing order, which would become too large.
     folder.put(&key(2, "b"), life(4));
     let grown = life(4)[0].replace("Ajanta", &long).replace("-0000000400000000", "-0000000400000fff");
     folder.put(&key(3, "c"), [grown]);
@@ -183,4 +185,22 @@ async fn an_order_past_400_kilobytes_is_reported_and_the_others_are_stored() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.errors.contains("order 2 would exceed DynamoDB's 400 KB"), "{ran:?}");
     assert!(!ran.errors.contains("Vindaloo") && !ran.output.contains("Vindaloo"));
+}
+
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
+#[test]
+fn the_size_of_an_item_is_counted_by_the_rules_of_dynamodb() {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let item: HashMap<_, _> = [
+        ("orderId", text("99")),
+        ("n", AttributeValue::N("-12345".to_owned())),
+        ("l", AttributeValue::L(vec![AttributeValue::Bool(true), AttributeValue::Null(true)])),
+        ("m", AttributeValue::M(HashMap::from([("ab".to_owned(), text("é"))]))),
+        ("s", AttributeValue::Ss(vec!["abc".to_owned(), "d".to_owned()])),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+    // Names and values: 7+2, 1+5, 1+(3+2+2), 1+(3+1+2+2), 1+4.
+    assert_eq!(item_size(&item), 9 + 6 + 8 + 9 + 5);
 }

@@ -1,4 +1,4 @@
-//! A process that ends anywhere, and another one that resumes its run.
+//! A process is stopped at any point, and another one resumes its run.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::commands::{command, ended};
 use crate::world::{Folder, Orders, Rebuild, S3, engine, folded, key, lives, new_table, orders};
 
-/// Three days. The first order's events are of the first two, so that the second batch updates what the first one put; one line of
+/// Three days. The first order has events on the first two, so that the second batch updates its item. One line of
 /// the last day cannot be read.
 fn archive() -> (Vec<(String, Vec<String>)>, Orders) {
     let lines = lives(1..4);
@@ -27,7 +27,7 @@ fn archive() -> (Vec<(String, Vec<String>)>, Orders) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_before_any_request_to_s3_or_dynamodb_and_resumed_a_run_gives_the_same_table() {
+async fn a_run_that_is_killed_before_any_request_and_resumed_makes_the_same_table() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let (files, expected) = archive();
     let mut kills = 0;
@@ -35,7 +35,7 @@ async fn killed_before_any_request_to_s3_or_dynamodb_and_resumed_a_run_gives_the
         let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
         let reached = Arc::new(Notify::new());
         let (told, last) = (Arc::clone(&reached), kills);
-        // A dead process sends nothing more.
+        // A killed process sends no more requests.
         let wire = Wire::disturbed(move |request| {
             if request.number <= last {
                 return Disturbance::None;
@@ -65,7 +65,7 @@ async fn killed_before_any_request_to_s3_or_dynamodb_and_resumed_a_run_gives_the
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_survives_any_answer_that_is_lost_and_any_request_that_fails() {
+async fn a_run_survives_any_lost_answer_and_any_failed_request() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let (files, expected) = archive();
     let run = async |wire: Wire, told: String| {
@@ -85,7 +85,7 @@ async fn a_run_survives_any_answer_that_is_lost_and_any_request_that_fails() {
                 move |request: &&Request| disturbance != Disturbance::Throttle || request.operation.ends_with("Item");
             undisturbed.iter().filter(is_hit).map(move |request| (disturbance, request.number))
         });
-    // Several at once, because the SDK pauses before it tries again.
+    // In parallel, because the SDK pauses before a retry.
     let runs = stream::iter(hits).map(|(disturbance, number)| {
         let script = move |request: &Request| if request.number == number { disturbance } else { Disturbance::None };
         run(Wire::disturbed(script), format!("{disturbance:?} of request {number}"))
@@ -94,7 +94,7 @@ async fn a_run_survives_any_answer_that_is_lost_and_any_request_that_fails() {
 }
 
 #[tokio::test]
-async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
+async fn a_binary_that_is_killed_several_times_finishes_when_it_is_resumed() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let days = 1..9;
@@ -109,7 +109,7 @@ async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
         let before = results(&folder);
         let arguments_now: Vec<_> = arguments.iter().map(String::as_str).collect();
         let mut child = command(&engine, &arguments_now).spawn().unwrap();
-        // It is killed when it has done one batch more, and is in the midst of others.
+        // It is killed after one more batch, while it processes others.
         let is_done = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 assert_eq!(status.code(), Some(0), "{:?}", ended(child).await);
@@ -134,7 +134,7 @@ async fn a_binary_that_is_killed_again_and_again_finishes_when_it_is_resumed() {
     assert_eq!(
         std::fs::read_dir(folder.path().join("runs")).unwrap().count(),
         1,
-        "each process went on with the same run"
+        "each process continued the same run"
     );
 }
 
@@ -146,7 +146,7 @@ fn results(folder: &Folder) -> usize {
 async fn an_interrupted_run_prints_the_command_that_resumes_it() {
     let (engine, client) = engine();
     for signal in ["-TERM", "-INT"] {
-        // A name that a shell would take apart.
+        // A name that a shell would split.
         let (folder, table) = (Folder::new(), new_table(&client).await);
         let archive = folder.path().join("an archive of 'ours'");
         for day in 1..4 {

@@ -1,4 +1,4 @@
-//! Filters touch only what they name.
+//! Filters.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn time(text: &str) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_filter_uses_the_events_that_it_names_and_no_others() {
+async fn a_filter_uses_only_matching_events() {
     let ((_engine, client), s3) = (engine(), S3::start().await);
     let lines = lives(1..5);
     let bucket = s3.bucket(&[(key(1, "a"), lines[..40].to_vec()), (key(1, "b"), lines[40..].to_vec())]);
@@ -50,7 +50,7 @@ async fn a_filter_uses_the_events_that_it_names_and_no_others() {
 }
 
 #[tokio::test]
-async fn orders_that_are_not_named_are_not_even_read() {
+async fn other_orders_are_not_read() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let table = new_table(&client).await;
     let (known, archived) = (lives(1..4), lives(1..7));
@@ -68,18 +68,18 @@ async fn orders_that_are_not_named_are_not_even_read() {
     let mut expected = half;
     expected.extend(folded(&life(2)));
     assert_eq!(orders(&client, &table).await, expected);
-    assert_eq!(wire.requests().len(), 2, "the put that is refused, and the update: {:?}", wire.requests());
+    assert_eq!(wire.requests().len(), 2, "the refused put, and the update: {:?}", wire.requests());
 }
 
 #[tokio::test]
-async fn files_that_arrived_long_before_the_beginning_are_not_read() {
+async fn files_that_arrived_long_before_since_are_not_read() {
     let ((_engine, client), s3) = (engine(), S3::start().await);
     let table = new_table(&client).await;
     let files =
         [(key(1, "a"), life(1)), (key(2, "b"), life(2)), (key(9, "c"), life(3)), ("elsewhere".to_owned(), life(4))];
     let bucket = s3.bucket(&files);
     let wire = Wire::watched();
-    // An hour of the second day may hold an event of the beginning of the third: its id may be ahead of its time by a day.
+    // A file of the second day may contain an event of the third: its id may be ahead of its time by one day.
     let filter = Filter { since: Some(time("2026-03-03T13:00:00Z")), ..Filter::default() };
     let rebuild = Rebuild { filter, ..Rebuild::new(s3.store_over(&wire, &bucket), client.clone(), &table) };
     let (report, _) = rebuild.run().await.unwrap();

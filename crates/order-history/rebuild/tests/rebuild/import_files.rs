@@ -1,4 +1,4 @@
-//! Files for `ImportTable`: what is in them, and that they make the table that a rebuild into a table makes.
+//! Files for `ImportTable`. An import makes the same table as a rebuild into a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::buckets::orders_in;
 use crate::world::{Folder, Rebuild, engine, folded, key, life, lives, new_table, runtime};
 
-/// Everything that a run of `--sink files` does.
+/// A run with `--sink files`.
 pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: usize) -> Result<Written, Error> {
     let (run, workers) = (Run::new(archive, id)?, 2);
     let choice = Choice::find(archive, &filter).await?;
@@ -64,7 +64,7 @@ fn items(store: &Store, prefix: &str) -> BTreeMap<String, Item> {
             let item = line.remove("Item").unwrap();
             assert!(line.is_empty(), "a line has nothing but an item");
             let order_id = item["orderId"]["S"].as_str().unwrap().to_owned();
-            assert!(items.insert(order_id.clone(), item).is_none(), "order {order_id} is there twice");
+            assert!(items.insert(order_id.clone(), item).is_none(), "order {order_id} is repeated");
         }
     }
     items
@@ -96,7 +96,7 @@ fn value(json: &Value) -> AttributeValue {
     }
 }
 
-/// The whole items of a table, with sets in order.
+/// The items of a table, with sorted sets.
 pub(crate) async fn table_items(client: &Client, table: &str) -> BTreeMap<String, BTreeMap<String, AttributeValue>> {
     let (mut items, mut after) = (BTreeMap::new(), None);
     loop {
@@ -117,7 +117,7 @@ pub(crate) async fn table_items(client: &Client, table: &str) -> BTreeMap<String
 }
 
 #[test]
-fn a_table_loaded_from_the_files_equals_the_table_that_is_written() {
+fn an_imported_table_equals_a_rebuilt_table() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
     let lines = lives(0..40);
     // The events of an order are in several files and batches.
@@ -127,7 +127,7 @@ fn a_table_loaded_from_the_files_equals_the_table_that_is_written() {
     let archive = folder.archive();
     let written = runtime().block_on(import(&archive, "files", Filter::default(), 64 << 20)).unwrap();
     assert_eq!(written.merged.orders(), 40);
-    assert_eq!(runtime().block_on(archive.list("runs/files/spill/")).unwrap(), [], "what was put aside is removed");
+    assert_eq!(runtime().block_on(archive.list("runs/files/spill/")).unwrap(), [], "the spilled files are removed");
 
     let items = items(&archive, "runs/files/import/data/");
     runtime().block_on(async {
@@ -143,9 +143,9 @@ fn a_table_loaded_from_the_files_equals_the_table_that_is_written() {
     });
 }
 
-/// The order of every kind of event, and events as wild as they come.
+/// An order with every event type, and random events.
 #[test]
-fn every_item_survives_the_whole_path() {
+fn every_item_can_be_imported_without_a_change() {
     let mut runner = TestRunner::new(Config { cases: 30, failure_persistence: None, ..Config::default() });
     runner
         .run(&arbitrary(25), |events| {
@@ -163,7 +163,7 @@ fn every_item_survives_the_whole_path() {
 }
 
 #[test]
-fn an_order_past_400_kb_is_left_out_and_named_and_the_others_are_there() {
+fn an_order_of_more_than_400_kb_is_left_out_and_reported_and_the_others_are_written() {
     let (folder, mut lines) = (Folder::new(), lives(0..3));
     let created = lines.iter().position(|line| line.contains("OrderCreated")).unwrap();
     lines[created] = lines[created].replace("Ajanta", &"A very long name. ".repeat(30_000));
@@ -176,7 +176,7 @@ fn an_order_past_400_kb_is_left_out_and_named_and_the_others_are_there() {
 }
 
 #[test]
-fn only_the_orders_that_the_filter_names_are_written() {
+fn only_the_orders_of_the_filter_are_written() {
     let (folder, lines) = (Folder::new(), lives(0..20));
     folder.put(&key(1, "a"), &lines);
     let orders = ["3", "17"].map(|order| order.parse().unwrap()).into();
@@ -186,9 +186,9 @@ fn only_the_orders_that_the_filter_names_are_written() {
     assert_eq!(orders_in(&folder.archive(), "runs/files/import/data/"), expected);
 }
 
-/// The table that the store makes, as the engine describes it.
+/// The engine's description of the table that the store creates.
 #[test]
-fn the_request_describes_the_table_that_the_store_makes() {
+fn the_import_request_describes_the_same_table_as_the_store() {
     let (_engine, client) = engine();
     let location = Location::S3 { bucket: "archive".to_owned(), prefix: "ftgo/".to_owned() };
     let request = files::request("imported", &location, "runs/7/import/data/");
@@ -230,9 +230,9 @@ fn the_request_describes_the_table_that_the_store_makes() {
     );
 }
 
-/// The command is copied by people, so it must be one that a shell takes.
+/// People copy the command, so a shell must accept it.
 #[test]
-fn the_command_and_the_request_stand_beside_the_files_and_not_among_them() {
+fn the_command_and_the_request_are_not_in_the_folder_of_the_data() {
     let folder = Folder::new();
     folder.put(&key(1, "a"), lives(0..3));
     let written = runtime().block_on(import(&folder.archive(), "files", Filter::default(), 64 << 20)).unwrap();
@@ -256,7 +256,7 @@ fn the_command_and_the_request_stand_beside_the_files_and_not_among_them() {
 }
 
 #[test]
-fn a_place_with_other_files_is_refused() {
+fn a_target_with_other_files_is_refused() {
     let folder = Folder::new();
     folder.put_bytes("data/readme.txt", b"hello");
     let refused = runtime().block_on(Out::at(folder.archive()).check_empty()).unwrap_err();

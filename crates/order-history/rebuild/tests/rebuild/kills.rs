@@ -1,4 +1,4 @@
-//! Processes that end at any request to S3, and what is there afterwards.
+//! Processes that end at any request to S3.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ impl S3 {
         Self { folder, endpoint, _server: server }
     }
 
-    /// The archive over a wire, each request once.
+    /// The archive over a wire, without retries.
     fn over(&self, wire: &Wire) -> Store {
         let config = aws_sdk_s3::Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -58,7 +58,7 @@ impl S3 {
         self.folder.put_bytes(&format!("archive/{key}"), &encoded(key, lines));
     }
 
-    /// Leaves nothing but these objects.
+    /// Keeps only these objects.
     fn reset_to(&self, objects: &[(String, Vec<u8>)]) {
         let archive = self.folder.path().join("archive");
         std::fs::remove_dir_all(&archive).unwrap();
@@ -82,7 +82,7 @@ impl S3 {
     }
 }
 
-/// A process that ends before its request `last` is sent, or after it took effect and before it was answered.
+/// A process that ends before its request `last` is sent, or after the request took effect and before its answer.
 fn killed(last: usize, answered: bool) -> Wire {
     Wire::disturbed(move |request| match request.number.cmp(&last) {
         std::cmp::Ordering::Less => Disturbance::None,
@@ -91,7 +91,7 @@ fn killed(last: usize, answered: bool) -> Wire {
     })
 }
 
-/// The run that was begun and not finished, if it can be resumed.
+/// The unfinished run, if it can be resumed.
 fn unfinished(store: &Store) -> Option<String> {
     let plans = runtime().block_on(store.list("runs/")).unwrap();
     let plans = plans.iter().filter(|object| Path::new(&object.key).ends_with("plan.json"));
@@ -109,7 +109,7 @@ fn latest(store: &Store) -> String {
 }
 
 #[test]
-fn a_snapshot_that_ends_at_any_request_leaves_the_latest_usable_and_can_be_resumed() {
+fn a_snapshot_that_is_stopped_at_any_request_can_be_resumed_and_the_latest_one_stays_usable() {
     let (s3, lines) = (S3::start(), lives(0..4));
     let (files, expected): (_, Orders) = (spread(&lines, 3), folded(&lines));
     s3.put(&key(1, "a"), &files[0]);
@@ -138,7 +138,7 @@ fn a_snapshot_that_ends_at_any_request_leaves_the_latest_usable_and_can_be_resum
             }
             assert_eq!(built(&files), expected, "from what is the latest after request {last}");
 
-            // A run that was not begun is no obstacle to another one.
+            // A run that was not started does not prevent another one.
             let resume = unfinished(&files);
             runtime().block_on(take(Options { resume, ..options(&files) }, |_| ())).unwrap();
             assert_ne!(latest(&files), old, "after request {last}");
@@ -152,7 +152,7 @@ fn a_snapshot_that_ends_at_any_request_leaves_the_latest_usable_and_can_be_resum
 }
 
 #[test]
-fn import_files_of_a_run_that_ended_at_any_request_are_the_same_when_it_is_resumed() {
+fn a_run_that_was_stopped_at_any_request_and_resumed_writes_the_same_import_files() {
     let (s3, lines) = (S3::start(), lives(0..4));
     for (day, file) in spread(&lines, 3).iter().enumerate() {
         s3.put(&key(day + 1, "a"), file);

@@ -1,4 +1,4 @@
-//! Rebuilds on the embedded engine: what they store, what they report, and what a crash leaves.
+//! Rebuilds on the embedded engine: results, reports and crashes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod any_archive;

@@ -9,13 +9,13 @@ use crate::commands::{command, ended};
 use crate::world::{Folder, engine, key, new_table, orders};
 
 #[tokio::test]
-async fn ten_times_the_archive_is_rebuilt_in_the_same_memory() {
+async fn a_ten_times_larger_archive_is_rebuilt_in_the_same_memory() {
     let (small, large) = (peak_of(1..4).await, peak_of(1..31).await);
-    // All views of the large archive take some 60 MB, and all of its texts 15.
+    // All views of the large archive need about 60 MB, and its texts 15 MB.
     assert!(large < small + 15_000, "{small} KB for 3 days, {large} KB for 30 days");
 }
 
-/// The most memory that a rebuild of these days had, in KB.
+/// The peak memory of a rebuild of these days, in KB.
 async fn peak_of(days: Range<usize>) -> u64 {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
@@ -28,7 +28,7 @@ async fn peak_of(days: Range<usize>) -> u64 {
     let status = format!("/proc/{}/status", child.id().unwrap());
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
-        // The process may end while it is looked at.
+        // The process may end during this read.
         let status = std::fs::read_to_string(&status).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());

@@ -1,4 +1,4 @@
-//! Snapshots, and rebuilds that begin with one.
+//! Snapshots, and rebuilds that start from one.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) fn snapshot(archive: &Store) -> Manifest {
     done(runtime().block_on(take(options(archive), |_| ())).unwrap()).0
 }
 
-/// What is built from the latest snapshot and the files that are not in it.
+/// The orders from the latest snapshot and the files that are not in it.
 pub(crate) fn built(archive: &Store) -> Orders {
     built_with(archive, Filter::default())
 }
@@ -79,7 +79,7 @@ fn a_snapshot_and_the_files_after_it_equal_all_files_for_every_cut() {
     }
 }
 
-/// The files in a snapshot are taken away after it, so whoever reads them again fails.
+/// The files in a snapshot are removed after it, so that a second read would fail.
 #[test]
 fn a_chain_of_snapshots_reads_every_file_once() {
     let (folder, lines) = (Folder::new(), lives(0..12));
@@ -132,7 +132,7 @@ fn a_late_event_in_a_file_after_the_snapshot_is_merged() {
 }
 
 #[test]
-fn a_file_that_turns_up_under_an_hour_of_the_snapshot_is_found() {
+fn a_file_that_appears_later_in_an_old_hour_is_read() {
     let (folder, lines) = (Folder::new(), lives(0..4));
     let files = spread(&lines, 3);
     folder.put(&key(1, "b"), &files[0]);
@@ -155,7 +155,7 @@ fn without_new_files_the_latest_snapshot_stays() {
 }
 
 #[test]
-fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
+fn a_snapshot_with_other_rules_is_not_used_and_a_note_says_so() {
     let (folder, lines) = (Folder::new(), lives(0..3));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
@@ -163,7 +163,7 @@ fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
     let path = folder.path().join(format!("snapshots/{}/manifest.json", manifest.id));
     let other = Manifest { rules: RULES + 1, tables: ["old".to_owned()].into(), ..manifest.clone() };
     std::fs::write(&path, serde_json::to_vec(&other).unwrap()).unwrap();
-    // Its views are wrong now; a rebuild that used them would be, too.
+    // Its views are wrong now, and so would be a rebuild that uses them.
     std::fs::remove_file(path.with_file_name("bucket=000.ndjson.gz")).unwrap();
 
     let choice = runtime().block_on(Choice::find(&archive, &Filter::default())).unwrap();
@@ -173,7 +173,7 @@ fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
         note.contains(&format!("version {} of the rules, but this program has version {RULES}", RULES + 1)),
         "{note}"
     );
-    assert!(note.contains("items of the table old"), "what is lost is named: {note}");
+    assert!(note.contains("items of the table old"), "the note names the missing data: {note}");
     assert_eq!(built(&archive), folded(&lines), "all events are read instead");
 
     let notes = std::sync::Mutex::new(Vec::new());
@@ -189,7 +189,7 @@ fn a_snapshot_by_other_rules_is_not_used_and_that_is_told() {
 }
 
 #[test]
-fn a_filter_by_time_or_type_leaves_the_snapshot_unused_and_that_is_told() {
+fn with_a_filter_by_time_or_type_the_snapshot_is_not_used_and_a_note_says_so() {
     let (folder, lines) = (Folder::new(), lives(0..3));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
@@ -204,11 +204,11 @@ fn a_filter_by_time_or_type_leaves_the_snapshot_unused_and_that_is_told() {
 }
 
 #[test]
-fn for_some_orders_only_their_buckets_are_read() {
+fn with_a_filter_by_order_only_the_buckets_of_these_orders_are_read() {
     let (folder, lines) = (Folder::new(), lives(0..40));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
-    // So little memory that there are several buckets.
+    // Little memory, so that there are several buckets.
     let small = Options { memory: 20_000, ..options(&archive) };
     let (manifest, _) = done(runtime().block_on(take(small, |_| ())).unwrap());
     assert!(manifest.buckets.len() > 3, "{} buckets", manifest.buckets.len());
@@ -227,7 +227,7 @@ fn for_some_orders_only_their_buckets_are_read() {
 }
 
 #[test]
-fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named() {
+fn a_snapshot_with_damaged_or_missing_views_stops_the_rebuild_and_the_error_names_it() {
     let folder = Folder::new();
     let archive = folder.archive();
     folder.put(&key(1, "a"), lives(0..5));
@@ -237,7 +237,7 @@ fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named(
     let mut flipped = good.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 4;
-    // An empty gzip file is whole, but there should be five orders in it.
+    // An empty gzip file is not damaged, but it should contain five orders.
     let empty = crate::world::encoded("x.gz", [""; 0]);
     for (bad, why) in [
         (Some(flipped), "flipped"),
@@ -261,12 +261,12 @@ fn a_snapshot_whose_views_are_damaged_or_missing_stops_the_rebuild_and_is_named(
 }
 
 #[test]
-fn snapshot_zero_from_a_table_and_the_archive_make_the_whole() {
+fn a_first_snapshot_from_a_table_and_the_archive_contains_all_orders() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
     let (archive, lines) = (folder.archive(), lives(0..30));
     let files = spread(&lines, 3);
     runtime().block_on(async {
-        // The first third happened before there was an archive.
+        // The first third is from before the archive existed.
         let table = new_table(&client).await;
         let store = OrderStore::new(client.clone(), &table);
         for event in events(&files[0]) {
@@ -285,25 +285,25 @@ fn snapshot_zero_from_a_table_and_the_archive_make_the_whole() {
         let Done { manifest, ignored, unreadable, .. } = *done;
         assert_eq!(manifest.tables, [table].into());
         assert_eq!(manifest.orders(), 30);
-        assert_eq!(ignored, [("teleport".to_owned(), 1)].into(), "what the view does not know is named");
+        assert_eq!(ignored, [("teleport".to_owned(), 1)].into(), "the unknown attribute is reported");
         assert!(unreadable.is_empty());
     });
-    // The table is needed no more.
+    // The table is not needed any more.
     folder.put(&key(2, "b"), &files[2]);
     assert_eq!(built(&archive), folded(&lines));
     let next = snapshot(&archive);
-    assert_eq!(next.tables.len(), 1, "that it has what no file has is remembered");
+    assert_eq!(next.tables.len(), 1, "the manifest still names the table");
 }
 
 #[test]
-fn of_two_snapshots_at_once_one_wins_and_the_other_says_so_and_changes_nothing() {
+fn of_two_concurrent_snapshots_one_succeeds_and_the_other_fails_and_changes_nothing() {
     let (folder, lines) = (Folder::new(), lives(0..6));
     let archive = folder.archive();
     let files = spread(&lines, 3);
     folder.put(&key(1, "a"), &files[0]);
     let first = snapshot(&archive);
     folder.put(&key(2, "b"), &files[1]);
-    // The second one begins and ends while the first one is merging.
+    // The second one starts and ends while the first one is merging.
     let second = std::sync::Mutex::new(None);
     let failed = runtime().block_on(take(options(&archive), |step| {
         if matches!(step, Step::Merged(..)) && second.lock().unwrap().is_none() {
@@ -324,7 +324,7 @@ fn of_two_snapshots_at_once_one_wins_and_the_other_says_so_and_changes_nothing()
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_remembered_by_every_later_snapshot() {
+fn every_later_snapshot_keeps_the_lines_that_cannot_be_read() {
     let (folder, lines) = (Folder::new(), lives(0..4));
     let archive = folder.archive();
     let files = spread(&lines, 3);
@@ -353,14 +353,14 @@ fn lines_that_cannot_be_read_are_remembered_by_every_later_snapshot() {
 }
 
 #[test]
-fn a_damaged_file_is_not_consumed_so_it_is_reported_until_it_is_whole() {
+fn a_damaged_file_is_reported_by_every_snapshot_until_it_is_restored() {
     let (folder, lines) = (Folder::new(), lives(0..4));
     let archive = folder.archive();
     let files = spread(&lines, 2);
     folder.put(&key(1, "a"), &files[0]);
     let whole = crate::world::encoded("b.gz", &files[1]);
     let poison = crate::world::encoded("b.gz", ["poison"]);
-    // A line that cannot be read, and then a member that is cut off.
+    // A line that cannot be read, then a truncated member.
     let damaged = [poison, whole[..whole.len() / 2].to_vec()].concat();
     folder.put_bytes(&key(2, "b"), &damaged);
     for _ in 0..2 {
@@ -368,7 +368,7 @@ fn a_damaged_file_is_not_consumed_so_it_is_reported_until_it_is_whole() {
         assert_eq!(manifest.files, 1);
         let named: Vec<_> = summary.damaged.iter().map(|it| it.file.as_str()).collect();
         assert_eq!(named, [key(2, "b")]);
-        assert_eq!(manifest.quarantined, [].into(), "its lines are counted by who reads it again, and not twice");
+        assert_eq!(manifest.quarantined, [].into(), "its lines are counted when it is read again");
     }
     folder.put_bytes(&key(2, "b"), &whole);
     let (manifest, summary) = done(runtime().block_on(take(options(&archive), |_| ())).unwrap());

@@ -1,4 +1,4 @@
-//! Two views compared.
+//! Comparisons of two views.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ fn with_archive(client: &Client, left: &str, archive: Store) -> Options {
     options(left, Right::Archive { archive, use_snapshot: true })
 }
 
-/// Puts items, many at a time.
+/// Puts items in batches.
 async fn fill(client: &Client, table: &str, items: impl Iterator<Item = Item>) {
     let puts = items.map(|item| {
         let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
@@ -77,7 +77,7 @@ fn differences(compared: &Comparison) -> BTreeMap<&str, &Difference> {
 }
 
 #[test]
-fn one_changed_one_missing_and_one_extra_order_among_ten_thousand_are_found_and_named() {
+fn one_changed_one_missing_and_one_extra_order_among_ten_thousand_are_found() {
     let (_engine, client) = engine();
     let view = folded(&life(1)).remove("1").unwrap();
     runtime().block_on(async {
@@ -102,7 +102,7 @@ fn one_changed_one_missing_and_one_extra_order_among_ten_thousand_are_found_and_
     });
 }
 
-/// What a newer version wrote counts between two tables.
+/// Attributes of a newer version are compared between two tables.
 #[test]
 fn attributes_that_the_view_does_not_know_are_compared_between_tables() {
     let (_engine, client) = engine();
@@ -120,7 +120,7 @@ fn attributes_that_the_view_does_not_know_are_compared_between_tables() {
 }
 
 #[test]
-fn a_table_is_compared_with_the_archive_and_what_the_view_does_not_know_is_counted() {
+fn against_an_archive_attributes_that_the_view_does_not_know_are_counted() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
     let lines = lives(0..30);
     for (day, some) in lines.chunks(120).enumerate() {
@@ -167,7 +167,7 @@ fn a_table_is_compared_with_a_snapshot_and_the_files_after_it() {
 
 /// The table has an event that the archive gets only during the pause.
 #[test]
-fn an_event_on_its_way_to_the_archive_is_no_difference() {
+fn an_event_that_reaches_the_archive_during_the_pause_is_not_a_difference() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
     let mut lines = lives(0..5);
     let late = lines.pop().unwrap();
@@ -189,10 +189,10 @@ fn an_event_on_its_way_to_the_archive_is_no_difference() {
 
 /// Every order changes all the time, and the right table is always behind.
 #[test]
-fn live_traffic_is_no_difference_but_a_lost_event_still_is() {
+fn live_traffic_is_not_a_difference_but_a_lost_event_is() {
     let (_engine, client) = engine();
     let (lines, lost) = (lives(0..40), "7");
-    // Location events go on for ever, each with a later id.
+    // Endless location events, each with a later id.
     let location = lines.iter().find(|line| line.contains("DeliveryLocationUpdated")).unwrap().clone();
     let location: serde_json::Value = serde_json::from_str(&location).unwrap();
     let begun = order_events::Timestamp::from(std::time::SystemTime::now()).as_millis();
@@ -200,7 +200,7 @@ fn live_traffic_is_no_difference_but_a_lost_event_still_is() {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
         let orders = folded(&lines);
         fill_with(&client, &left, &orders).await;
-        // Order 7 of the right table has never seen its last event.
+        // Order 7 of the right table never gets its last event.
         let mut short = orders.clone();
         let life = life(7);
         short.insert(lost.to_owned(), folded(&life[..life.len() - 1]).remove(lost).unwrap());
@@ -239,7 +239,7 @@ fn live_traffic_is_no_difference_but_a_lost_event_still_is() {
 }
 
 #[test]
-fn what_it_costs_is_told_before_anything_is_read() {
+fn the_cost_is_reported_before_anything_is_read() {
     let (engine, client) = engine();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
@@ -259,9 +259,9 @@ fn what_it_costs_is_told_before_anything_is_read() {
     });
 }
 
-/// Of two tables nothing is filtered after it was read, so what is compared is what is read.
+/// With two tables, all orders that are read are compared.
 #[test]
-fn a_sample_reads_a_part_of_two_tables_and_finds_what_differs_there() {
+fn a_sample_of_two_tables_reads_a_part_of_them_and_finds_its_differences() {
     let (_engine, client) = engine();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
@@ -275,7 +275,7 @@ fn a_sample_reads_a_part_of_two_tables_and_finds_what_differs_there() {
         assert!(compared.is_equal());
         assert_eq!(compared.left, compared.right, "both sides have the same orders in the sample");
         assert!((100..300).contains(&compared.left), "{} of 1,000 orders", compared.left);
-        // All differ now, so all of the sample must be named, and no other.
+        // All orders differ now, so exactly the orders of the sample must be listed.
         for number in 0..1_000 {
             set(&client, &right, &number.to_string(), "status", text("TELEPORTED")).await;
         }
@@ -309,7 +309,7 @@ fn a_sample_against_the_archive_has_the_same_orders_on_both_sides() {
 }
 
 #[test]
-fn a_sample_is_a_share_above_nothing_and_up_to_all() {
+fn a_sample_is_a_share_above_0_and_at_most_100_percent() {
     for good in ["1%", "100%", "0.01", "1", "0.1 %"] {
         good.parse::<Sample>().unwrap_or_else(|error| panic!("{good}: {error}"));
     }
@@ -320,7 +320,7 @@ fn a_sample_is_a_share_above_nothing_and_up_to_all() {
 
 /// `DynamoDB` may leave keys out of an answer.
 #[test]
-fn keys_that_an_answer_leaves_out_are_asked_for_again() {
+fn unprocessed_keys_are_requested_again() {
     const LEFT_OUT: &str = r#"{"Responses":{},"UnprocessedKeys":{"kept":{"ConsistentRead":true,"Keys":[
         {"orderId":{"S":"0"}},{"orderId":{"S":"1"}},{"orderId":{"S":"2"}}]}}}"#;
     let (engine, client) = engine();
@@ -340,7 +340,7 @@ fn keys_that_an_answer_leaves_out_are_asked_for_again() {
     });
 }
 
-/// More orders than one answer or one page has.
+/// More orders than fit into one answer or one page.
 #[test]
 fn hundreds_of_orders_are_read_by_their_ids() {
     let (_engine, client) = engine();

@@ -1,4 +1,4 @@
-//! `rebuild snapshot`, `rebuild verify` and `rebuild run --sink files`, as somebody runs them.
+//! The commands `rebuild snapshot`, `rebuild verify` and `rebuild run --sink files`.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn json(ended: &Ended) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_snapshot_is_taken_and_used_and_what_it_stands_for_is_not_read_again() {
+async fn a_rebuild_from_a_snapshot_does_not_read_the_files_in_it() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let lines = lives(0..6);
@@ -37,14 +37,14 @@ async fn a_snapshot_is_taken_and_used_and_what_it_stands_for_is_not_read_again()
     std::fs::remove_file(folder.path().join(key(1, "a"))).unwrap();
     folder.put(&key(2, "b"), second);
     let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--json"]).await;
-    assert_eq!(ran.code, Some(3), "the snapshot remembers the line: {ran:?}");
+    assert_eq!(ran.code, Some(3), "the snapshot keeps the line: {ran:?}");
     assert_eq!(orders(&client, &table).await, folded(&lines));
     let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--snapshot", "none", "--json"]).await;
     assert_eq!((ran.code, &json(&ran)["report"]["files"]), (Some(0), &1.into()), "{ran:?}");
 }
 
 #[tokio::test]
-async fn verify_ends_with_1_and_names_what_differs_but_no_value() {
+async fn verify_ends_with_1_and_lists_differences_without_values() {
     let (engine, client) = engine();
     let folder = Folder::new();
     let lines = lives(0..8);
@@ -59,7 +59,7 @@ async fn verify_ends_with_1_and_names_what_differs_but_no_value() {
         let equal = verify(right).await;
         assert_eq!(equal.code, Some(0), "{equal:?}");
         assert!(equal.output.contains("verdict") && equal.output.contains("equal"), "{equal:?}");
-        assert!(equal.errors.lines().next().unwrap().contains("estimate"), "the cost comes first: {equal:?}");
+        assert!(equal.errors.lines().next().unwrap().contains("estimate"), "the cost is printed first: {equal:?}");
     }
     let update = client.update_item().table_name(&left).key("orderId", AttributeValue::S("3".to_owned()));
     let update = update.update_expression("SET restaurantName = :x");
@@ -73,7 +73,7 @@ async fn verify_ends_with_1_and_names_what_differs_but_no_value() {
 }
 
 #[tokio::test]
-async fn verify_tells_what_of_the_archive_could_not_be_compared() {
+async fn verify_reports_what_could_not_be_compared() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     folder.put(&key(1, "a"), life(1).iter().map(String::as_str).chain(["poison"]));
@@ -91,7 +91,7 @@ async fn verify_tells_what_of_the_archive_could_not_be_compared() {
 }
 
 #[tokio::test]
-async fn import_files_come_with_the_command_that_imports_them() {
+async fn a_run_with_import_files_prints_the_command_that_imports_them() {
     let (engine, _client) = engine();
     let folder = Folder::new();
     let (lines, out) = (lives(0..8), Folder::new());
@@ -105,7 +105,7 @@ async fn import_files_come_with_the_command_that_imports_them() {
     let written = tokio::task::spawn_blocking(move || orders_in(&out.archive(), "data/")).await.unwrap();
     assert_eq!(written, folded(&lines));
 
-    // A second time would mix the files of two runs.
+    // A second run would mix the files of two runs.
     let occupied = Folder::new();
     occupied.put_bytes("data/a.txt", b"x");
     let arguments = ["run", "--from", from, "--sink", "files", "--out", text(occupied.path())];
@@ -114,7 +114,7 @@ async fn import_files_come_with_the_command_that_imports_them() {
     assert!(refused.errors.contains("data/a.txt already exists"), "{refused:?}");
 }
 
-/// Lives of four events, of so many orders.
+/// Four events for each of these orders.
 fn many(orders: std::ops::Range<u32>) -> impl Iterator<Item = String> {
     const ORDER: u32 = 900_000;
     let model = life(ORDER as usize);
@@ -126,7 +126,7 @@ fn many(orders: std::ops::Range<u32>) -> impl Iterator<Item = String> {
     })
 }
 
-/// The most memory that a command takes, in KB.
+/// The peak memory of a command, in KB.
 async fn peak(engine: &Engine, arguments: &[&str]) -> u64 {
     let mut child = command(engine, arguments)
         .stdout(std::process::Stdio::null())
@@ -141,7 +141,7 @@ async fn peak(engine: &Engine, arguments: &[&str]) -> u64 {
         {
             peak = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         }
-        // There is no event to wait for: the kernel does not tell when a process takes more memory.
+        // There is no event to wait for: the kernel does not report growing memory.
         tokio::select! {
             ended = child.wait() => {
                 assert!(ended.unwrap().success());
@@ -153,10 +153,10 @@ async fn peak(engine: &Engine, arguments: &[&str]) -> u64 {
 }
 
 #[tokio::test]
-async fn ten_times_the_archive_takes_the_same_memory_for_files_and_snapshots() {
+async fn files_and_snapshots_of_a_ten_times_larger_archive_need_the_same_memory() {
     let (engine, _client) = engine();
     let (small, large) = (Folder::new(), Folder::new());
-    // Ten times as many files, each as large, because one file at a time is in memory. An order's events are in four of them.
+    // Ten times as many files of the same size, because one file at a time is in memory. An order's events are in four of them.
     for (folder, orders, files) in [(&small, 2_000, 4), (&large, 20_000, 40)] {
         let lines: Vec<_> = many(100_000..100_000 + orders).collect();
         for number in 0..files {
@@ -170,8 +170,8 @@ async fn ten_times_the_archive_takes_the_same_memory_for_files_and_snapshots() {
     ] {
         let peak_of = async |folder: &Folder| peak(&engine, &[command, &[text(folder.path())]].concat()).await;
         let (one, ten) = (peak_of(&small).await, peak_of(&large).await);
-        // The small archive does not fill the buffers of all threads. From then on it stays the same: 45 MB for 20,000 orders were
-        // 46 MB for 80,000. The views alone would take 60 MB more.
+        // The small archive does not fill the buffers of all threads. With larger ones, memory stays the same: 45 MB for 20,000 orders and
+        // 46 MB for 80,000. The views alone would need 60 MB more.
         assert!(ten < one + 20_000, "{command:?}: {one} KB for 2,000 orders, {ten} KB for 20,000");
     }
     let written = orders_of_the_only_run(&large).await;

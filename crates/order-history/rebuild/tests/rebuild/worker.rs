@@ -31,7 +31,7 @@ fn into(table: &str) -> PlanRequest {
     PlanRequest { into: Some(table.to_owned()), ..PlanRequest::default() }
 }
 
-/// The state machine: every line of `batches.jsonl` as it is, with the run beside it.
+/// The requests of the state machine: the run and each line of `batches.jsonl`.
 fn requests(folder: &Folder, run: &str) -> Vec<FoldRequest> {
     let lines = std::fs::read_to_string(folder.path().join(format!("runs/{run}/batches.jsonl"))).unwrap();
     let request = |line| json!({"run": run, "batch": serde_json::from_str::<Value>(line).unwrap()});
@@ -75,7 +75,7 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
     let expected = folded(&lives(1..6));
     assert_eq!(orders(&client, &table).await, expected);
 
-    // A second start with the same name, after another file has come: the run stays what it was.
+    // A second start with the same name, after a new file has arrived: the run does not change.
     folder.put(&key(4, "a"), lives(9..10));
     let before = wire.requests().len();
     assert_eq!(worker.plan(only_run()).await.unwrap(), planned);
@@ -83,12 +83,12 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
         assert!(fold(&worker, request, 10 * MINUTE).await.unwrap().already_done);
     }
     assert_eq!(worker.report(ReportRequest { run: "exec-1".to_owned() }).await.unwrap(), report);
-    assert_eq!(wire.requests().len(), before, "the table was not asked for anything");
+    assert_eq!(wire.requests().len(), before, "no request to the table");
     assert_eq!(orders(&client, &table).await, expected);
 }
 
 #[tokio::test]
-async fn a_run_that_was_never_planned_is_not_begun_by_who_means_to_continue_it() {
+async fn a_request_to_continue_an_unknown_run_does_not_start_it() {
     let ((engine, client), folder) = (engine(), archive());
     let table = new_table(&client).await;
     let worker = worker(folder.archive(), engine.client());
@@ -100,7 +100,7 @@ async fn a_run_that_was_never_planned_is_not_begun_by_who_means_to_continue_it()
     assert!(orders(&client, &table).await.is_empty());
 }
 
-/// A worker has fifteen minutes, and pays for all of a batch again if it does not end in time.
+/// A worker has fifteen minutes, and repeats the whole batch if it does not end in time.
 #[tokio::test]
 async fn batches_are_smaller_for_workers_with_a_low_rate() {
     let ((engine, client), folder) = (engine(), archive());
@@ -114,7 +114,7 @@ async fn batches_are_smaller_for_workers_with_a_low_rate() {
     assert!(batches(Some(1)).await > 3);
 }
 
-/// As DynamoDB answers a function without the permission.
+/// DynamoDB's answer to a function without permission.
 const DENIED: &str = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not authorized"}"#;
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_batch_that_fails_three_times_succeeds_the_fourth_time() {
     let table = new_table(&client).await;
     let is_allowed = Arc::new(AtomicBool::new(false));
     let allowed = Arc::clone(&is_allowed);
-    // Each time, some writes are stored before the permission is gone.
+    // In each attempt, some writes are stored before the permission is removed.
     let wire = Wire::disturbed(move |request| {
         let is_through = allowed.load(Ordering::SeqCst) || request.number % 3 == 1;
         if is_through { Disturbance::None } else { Disturbance::Answer(400, DENIED) }
@@ -144,7 +144,7 @@ async fn a_batch_that_fails_three_times_succeeds_the_fourth_time() {
 }
 
 #[tokio::test]
-async fn thirty_seconds_before_its_deadline_a_batch_stops_and_keeps_what_it_stored() {
+async fn thirty_seconds_before_its_deadline_a_batch_stops_and_its_stored_views_are_kept() {
     let ((engine, client), folder) = (engine(), archive());
     let table = new_table(&client).await;
     let is_stuck = Arc::new(AtomicBool::new(true));
@@ -174,7 +174,7 @@ async fn thirty_seconds_before_its_deadline_a_batch_stops_and_keeps_what_it_stor
 }
 
 #[test]
-fn a_request_that_is_not_one_of_ours_is_invalid() {
+fn a_request_with_unknown_members_is_invalid() {
     let cases = [json!({"run": "x"}), json!({"run": "x", "batch": {"id": "1"}}), json!({"batches": []}), json!("x")];
     for request in cases {
         let failure = Worker::read::<FoldRequest>(request).unwrap_err();
@@ -185,7 +185,7 @@ fn a_request_that_is_not_one_of_ours_is_invalid() {
     assert_eq!(batch.day, None);
 }
 
-/// A function of the binary, over an S3 and an engine.
+/// A function of the binary, with an S3 and an engine.
 async fn function(handler: &str, bucket: &str, s3: &S3, engine: &Engine) -> Function {
     let environment = [
         ("ARCHIVE_BUCKET", bucket),

@@ -1,4 +1,4 @@
-//! An archive in a folder, and tables of an engine.
+//! An archive in a folder, and tables.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -54,7 +54,7 @@ impl Folder {
         Store::folder(&self.0)
     }
 
-    /// Writes a file of the archive, gzipped if its name says so.
+    /// Writes a file of the archive, compressed if its name ends with `.gz`.
     pub(crate) fn put(&self, key: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         self.put_bytes(key, &encoded(key, lines));
     }
@@ -108,7 +108,7 @@ pub(crate) fn key(day: usize, name: &str) -> String {
     format!("events/dt=2026-03-{day:02}/hh=12/{name}.ndjson.gz")
 }
 
-/// The whole life of an order, as messages in the order of their ids. No two orders share an event's id.
+/// All events of an order, as messages sorted by event id. Every order has its own event ids.
 pub(crate) fn life(order_id: usize) -> Vec<String> {
     let messages = story_messages();
     let ids = messages.iter().map(|message| message["headers"]["ID"].as_str().unwrap().parse::<EventId>().unwrap());
@@ -119,7 +119,7 @@ pub(crate) fn life(order_id: usize) -> Vec<String> {
     of_order.collect()
 }
 
-/// The lives of several orders, one after the other.
+/// All events of several orders.
 pub(crate) fn lives(orders: std::ops::Range<usize>) -> Vec<String> {
     orders.flat_map(life).collect()
 }
@@ -128,7 +128,7 @@ pub(crate) fn events(lines: &[String]) -> Vec<Event> {
     lines.iter().map(|line| Message::parse(line).unwrap().event).collect()
 }
 
-/// What the lines add up to, as the view's rules fold them.
+/// The fold of the lines by the rules of the view.
 pub(crate) fn folded(lines: &[String]) -> Orders {
     order_view::fold(&events(lines)).unwrap().states.into_iter().collect()
 }
@@ -177,12 +177,12 @@ impl Rebuild {
         Self { archive, client, table: table.to_owned(), filter, memory, jobs: 2, rate: None, snapshot: None }
     }
 
-    /// Begins and finishes a run.
+    /// Starts and finishes a run.
     pub(crate) async fn run(&self) -> Result<(Report, Vec<Quarantined>), Error> {
         self.resume(&Run::new_id(SystemTime::now())).await
     }
 
-    /// Finishes a run, and begins it if it is not begun.
+    /// Finishes a run. Starts it if necessary.
     pub(crate) async fn resume(&self, id: &str) -> Result<(Report, Vec<Quarantined>), Error> {
         let run = Run::new(&self.archive, id)?;
         let base = match &self.snapshot {
@@ -248,7 +248,7 @@ impl S3 {
         std::fs::read_to_string(self.buckets.folder(bucket).join(key)).unwrap()
     }
 
-    /// Every object of every bucket, and whatever the server keeps beside them.
+    /// Every object of every bucket, and the other files of the server.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         self.folder.files()
     }
