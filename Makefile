@@ -12,7 +12,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
-test: ## Run every test (after the build about five minutes)
+test: ## Run every test (after the build about ten minutes on two cores)
 	@ops/test
 
 .PHONY: interop
