@@ -42,7 +42,7 @@ STEPS = {
 }
 
 # The step `everything` has built every program and every test. Those after it build nothing, and take the programs of the dev profile for
-# Lambdas (docs/adr/0018).
+# Lambdas (docs/adr/0020).
 AFTER_BUILD = {"BUILT": "1", "BUILD_PROFILE": os.environ.get("BUILD_PROFILE") or "dev"}
 
 PASSED, FAILED, SKIPPED, NOT_RUN = "passed", "FAILED", "skipped", "not run"
