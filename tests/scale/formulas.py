@@ -168,13 +168,13 @@ def bottlenecks(parameters):
         Bottleneck(
             "idempotency table, new",
             new / units["records"],
-            throttles + "`record_throttled`; `<Prefix>-<type>-behind`, `-late`, then `-dead-letters`",
+            throttles + "`record_throttled`; `<Prefix>-Idempotency-table-throttled`, `<Prefix>-<type>-late`, `-behind`",
             "warm throughput of the table",
         ),
         Bottleneck(
             "view's table, new",
             new / units["orders"],
-            throttles + "`throttled`; the same alarms",
+            throttles + "`throttled`; `<Prefix>-OrderHistory-table-throttled`, and as above",
             "warm throughput of the table",
         ),
         Bottleneck(

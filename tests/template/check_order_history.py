@@ -27,6 +27,7 @@ class OrderHistory(Promises, unittest.TestCase):
         "server-errors",
         "slow-answers",
         "unreadable-attributes",
+        "table-throttled",
         "throttled",
         "archive-dead-letters",
         "archive-behind",
