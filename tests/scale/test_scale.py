@@ -239,7 +239,7 @@ class Document(unittest.TestCase):
         templates = text("template.yaml") + text("payments.yaml")
         alarms = "\n".join(re.findall(r"AlarmName: .*\n?.*", templates))
         for alarm in re.findall(r"`(?:<Prefix>)?-([A-Za-z<>-]+)`", document):
-            self.assertIn(re.sub(r"^(<type>|DeliveryLocationUpdated|Outbox)-", "", alarm), alarms)
+            self.assertIn(re.sub(r"^(<type>|DeliveryLocationUpdated|Outbox|OrderHistory|Idempotency)-", "", alarm), alarms)
         for parameter in re.findall(r"`([A-Z][a-z]+[A-Z]\w+)(?:=\d+)?`", document):
             known = templates + text("docs/runbook.md") + sheet.AWS_NAMES
             self.assertIn(parameter, known)
