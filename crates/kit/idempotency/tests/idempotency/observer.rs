@@ -27,9 +27,12 @@ async fn the_observer_sees_how_each_claim_was_answered() {
     expect_completed(store.claim("key", &payload()).await);
     world.clock.advance(RETENTION * 2);
     let _claim = expect_new(store.claim("key", &payload()).await);
+    // A claim that nobody has completed, but its whole record has expired: it says nothing any more.
+    world.clock.advance(RETENTION * 2);
+    let _claim = expect_new(store.claim("key", &payload()).await);
 
     let new = |taken_over| New { taken_over };
-    let expected = [new(false), InProgress, new(true), Completed, new(false)];
+    let expected = [new(false), InProgress, new(true), Completed, new(false), new(false)];
     assert_eq!(*seen.lock().expect("a list"), expected);
 }
 
