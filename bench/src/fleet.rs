@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_told_for_a_batch_whatever_the_cpu() {
+    fn waiting_is_computed_for_a_batch_with_any_cpu_time() {
         let millis = Duration::from_millis;
         // Node's helper threads can make the CPU time larger than the wall-clock time.
         let effort = Effort { count: 20, wall: millis(100), cpu: millis(250), waiting: millis(40) };

@@ -64,9 +64,9 @@ fn limit(what: impl Into<String>, limit: f64, measured: f64, unit: &'static str)
     Limit { what: what.into(), limit, measured, unit }
 }
 
-/// On the stub only. On the engine, how often ours is woken up depends on how it shares the cores with an engine that is busy
-/// itself: of four runs of one build, the ratio to Node was between 0.13 and 0.19. And against the bare loop that has ten requests
-/// under way, as ours has: one that waits for each answer is woken up for each, at 70 µs or at 120, by how idle the cores are.
+/// On the stub only. On the engine, the number of wake-ups depends on how the process shares the cores with an engine that is busy
+/// itself: in four runs of one build, the ratio to Node was between 0.13 and 0.19. Compared with the bare loop that has ten
+/// concurrent requests, as ours has: a loop that waits for each answer needs a wake-up for each, which costs 70 to 120 µs.
 fn cpu_per_event(results: &Results) -> Vec<Limit> {
     let mut limits = Vec::new();
     let Some(ours) = results.projection(OURS) else { return limits };

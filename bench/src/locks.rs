@@ -23,7 +23,7 @@ use crate::{Result, peers};
 pub struct Locking {
     /// The contender's name.
     pub name: String,
-    /// What it is made of.
+    /// Its components, with versions.
     pub made_of: String,
     /// Without contention.
     pub alone: Alone,

@@ -145,8 +145,8 @@ const LOCKS: [&str; 2] = ["boto3", "python-dynamodb-lock"];
 /// These libraries with their versions in the list of dependencies.
 fn pinned(list: &Path, libraries: &[&str]) -> Result<String> {
     let list = fs::read_to_string(list)?;
-    let told = list.lines().filter(|line| libraries.iter().any(|library| line.contains(library)));
-    let plain = told.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], ""));
+    let lines = list.lines().filter(|line| libraries.iter().any(|library| line.contains(library)));
+    let plain = lines.map(|line| line.replace("\": \"", " ").replace("==", " ").replace(['"', ','], ""));
     Ok(plain.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(", "))
 }
 

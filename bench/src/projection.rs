@@ -30,7 +30,7 @@ const FLOOR_BATCHES: usize = 60;
 pub struct Projection {
     /// The contender's name.
     pub name: String,
-    /// What it is made of.
+    /// Its components, with versions.
     pub made_of: String,
     /// In batches of ten.
     pub tens: InBatches,

@@ -45,7 +45,7 @@ pub struct Stage {
 /// A peer's fold.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Peer {
-    /// What it is made of.
+    /// Its components, with versions.
     pub made_of: String,
     /// Per event.
     pub pace: Pace,

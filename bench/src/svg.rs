@@ -25,13 +25,13 @@ pub struct Line {
 /// A chart of lines. Its y axis begins at zero.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// What it shows.
+    /// The title of the chart.
     pub title: String,
     /// The label of the x axis.
     pub x: &'static str,
     /// Whether the x axis is logarithmic.
     pub by_factors: bool,
-    /// What is drawn.
+    /// The lines in the chart.
     pub lines: Vec<Line>,
 }
 

@@ -51,8 +51,8 @@ def located(event_id, millis, own_id, payload):
 
 def paid(status):
     def payment(event_id, millis, own_id, payload):
-        told = {key: payload[key] for key in ("amount", "currency", "chargeId") if key in payload}
-        return [("wp", {"payment": {"status": status, "paymentIntentId": own_id, **told}})]
+        details = {key: payload[key] for key in ("amount", "currency", "chargeId") if key in payload}
+        return [("wp", {"payment": {"status": status, "paymentIntentId": own_id, **details}})]
 
     return payment
 

@@ -148,9 +148,9 @@ impl Answers for Meter {
 
         let answer = self.client.request(Request::from_parts(request, body)).await?;
         let (mut answer, body) = answer.into_parts();
-        let mut told: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
-        let consumed = told.as_object_mut().and_then(|told| told.remove("ConsumedCapacity"));
-        let body = Bytes::from(told.to_string());
+        let mut content: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
+        let consumed = content.as_object_mut().and_then(|content| content.remove("ConsumedCapacity"));
+        let body = Bytes::from(content.to_string());
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(&operation, consumed.as_ref());
         if is_read(&operation) {
             self.reads.keep(&operation, &body);

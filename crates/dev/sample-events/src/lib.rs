@@ -36,9 +36,9 @@ pub fn story() -> Vec<Event> {
 #[must_use]
 pub fn story_messages() -> Vec<Value> {
     let Value::Array(mut messages) = sample("story") else { panic!("story.json must be an array") };
-    let told: HashSet<_> = messages.iter().map(|message| read(&message.to_string()).event_type()).collect();
-    let untold = EventType::ALL.iter().filter(|event_type| !told.contains(event_type));
-    messages.extend(untold.map(|event_type| message_of_type(*event_type)));
+    let present: HashSet<_> = messages.iter().map(|message| read(&message.to_string()).event_type()).collect();
+    let missing = EventType::ALL.iter().filter(|event_type| !present.contains(event_type));
+    messages.extend(missing.map(|event_type| message_of_type(*event_type)));
     messages.sort_by_key(|message| read(&message.to_string()).id);
     messages
 }

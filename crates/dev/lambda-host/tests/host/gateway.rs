@@ -129,7 +129,7 @@ async fn a_body_is_base64_unless_its_content_type_is_text() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_utf_8_is_base64_whatever_its_content_type() {
+async fn a_body_that_is_not_utf_8_is_base64_with_any_content_type() {
     let gateway = Gateway::start().await;
     let event = gateway.send("POST", "/", &[0xff, 0x00, 0xfe]).await.json();
     assert_eq!((&event["body"], &event["isBase64Encoded"]), (&json!("/wD+"), &json!(true)));
@@ -147,10 +147,10 @@ async fn the_request_context_has_what_the_authorizer_returns() {
     let expected = json!({"jwt": {"claims": {"sub": "1511300065921"}, "scopes": ["orders:read-any"]}});
     assert_eq!(event["requestContext"]["authorizer"], expected);
     let event = gateway.send("GET", "/", b"").await.json();
-    assert_eq!(event["requestContext"].get("authorizer"), None, "nobody vouched for this one");
+    assert_eq!(event["requestContext"].get("authorizer"), None, "there is no token");
     let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ok\r\nconnection: close\r\n\r\n";
     let event = exchange(gateway.address, request.as_bytes()).await.json();
-    assert_eq!(event["requestContext"].get("authorizer"), None, "this route asks for nobody");
+    assert_eq!(event["requestContext"].get("authorizer"), None, "this route has no authorization");
 }
 
 #[test]
@@ -342,7 +342,7 @@ async fn the_connection_of_an_endless_body_is_closed() {
 
     let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
     let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("no answer came");
-    response.assert_is_gateway_error(413, "Request Entity Too Large", "a length that nobody sends");
+    response.assert_is_gateway_error(413, "Request Entity Too Large", "a declared length that is never sent");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A function on its own, and what it prints.
+//! A function without an event source, and its output.
 
 use std::fs;
 use std::path::PathBuf;

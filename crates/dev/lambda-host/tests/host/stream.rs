@@ -227,7 +227,7 @@ async fn after_its_retries_a_batch_is_discarded_and_reported_to_the_destination(
 
     table.put("c", "1").await;
     let next = source.invocation().await;
-    assert_eq!(next.keys(), ["c"], "the stream goes on");
+    assert_eq!(next.keys(), ["c"], "the stream continues");
     next.succeed().await;
 }
 
@@ -294,14 +294,14 @@ async fn a_record_that_is_too_old_is_discarded_and_reported_to_the_destination()
     table.put("old", "1").await;
     let source = table.map(Settings { maximum_record_age_in_seconds: Some(2), ..Settings::default() }).await;
     // Every try fails.
-    let told = async {
+    let failing = async {
         loop {
             source.invocation().await.fail().await;
         }
     };
     let message = tokio::select! {
         message = source.failure() => message,
-        () = told => unreachable!("it never ends"),
+        () = failing => unreachable!("the loop never ends"),
     };
     assert_eq!(message["requestContext"]["condition"], "RecordAgeExceeded");
     assert!(message["requestContext"]["approximateInvokeCount"].as_u64().unwrap() > 1);
