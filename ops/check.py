@@ -33,6 +33,7 @@ STEPS = {
     "browser": ["everything", "tools"],
     "sam-local": ["everything", "tools"],
     "contract": ["everything", "tools"],
+    "interop": ["everything", "tools"],
     "web": ["tools"],
     "template": ["tools"],
     "deny": ["tools"],
