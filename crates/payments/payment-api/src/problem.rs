@@ -62,6 +62,7 @@ impl ProblemKind {
     }
 
     /// Name, status, title and detail.
+    #[expect(clippy::too_many_lines, reason = "it is a table")]
     fn parts(self) -> (&'static str, u16, &'static str, &'static str) {
         match self {
             Self::InvalidRequest => (
