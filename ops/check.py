@@ -22,9 +22,8 @@ JOBS = int(os.environ.get("CHECK_JOBS") or (os.cpu_count() or 2) + 1)
 
 # What each step needs. Of those that are ready, the first one starts first; so the long ones come first.
 STEPS = {
-    # One after the other, because both want cargo's lock of the target folder.
     "clippy": [],
-    "everything": ["clippy"],
+    "everything": [],
     "tools": [],
     "style": ["tools"],
     "e2e": ["everything", "tools"],
@@ -41,6 +40,9 @@ STEPS = {
     "scale": [],
     "msrv": [],
 }
+
+# Both want cargo's lock of the target folder, so the build waits for clippy, whatever clippy says.
+AFTER = {"everything": "clippy"}
 
 # The step `everything` has built every program and every test. Those after it build nothing, and take the programs of the dev profile for
 # Lambdas (docs/adr/0020).
@@ -89,7 +91,7 @@ class Check:
                         del self.waiting[name]
                         self.runs[name] = Run(NOT_RUN, note="a step that it needs failed")
                         self.say("not run", name)
-                    elif None not in results and len(self.running) < JOBS:
+                    elif None not in results and not self.is_open(AFTER.get(name)) and len(self.running) < JOBS:
                         del self.waiting[name]
                         self.start(name)
                 if self.running:
@@ -97,6 +99,9 @@ class Check:
         except BaseException:
             self.stop()
             raise
+
+    def is_open(self, name):
+        return name in self.steps and name not in self.runs
 
     def start(self, name):
         command = ["make", "--no-print-directory", name]
