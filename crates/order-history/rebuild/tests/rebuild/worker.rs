@@ -95,7 +95,7 @@ async fn a_request_to_continue_an_unknown_run_does_not_start_it() {
     let failure = worker.plan(PlanRequest { run: Some("exec-1".to_owned()), ..PlanRequest::default() }).await;
     let failure = failure.unwrap_err();
     assert_eq!(failure.name(), "Invalid");
-    assert!(failure.to_string().contains("there is no run exec-1"), "{failure}");
+    assert!(failure.to_string().contains("run exec-1 does not exist"), "{failure}");
     assert!(!folder.path().join("runs").exists());
     assert!(orders(&client, &table).await.is_empty());
 }
