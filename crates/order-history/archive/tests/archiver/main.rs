@@ -123,7 +123,10 @@ async fn a_missing_variable_stops_the_function_at_init_and_the_log_says_what_to_
     let Err(InvokeError::Exited { log }) = function.invoke(sample("OrderCreated")).await else {
         panic!("the function starts");
     };
-    assert!(log.contains("environment variable ARCHIVE_BUCKET is not set: set it to the name of the archive's bucket"), "{log}");
+    assert!(
+        log.contains("environment variable ARCHIVE_BUCKET is not set: set it to the name of the archive's bucket"),
+        "{log}"
+    );
 }
 
 /// A bucket, and functions that use it.
