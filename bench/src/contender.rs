@@ -44,7 +44,7 @@ impl Contender {
     pub fn all(binaries: &Path) -> Result<Vec<Self>> {
         let ours = Self {
             name: OURS,
-            made_of: format!("event-handler {}, as a release build has it", env!("CARGO_PKG_VERSION")),
+            made_of: format!("event-handler {}, release build", env!("CARGO_PKG_VERSION")),
             bootstrap: binaries.join("event-handler"),
             batches: 60,
             warm_up: 20,

@@ -83,7 +83,7 @@ fn costs(results: &Results, prices: &Prices) -> Vec<Limit> {
     let Some(ours) = results.projection(OURS) else { return limits };
     limits.push(limit("bytes logged per event in batches of 10", 60.0, ours.tens.logged.bytes, ""));
     limits.push(limit(
-        "custom metrics while all is well, for each event type",
+        "custom metrics without failures, for each event type",
         2.0,
         live_metrics_each(ours.live_metrics),
         "",
@@ -91,7 +91,7 @@ fn costs(results: &Results, prices: &Prices) -> Vec<Limit> {
     for peer in [PYTHON, NODE] {
         let Some(theirs) = results.projection(peer) else { continue };
         for (ours, theirs) in ours.in_batches().zip(theirs.in_batches()) {
-            let what = format!("all-in costs of an event in batches of {} against {peer}", ours.size);
+            let what = format!("total cost of an event in batches of {} against {peer}", ours.size);
             let times = prices.events(ours).sum() / prices.events(theirs).sum();
             limits.push(limit(what, 1.0, times, " ×"));
         }
@@ -108,14 +108,14 @@ fn dynamodb(results: &Results) -> Vec<Limit> {
     let Some(ours) = results.projection(OURS) else { return Vec::new() };
     let each = &ours.tens.per_event;
     vec![
-        limit("requests per fresh event in batches of 10", 2.2, each.all_requests(), ""),
+        limit("requests per new event in batches of 10", 2.2, each.all_requests(), ""),
         limit(
-            "write units per event of a typical order's first five, record included, index apart",
+            "write units per event of a typical order's first five, with the record, without the index",
             4.0,
             each.written.orders + each.written.records,
             "",
         ),
-        limit("read units per event in order", 0.0, each.read.sum(), ""),
+        limit("read units per event that arrives in order", 0.0, each.read.sum(), ""),
     ]
 }
 
@@ -128,12 +128,12 @@ fn cold_start(results: &Results) -> Vec<Limit> {
         let Some(theirs) = results.cold_start(peer) else { continue };
         let next = ours.to_next.cpu.times(&theirs.to_next.cpu).median;
         let answer = ours.to_answer.cpu.times(&theirs.to_answer.cpu).median;
-        limits.push(limit(format!("CPU to the first next against {peer}"), 1.0 / 20.0, next, " ×"));
-        limits.push(limit(format!("CPU to the first answer over TLS against {peer}"), 1.0 / 20.0, answer, " ×"));
+        limits.push(limit(format!("CPU to the first `next` against {peer}"), 1.0 / 20.0, next, " ×"));
+        limits.push(limit(format!("CPU to the first response over TLS against {peer}"), 1.0 / 20.0, answer, " ×"));
     }
     let megabytes = ours.binary_bytes.map_or(f64::NAN, |bytes| in_megabytes(bytes, 1e6));
     let peak = results.projection(OURS).and_then(|ours| ours.peak_memory).unwrap_or_default().max(ours.peak_memory);
-    limits.push(limit("CPU to the first answer over TLS", 10.0, ours.to_answer.cpu.median(), " ms"));
+    limits.push(limit("CPU to the first response over TLS", 10.0, ours.to_answer.cpu.median(), " ms"));
     limits.push(limit("handler binary", 6.0, megabytes, " MB"));
     limits.push(limit("peak memory", 32.0, in_megabytes(peak, 1024.0 * 1024.0), " MB"));
     limits
@@ -146,7 +146,7 @@ const NOISE: f64 = 1.25;
 fn pages(results: &Results) -> Vec<Limit> {
     let Growth { history, small_pages, .. } = &results.growth;
     let requests = history.iter().map(|point| point.each.all_requests()).fold(0.0, f64::max);
-    let mut limits = vec![limit("requests for a page of 20, whatever the history", 1.0, requests, "")];
+    let mut limits = vec![limit("requests for a page of 20, for any size of the history", 1.0, requests, "")];
     // A history of ten does not fill a page of 20, so the smallest that does is compared; a page of five it fills.
     for (page, smallest, points) in
         [("a page of five", "10", &small_pages[..]), ("a page of 20", "100", history.get(1..).unwrap_or_default())]
@@ -198,7 +198,7 @@ pub fn rebuild(results: &Results) -> Vec<Limit> {
     let folded = rebuild.stage(FOLD).map(|stage| &stage.pace.cpu_micros);
     let against = |other: &Rounds| folded.map_or(f64::NAN, |folded| folded.times(other).median);
     let mut limits = vec![limit(
-        "CPU of the fold against a lean parse of the same messages",
+        "CPU of the fold against the floor, a lean parse of the same messages",
         3.5,
         against(&rebuild.lean.cpu_micros),
         " ×",
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_contender_that_logs_more_than_a_peer_costs_more() {
-        let all_in = |size| format!("all-in costs of an event in batches of {size} against Python");
+        let all_in = |size| format!("total cost of an event in batches of {size} against Python");
         let missed = missed(vec![contender(OURS, 61.0, 1.0), contender(PYTHON, 60.0, 1.0)]);
         for what in ["bytes logged per event in batches of 10".to_owned(), all_in(1), all_in(10)] {
             assert!(missed.contains(&what), "{what} is not in {missed:?}");
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_rebuild_has_a_limit_for_each_measured_value() {
         assert_eq!(missed_by_rebuild(3.5, |_| {}), Vec::<String>::new());
-        let lean = "CPU of the fold against a lean parse of the same messages";
+        let lean = "CPU of the fold against the floor, a lean parse of the same messages";
         assert_eq!(missed_by_rebuild(3.6, |_| {}), [lean]);
         let python = "CPU of the fold against the same fold in Python";
         assert_eq!(missed_by_rebuild(5.1, |_| {}), [lean, python]);

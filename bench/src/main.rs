@@ -53,7 +53,7 @@ fn tell_again() -> Result<bool> {
     tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
 }
 
-/// Measures only from send to sight, with the functions of the given directory or of the release build; writes nothing.
+/// Measures only the time until an order is visible, with the functions of the given directory or of the release build; writes nothing.
 async fn look() -> Result<bool> {
     let found = sight::look(&binaries(), &mut Messages::starting_at(now()?)?, rounds()?).await?;
     for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
@@ -93,7 +93,7 @@ async fn compare_starts() -> Result<bool> {
         let moments = [
             ("first next", &to_next.wall, &cold_starts[0].to_next.wall),
             ("CPU", &to_next.cpu, &cold_starts[0].to_next.cpu),
-            ("first answer", &to_answer.wall, &cold_starts[0].to_answer.wall),
+            ("first response", &to_answer.wall, &cold_starts[0].to_answer.wall),
             ("CPU", &to_answer.cpu, &cold_starts[0].to_answer.cpu),
         ];
         let moments = moments.map(|(what, rounds, first)| {

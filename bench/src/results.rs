@@ -31,7 +31,7 @@ pub struct Results {
     pub cold_starts: Vec<ColdStart>,
     /// Growth.
     pub growth: Growth,
-    /// From send to sight.
+    /// The time until an order is visible.
     pub sight: Sight,
     /// Locks; empty in older results.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! From send to sight: the time from sending a message until its order is visible over HTTP, on the local system.
+//! The time from sending a message until its order is visible over HTTP, on the local system.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -46,7 +46,7 @@ pub async fn look(binaries: &Path, messages: &mut Messages, rounds: usize) -> Re
     }
     let mut sight = Sight::default();
     for round in 1..=rounds {
-        eprintln!("from send to sight, round {round} of {rounds}");
+        eprintln!("time until an order is visible, round {round} of {rounds}");
         for _ in 0..ORDERS {
             let orders = messages.fresh_orders(2);
             let message = messages.message(EventType::OrderCreated, &orders[0])?;

@@ -48,9 +48,9 @@ meanwhile. The peer reads the lock before it writes it, and its writes succeed e
 **{CONTENDERS} contenders**, each in its own process, want the same lock at the same time, hold it for {WORK_MILLIS} ms and commit, on the engine. \
 Both libraries retry about 20 ms after a failed try, ours with jitter. Numbers are per grant, for all processes together. A failed conditional write \
 costs a write unit, as in DynamoDB: we try by writing, which is one request if the lock is free; the peer tries by reading. \
-The clock time includes that the processes share the cores of this machine.
+The elapsed time is longer than on separate machines, because the processes share the cores of this one.
 
-| | CPU (µs) | times as much | clock (ms) | times as much | requests | write units | read units |
+| | CPU (µs) | times as much | elapsed (ms) | times as much | requests | write units | read units |
 |---|---|---|---|---|---|---|---|
 "
     );
@@ -77,9 +77,9 @@ pub(super) fn payments(results: &Results) -> String {
         return String::new();
     }
     let mut section = "## Payments
-The steps of a payment: `payment-api` in saga mode with API Gateway's events, then the charge handler
+The steps of a payment: `payment-api` in saga mode (`CHARGE_MODE=saga`) with API Gateway's events, then the charge handler
 and the relay in batches of ten. New intents, each command with its idempotency key, whose record is part of the command's transaction.
-Numbers are per request, message or event. The handler also calls the gateway once; gateway and topic answer at once.
+Numbers are per request, message or event. The handler also calls the gateway once; gateway and topic respond at once.
 
 | | CPU, stub (µs) | CPU, engine (µs) | requests/s, stub | requests/s, engine | peak memory (MB) |
 |---|---|---|---|---|---|

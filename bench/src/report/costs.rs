@@ -19,19 +19,19 @@ pub(super) fn costs(results: &Results, prices: &Prices) -> String {
 Dollars at the list prices of {region}, as of {as_of}, without any free tier: [prices.json](../../bench/prices.json). Lambda on \
 {lambda_architecture} with {handler_memory_mb} MB for a handler and {query_memory_mb} MB for the query Lambda, as in the template.
 
-- *Lambda, time* is the time that a batch waits for a DynamoDB that takes 5 ms for an answer, plus its CPU time on the share of a core that belongs \
+- *Lambda, time* is the time that a batch waits for a DynamoDB that takes 5 ms to respond, plus its CPU time on the share of a core that belongs \
 to the memory size. Ours and Node send concurrent requests, so on a slow core they compute during a part of the wait; this is not subtracted.
 - *Logs* are the bytes of the function's output in this run, plus CloudWatch's 26 bytes for each log event, at ${logs_gb:.2} per GB. Since May \
 2025 the price of Lambda's logs falls above the first 10 TB of a month. All contenders have the template's logging \
 configuration, in which Lambda itself logs nothing below WARN. A failure logs one more line.
 - *Traces* are those of the template's default, {tracing:?}: none. With `Active`, X-Ray records 5 % of the invocations, ${one:.2} for a million \
-events in batches of one and ${ten:.3} in batches of ten, and the first one of every second, which is at most ${first:.2} a month for each function.
+events in batches of one and ${ten:.3} in batches of ten, and also the first invocation of every second, which costs at most ${first:.2} a month for each function.
 - *Metrics* are the custom metrics that the function published in this run without failures, at ${metric:.2} each per month, for any number of \
 events; so they are not in the sum. Ours are those of all {types} event types. A count of zero is not published; others, such as failures, cost \
 only in the hours in which they are published. The peers publish none: with Powertools' metrics utility, the same metrics would cost the same.
 
 Powertools' pattern has the same writes; the difference is waiting, computing and logging. Storage, transfer, alarms and the HTTP API's access log \
-are not included; CPU is that of the machine above.
+are not included. CPU is that of the machine above.
 
 | a million events | messages in a batch | DynamoDB | Lambda, time | Lambda, requests | topic and queue | logs | traces | sum | metrics, a month |
 |---|---|---|---|---|---|---|---|---|---|

@@ -1,4 +1,4 @@
-//! The sections on growth, and on the time from send to sight.
+//! The sections on growth, and on the time until an order is visible.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) fn growth(results: &Results) -> String {
     let growth = &results.growth;
     let mut section = "## Growth
 **As an item ages.** An order that is revised many times gets a timeline entry with every event and a revision with every second
-one, so it needs another write unit for each kilobyte; an order whose courier moves does not grow. The requests do not grow:
+one, so it needs another write unit for each kilobyte; an order whose courier moves does not grow. The number of requests stays the same:
 one update, one record. Write units are those of the item and its record.
 
 ![An item ages](item-ages.svg)
@@ -80,17 +80,17 @@ pub(super) fn sight(sight: &Sight) -> String {
         format!("| {name} | {half} | {most} |\n")
     };
     format!(
-        "## From send to sight
-Milliseconds from the moment a client sends an `OrderCreated` to the queue (`SendMessage`) to the moment its answer shows the order, over
-HTTP, with the release build's functions in the local system of `make run`: queue, mapping, handler, DynamoDB engine, query Lambda and
-the client share this machine. {} orders each, one at a time, the functions warm, no batching window. On AWS, SNS, SQS, its pollers and the
+        "## Time until an order is visible
+Milliseconds from the moment a client sends an `OrderCreated` to the queue (`SendMessage`) to the moment an HTTP response shows the order. The
+functions of the release build run in the local system of `make run`: queue, event source mapping, handler, DynamoDB engine, query Lambda and
+the client share this machine. {} orders each, one at a time, with warm functions and no batching window. On AWS, SNS, SQS, its pollers and the
 network add their own latency, and a batching window adds up to its length.
 
 | | half of them within | 99 % within |
 |---|---|---|
 {}{}",
         number(u32::try_from(polled.0.len()).map_or(f64::NAN, f64::from)),
-        row("`GET /orders/{id}` repeated 1 ms after each answer, without a token", polled),
+        row("`GET /orders/{id}` repeated 1 ms after each response, without a token", polled),
         row("one `GET /orders/{id}` with a `Consistency-Token` and `Prefer: wait=5`", waited),
     )
 }

@@ -18,7 +18,7 @@ pub(super) fn pictures(results: &Results) -> Vec<(&'static str, String)> {
     let units = |point: &Point| point.each.written.orders + point.each.written.records;
     let thousands = |point: &Point| point.cpu_micros.median() / 1e3;
     let ages = Chart {
-        title: "As an item ages: write units per event, and bytes of the item".to_owned(),
+        title: "As an item ages: write units per event, and kilobytes of the item".to_owned(),
         x: "events so far",
         by_factors: false,
         lines: vec![
@@ -38,7 +38,7 @@ pub(super) fn pictures(results: &Results) -> Vec<(&'static str, String)> {
         ],
     };
     let history = Chart {
-        title: "As a consumer's history grows: a page of 20".to_owned(),
+        title: "As a consumer's history grows: the cost of a page of 20".to_owned(),
         x: "orders of the consumer",
         by_factors: true,
         lines: vec![
@@ -48,7 +48,7 @@ pub(super) fn pictures(results: &Results) -> Vec<(&'static str, String)> {
         ],
     };
     let batch = Chart {
-        title: "As a batch grows: an event".to_owned(),
+        title: "As a batch grows: the cost of an event".to_owned(),
         x: "messages in a batch",
         by_factors: true,
         lines: vec![
@@ -68,14 +68,14 @@ pub(super) fn pictures(results: &Results) -> Vec<(&'static str, String)> {
         by_factors: true,
         lines: vec![
             grown_line("10 ns of CPU per event", |grown| grown.cpu_micros * 1e2),
-            grown_line("MB of memory at the most", |grown| in_megabytes(grown.peak_memory, 1024.0 * 1024.0)),
+            grown_line("MB of peak memory", |grown| in_megabytes(grown.peak_memory, 1024.0 * 1024.0)),
         ],
     };
     let mut pictures = vec![
         ("cpu-per-event.svg", bars("CPU per event, idempotency record included", "µs", &cpu)),
         (
             "cold-start.svg",
-            bars("Cold start: from the start of the process to its first answer, over TLS", "ms", &cold),
+            bars("Cold start: from the start of the process to its first response, over TLS", "ms", &cold),
         ),
         ("item-ages.svg", lines(&ages)),
         ("item-ages-cpu.svg", lines(&ages_cpu)),

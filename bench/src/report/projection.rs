@@ -12,7 +12,7 @@ pub(super) fn ratios(results: &Results) -> String {
     let mut table = "## Ratios
 Each number is a multiple of ours.
 
-| | CPU per event, stub | CPU per event, engine | events/s, stub | peak memory | to first `next` | to first answer |
+| | CPU per event, stub | CPU per event, engine | events/s, stub | peak memory | to first `next` | to first response |
 |---|---|---|---|---|---|---|
 "
     .to_owned();
@@ -61,8 +61,8 @@ pub(super) fn absolutes(results: &Results) -> String {
         let _ = writeln!(table, "| {} | {} |", projection.name, dynamodb(&projection.tens.per_event));
     }
     table += "
-More inputs of the cost sheet, by batch size. Waiting is the time in which a function is idle during a
-batch, with a DynamoDB that takes 5 ms for an answer. Bytes are the function's output.
+More inputs of the [costs](#costs), by batch size. Waiting is the time in which a function is idle during a
+batch, with a DynamoDB that takes 5 ms to respond. Bytes are the function's output.
 
 | | messages in a batch | CPU, stub (µs) | waiting for a batch (ms) | requests | lines logged | bytes logged |
 |---|---|---|---|---|---|---|
@@ -108,10 +108,11 @@ pub(super) fn queries(results: &Results) -> String {
 
 pub(super) fn cold_starts(results: &Results) -> String {
     let mut table = "## Cold start
-From the start of the process, over TLS with its own root certificate. The first answer is that of an `OrderCreated`, for `query-api` that of a
-page, for `payment-api` that of a charge. Node is measured as npm installs it, and bundled into one file by esbuild. In milliseconds.
+Milliseconds from the start of the process, over TLS with its own root certificate. A function is ready when it sends its first `next`, the request
+for an event in Lambda's Runtime API. The first response is that to an `OrderCreated`, for `query-api` to the request of a page, for `payment-api` to
+that of a charge. Node is measured as npm installs it, and bundled into one file by esbuild.
 
-| | to first `next` | of CPU | to first answer | of CPU | memory then (MB) | binary (MB) |
+| | to first `next` | CPU until then | to first response | CPU until then | peak memory (MB) | binary (MB) |
 |---|---|---|---|---|---|---|
 "
     .to_owned();

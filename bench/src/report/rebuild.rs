@@ -15,7 +15,7 @@ pub fn rebuild(results: &Results) -> String {
     let Rebuild { lean, stages, python, view_bytes, growth, into_engine } = rebuild;
     let mut section = "## A rebuild
 Files of the archive are folded into views: the ten events of typical orders with three line items, about 500 bytes each, in gzip files of 20,000.
-Each stage includes those above it. The floor parses the same messages, already decompressed, with derived code that borrows where
+Each stage includes those above it. The *floor* is a lower bound: it parses the same messages, already decompressed, with derived code that borrows where
 possible, checks nothing and stores nothing. One thread.
 
 | | CPU per event (µs) | times the floor | events/s of CPU |
@@ -42,7 +42,7 @@ possible, checks nothing and stores nothing. One thread.
         section,
         "
 A view takes {} bytes of memory. `rebuild run` into a fresh table of the engine takes {per_order} requests and {units} write units for an order, and {} µs \
-of CPU for an event, the engine's included. The same {} events through the queues of `make run` take {} µs: {} times as much.
+of CPU for an event, including the engine's. The same {} events through the queues of `make run` take {} µs: {} times as much.
 
 **As the archive grows.** `rebuild run --sink files --memory {MEMORY_MB}`, the whole program: every order is in the files once, even if the views \
 do not fit into memory. Times are of one run each.
