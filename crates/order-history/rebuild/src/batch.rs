@@ -47,7 +47,7 @@ pub enum Sink {
 
 /// Counts the work while it is done. A repeated batch counts again.
 #[derive(Debug, Default)]
-#[allow(missing_docs)] // They are what they say.
+#[allow(missing_docs)] // The names are clear.
 pub struct Meter {
     pub bytes: AtomicU64,
     pub events: AtomicU64,
@@ -97,7 +97,7 @@ impl Processor {
                 let bytes = self.archive.get(&key).await?;
                 Ok::<_, Error>((key, bytes))
             });
-            let mut files = pin!(files.buffered(ahead(batch)));
+            let mut files = pin!(files.buffered(files_to_fetch_ahead(batch)));
             while let Some(file) = files.try_next().await? {
                 if fetched.send(file).await.is_err() {
                     break;
@@ -109,11 +109,12 @@ impl Processor {
         let storing = async {
             let (mut stored, mut found) = (Stored::default(), Summary::default());
             while let Some(Part { views, bytes }) = parts.recv().await {
-                let mut credit = Credit { meter: &self.meter, bytes, of: views.len() as u64, stored: 0, credited: 0 };
+                let mut progress =
+                    ByteProgress { meter: &self.meter, bytes, of: views.len() as u64, stored: 0, counted: 0 };
                 match &self.sink {
                     Sink::Table(table) => {
                         let each = |order: &str, contradictions| {
-                            credit.one_more();
+                            progress.view_stored();
                             found.note_contradictions(order, contradictions);
                         };
                         table.store(views, &mut stored, each).await?;
@@ -125,7 +126,7 @@ impl Processor {
                     }
                     Sink::Simulated(table) => table.lock().unwrap_or_else(PoisonError::into_inner).store(views),
                 }
-                credit.rest();
+                progress.finish();
             }
             Ok::<_, Error>((stored, found))
         };
@@ -145,11 +146,11 @@ impl Processor {
 }
 
 /// How many files are fetched in advance. S3 needs about ten milliseconds to answer, so small files would mostly be waited for.
-fn ahead(batch: &Batch) -> usize {
-    const MOST: u64 = 8;
+fn files_to_fetch_ahead(batch: &Batch) -> usize {
+    const MAX: u64 = 8;
     const BYTES: u64 = 8_000_000;
     let average = batch.bytes / (batch.files.len() as u64).max(1);
-    usize::try_from((BYTES / average.max(1)).clamp(1, MOST)).unwrap_or(1)
+    usize::try_from((BYTES / average.max(1)).clamp(1, MAX)).unwrap_or(1)
 }
 
 /// Views to store, and the size of their files.
@@ -159,28 +160,28 @@ struct Part {
 }
 
 /// Counts bytes of files as done only when their views are stored.
-struct Credit<'a> {
+struct ByteProgress<'a> {
     meter: &'a Meter,
     bytes: u64,
     of: u64,
     stored: u64,
-    credited: u64,
+    counted: u64,
 }
 
-impl Credit<'_> {
-    fn one_more(&mut self) {
+impl ByteProgress<'_> {
+    fn view_stored(&mut self) {
         self.stored += 1;
         self.meter.views.fetch_add(1, Ordering::Relaxed);
-        self.up_to(self.bytes * self.stored / self.of.max(1));
+        self.count_to(self.bytes * self.stored / self.of.max(1));
     }
 
-    fn rest(mut self) {
-        self.up_to(self.bytes);
+    fn finish(mut self) {
+        self.count_to(self.bytes);
     }
 
-    fn up_to(&mut self, bytes: u64) {
-        self.meter.bytes.fetch_add(bytes - self.credited, Ordering::Relaxed);
-        self.credited = bytes;
+    fn count_to(&mut self, bytes: u64) {
+        self.meter.bytes.fetch_add(bytes - self.counted, Ordering::Relaxed);
+        self.counted = bytes;
     }
 }
 

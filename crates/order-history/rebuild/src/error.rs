@@ -87,11 +87,11 @@ impl Error {
 
 /// The first few ids, and their number.
 fn name(batches: &[String]) -> String {
-    const MOST: usize = 10;
-    let named = batches.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    const MAX: usize = 10;
+    let named = batches.iter().take(MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
     match batches.len() {
         1 => format!("batch {named}"),
-        2..=MOST => format!("batches {named}"),
+        2..=MAX => format!("batches {named}"),
         count => format!("{count} batches ({named}, …)"),
     }
 }

@@ -97,7 +97,7 @@ impl Prices {
 
 /// The input of an estimate.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
+pub struct EstimateInput<'a> {
     /// The location of the files.
     pub archive: &'a Store,
     /// Which events are used.
@@ -115,8 +115,8 @@ pub struct Question<'a> {
 impl Estimate {
     /// Reads whole batches, as many as the sample allows and at least one, spread over the archive, and calculates the cost of
     /// writing them.
-    pub async fn make(question: &Question<'_>, prices: Prices) -> Result<Self, Error> {
-        let Question { archive, filter, batches, memory, rate, sample } = *question;
+    pub async fn make(input: &EstimateInput<'_>, prices: Prices) -> Result<Self, Error> {
+        let EstimateInput { archive, filter, batches, memory, rate, sample } = *input;
         let (of_snapshot, of_events): (Vec<_>, Vec<_>) =
             batches.iter().partition(|batch| batch.files.iter().any(|file| file.key.starts_with(SNAPSHOTS)));
         let simulated = Arc::new(Mutex::new(Simulated::default()));

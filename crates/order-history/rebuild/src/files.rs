@@ -19,7 +19,7 @@ use crate::buckets::{Merge, Merged, Spill, buckets_for};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::plan::{BATCH_BYTES, Batch, Listing};
-use crate::run::{Into, Plan, Run};
+use crate::run::{Plan, Run, Target};
 use crate::snapshot::{Choice, Snapshot};
 
 /// The target of an import.
@@ -45,14 +45,14 @@ pub struct Written {
 
 /// The target of import files in a store.
 #[derive(Debug, Clone)]
-pub struct Out {
+pub struct ImportTarget {
     /// The store.
     pub store: Store,
     /// The prefix of all keys: empty, or ends with a slash.
     pub prefix: String,
 }
 
-impl Out {
+impl ImportTarget {
     /// The run's folder.
     #[must_use]
     pub fn of_run(archive: &Store, run: &Run) -> Self {
@@ -80,7 +80,7 @@ impl Out {
 
 /// A planned run that writes files.
 #[derive(Debug, Clone)]
-pub struct Planned {
+pub struct PlannedRun {
     /// Its plan.
     pub plan: Plan,
     /// Its batches.
@@ -98,7 +98,7 @@ pub async fn plan(
     choice: Choice,
     memory: usize,
     workers: usize,
-) -> Result<Planned, Error> {
+) -> Result<PlannedRun, Error> {
     let Choice { snapshot, note } = choice;
     let base = match &snapshot {
         Some(snapshot) => Some(snapshot.base(&filter).await?),
@@ -111,25 +111,25 @@ pub async fn plan(
     let plan = Plan {
         snapshot: base.map(|base| base.id),
         buckets: Some(buckets_for(bytes, snapshot.as_ref(), 0, memory, workers)),
-        ..Plan::new(run.id(), Into::Files(import), filter)
+        ..Plan::new(run.id(), Target::Files(import), filter)
     };
     // The snapshot's views are read when buckets are merged.
-    Ok(Planned { plan, batches: listing.batches(None, BATCH_BYTES), notes })
+    Ok(PlannedRun { plan, batches: listing.batches(None, BATCH_BYTES), notes })
 }
 
-/// Merges the spilled views of a run into files for an import, and writes the import request next to them. Calls `told` with the
+/// Merges the spilled views of a run into files for an import, and writes the import request next to them. Calls `on_step` with the
 /// number of merged buckets and the number of all buckets.
 pub async fn write(
     archive: &Store,
     run: &Run,
-    out: &Out,
+    out: &ImportTarget,
     memory: usize,
     workers: usize,
-    told: impl Fn(u32, u32) + Send + Sync,
+    on_step: impl Fn(u32, u32) + Send + Sync,
 ) -> Result<Written, Error> {
     let plan = run.plan().await?;
     plan.check_rules()?;
-    let (Into::Files(import), Some(_)) = (&plan.into, plan.buckets) else {
+    let (Target::Files(import), Some(_)) = (&plan.into, plan.buckets) else {
         return Err(Error::OtherKind { run: run.id().to_owned() });
     };
     let spill = spill(archive, run, &plan)?;
@@ -149,7 +149,7 @@ pub async fn write(
         memory,
         workers,
     };
-    let merged = merge.run(|_| told(done.fetch_add(1, Ordering::Relaxed) + 1, count)).await?;
+    let merged = merge.run(|_| on_step(done.fetch_add(1, Ordering::Relaxed) + 1, count)).await?;
     let request = request(&import.table, &out.store.location(), &out.data());
     let command = command(&request, &out.store.location(), &out.prefix);
     let json = serde_json::to_vec_pretty(&request).map_err(Error::Write)?;

@@ -23,14 +23,14 @@ pub struct Filter {
     pub orders: BTreeSet<OrderId>,
 }
 
-/// An event's id is at most one day ahead of its `DATE`, which another clock wrote: one hour for that clock, and one for the length
-/// of the hour in a file's name.
-const MOST_AHEAD: i64 = (24 + 1 + 1) * 60 * 60 * 1_000;
+/// How far the time in an event's id can be after the hour in its file's name, in milliseconds: 24 hours after the event's `DATE`,
+/// one hour if the clock that wrote `DATE` is ahead, and one hour because a file's name contains only the hour.
+const MAX_AHEAD_MILLIS: i64 = (24 + 1 + 1) * 60 * 60 * 1_000;
 
 impl Filter {
     /// Whether to use the event.
     #[must_use]
-    pub fn takes(&self, event: &Event) -> bool {
+    pub fn accepts(&self, event: &Event) -> bool {
         let Self { since, until, types, orders } = self;
         since.is_none_or(|since| event.at() >= since)
             && until.is_none_or(|until| event.at() < until)
@@ -40,21 +40,21 @@ impl Filter {
 
     /// Whether to use the view of an order, which cannot be filtered by time or type.
     #[must_use]
-    pub fn takes_order(&self, order_id: &str) -> bool {
+    pub fn accepts_order(&self, order_id: &str) -> bool {
         self.orders.is_empty() || OrderId::parse(order_id).is_ok_and(|order_id| self.orders.contains(&order_id))
     }
 
     /// Whether views that were folded without this filter, such as those of a snapshot, can be used.
     #[must_use]
-    pub fn takes_whole_orders(&self) -> bool {
+    pub fn accepts_whole_orders(&self) -> bool {
         self.since.is_none() && self.until.is_none() && self.types.is_empty()
     }
 
     /// Whether a file from the hour of `arrival` may contain an event to use. The end is not checked, because
     /// events can be late.
     #[must_use]
-    pub fn may_take_from(&self, arrival: Timestamp) -> bool {
-        self.since.is_none_or(|since| arrival.as_millis() + MOST_AHEAD > since.as_millis())
+    pub fn may_accept_from(&self, arrival: Timestamp) -> bool {
+        self.since.is_none_or(|since| arrival.as_millis() + MAX_AHEAD_MILLIS > since.as_millis())
     }
 }
 

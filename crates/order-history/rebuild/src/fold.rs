@@ -18,7 +18,7 @@ use crate::filter::Filter;
 pub type Views = HashMap<String, State>;
 
 /// Folds the records of files to partial views. If they may exceed the memory limit, they are passed on,
-/// and the fold continues without them: a view in two parts is the same view.
+/// and the fold continues without them. Merging the parts of a view later makes the same view.
 #[derive(Debug)]
 pub struct Fold {
     filter: Arc<Filter>,
@@ -49,7 +49,7 @@ pub struct Summary {
     pub damaged: Vec<DamagedFile>,
     /// The number of pairs of events with the same id and different content.
     pub contradictions: u64,
-    /// The first of them.
+    /// The first of these pairs, at most 1,000.
     pub contradicted: Vec<Contradicted>,
 }
 
@@ -88,11 +88,11 @@ pub struct Quarantined {
 }
 
 /// The largest number of quarantined lines that are kept for one batch. The others are only counted.
-pub const MOST_QUARANTINED: usize = 100_000;
+pub const MAX_QUARANTINED: usize = 100_000;
 /// The largest number of bytes of quarantined lines that are kept for one batch.
-const MOST_TEXT: usize = 16 << 20;
+const MAX_TEXT_BYTES: usize = 16 << 20;
 /// The largest number of contradictions that are listed.
-const MOST_NAMED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 /// The memory of an order besides the text of its events, in bytes: the map entry and the nodes of the state's maps.
 const PER_ORDER: usize = 1_000;
 
@@ -150,7 +150,7 @@ impl Fold {
             }
             Err(malformed) => return self.quarantine(file, line, malformed.code(), with_causes(&malformed), text),
         };
-        if !self.filter.takes(&event) {
+        if !self.filter.accepts(&event) {
             self.summary.filtered += 1;
             return;
         }
@@ -184,7 +184,7 @@ impl Fold {
 
     /// Merges the view of an order.
     pub fn view(&mut self, order_id: &str, state: State, size: usize) {
-        if !self.filter.takes_order(order_id) {
+        if !self.filter.accepts_order(order_id) {
             self.summary.filtered += 1;
             return;
         }
@@ -253,11 +253,11 @@ impl Fold {
 
     fn quarantine(&mut self, file: &str, line: u64, code: &str, reason: String, text: &[u8]) {
         *self.summary.quarantined.entry(code.to_owned()).or_default() += 1;
-        if self.quarantine.len() == MOST_QUARANTINED {
+        if self.quarantine.len() == MAX_QUARANTINED {
             return;
         }
         self.kept_text += text.len();
-        let text = (self.kept_text <= MOST_TEXT).then(|| String::from_utf8_lossy(text).into_owned());
+        let text = (self.kept_text <= MAX_TEXT_BYTES).then(|| String::from_utf8_lossy(text).into_owned());
         self.quarantine.push(Quarantined { file: file.to_owned(), line, code: code.to_owned(), reason, text });
     }
 }
@@ -280,7 +280,7 @@ impl Summary {
         }
         self.damaged.extend(other.damaged);
         self.contradictions += other.contradictions;
-        let room = MOST_NAMED.saturating_sub(self.contradicted.len());
+        let room = MAX_LISTED.saturating_sub(self.contradicted.len());
         self.contradicted.extend(other.contradicted.into_iter().take(room));
     }
 
@@ -293,7 +293,7 @@ impl Summary {
                 continue;
             }
             self.contradictions += 1;
-            if self.contradicted.len() < MOST_NAMED {
+            if self.contradicted.len() < MAX_LISTED {
                 self.contradicted.push(contradicted);
             }
         }

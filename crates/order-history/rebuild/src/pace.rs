@@ -9,13 +9,13 @@ use tokio::time::{Instant, sleep};
 /// Limits writes. All writers of a table share it.
 #[derive(Debug)]
 pub struct Pace {
-    turns: Semaphore,
+    permits: Semaphore,
     bucket: Mutex<Bucket>,
 }
 
-/// A permit for one write. It ends when it is dropped.
+/// Permission for one write, until it is dropped.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct WritePermit<'a> {
     pace: &'a Pace,
     reserved: f64,
     _permit: Option<SemaphorePermit<'a>>,
@@ -25,9 +25,9 @@ pub struct Turn<'a> {
 #[derive(Debug)]
 struct Bucket {
     /// The requested units per second.
-    asked: Option<f64>,
+    requested: Option<f64>,
     /// The units per second that DynamoDB accepts; none if it has not throttled.
-    taken: Option<f64>,
+    accepted: Option<f64>,
     balance: f64,
     filled: Instant,
     /// The average units of a write.
@@ -42,20 +42,20 @@ struct Bucket {
 /// The largest burst, in seconds of the rate.
 const BURST: f64 = 0.1;
 /// The lowest rate, in units per second: some writes must always be possible.
-const SLOWEST: f64 = 1.0;
+const MIN_RATE: f64 = 1.0;
 /// The units per second of one partition of a table: the first rate after throttling if nothing was stored yet
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
-const PARTITION: f64 = 1_000.0;
-const LONGEST_WAIT: Duration = Duration::from_millis(200);
+const PARTITION_RATE: f64 = 1_000.0;
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 impl Pace {
-    /// At most `turns` concurrent writes, and `rate` write units per second if a rate is given.
+    /// At most `concurrent` writes at the same time, and `rate` write units per second if a rate is given.
     #[must_use]
-    pub fn new(turns: usize, rate: Option<u32>) -> Self {
+    pub fn new(concurrent: usize, rate: Option<u32>) -> Self {
         let now = Instant::now();
         let bucket = Bucket {
-            asked: rate.map(|rate| f64::from(rate).max(SLOWEST)),
-            taken: None,
+            requested: rate.map(|rate| f64::from(rate).max(MIN_RATE)),
+            accepted: None,
             balance: 0.0,
             filled: now,
             average: 2.0,
@@ -63,22 +63,22 @@ impl Pace {
             before: None,
             slowed: None,
         };
-        Self { turns: Semaphore::new(turns), bucket: Mutex::new(bucket) }
+        Self { permits: Semaphore::new(concurrent), bucket: Mutex::new(bucket) }
     }
 
-    /// Waits for a turn.
-    pub async fn turn(&self) -> Turn<'_> {
+    /// Waits until a write may start.
+    pub async fn permit(&self) -> WritePermit<'_> {
         // The semaphore is never closed.
-        let permit = self.turns.acquire().await.ok();
+        let permit = self.permits.acquire().await.ok();
         let reserved = loop {
             let reserved = self.bucket().reserve(Instant::now());
             match reserved {
                 Ok(reserved) => break reserved,
                 // In short steps, because the rate may rise.
-                Err(wait) => sleep(wait.min(LONGEST_WAIT)).await,
+                Err(wait) => sleep(wait.min(MAX_WAIT)).await,
             }
         };
-        Turn { pace: self, reserved, _permit: permit }
+        WritePermit { pace: self, reserved, _permit: permit }
     }
 
     /// Slows down after DynamoDB has throttled a write.
@@ -88,8 +88,8 @@ impl Pace {
 
     /// The units per second after throttling; none without throttling.
     #[must_use]
-    pub fn slowed_to(&self) -> Option<f64> {
-        self.bucket().taken
+    pub fn throttled_rate(&self) -> Option<f64> {
+        self.bucket().accepted
     }
 
     fn bucket(&self) -> MutexGuard<'_, Bucket> {
@@ -97,23 +97,23 @@ impl Pace {
     }
 }
 
-impl Turn<'_> {
+impl WritePermit<'_> {
     /// Reports the units of the write. Without a report, an average write is counted.
-    pub fn took(self, units: f64) {
+    pub fn used(self, units: f64) {
         self.pace.bucket().settle(Instant::now(), self.reserved, units);
     }
 }
 
 impl Bucket {
     fn rate(&self) -> Option<f64> {
-        match (self.asked, self.taken) {
-            (Some(asked), Some(taken)) => Some(asked.min(taken)),
-            (asked, taken) => asked.or(taken),
+        match (self.requested, self.accepted) {
+            (Some(requested), Some(accepted)) => Some(requested.min(accepted)),
+            (requested, accepted) => requested.or(accepted),
         }
     }
 
-    /// Takes the units of an average write, or returns how long to wait. The bucket may go below zero by one write, for which the next one
-    /// waits for.
+    /// Takes the units of an average write, or returns how long to wait. The bucket may go below zero by one write; then the next write
+    /// waits.
     fn reserve(&mut self, now: Instant) -> Result<f64, Duration> {
         self.recover(now);
         let Some(rate) = self.rate() else { return Ok(0.0) };
@@ -141,8 +141,8 @@ impl Bucket {
             return;
         }
         self.slowed = Some(now);
-        let speed = self.taken.unwrap_or_else(|| self.speed(now));
-        self.taken = Some((speed * 0.7).max(SLOWEST));
+        let speed = self.accepted.unwrap_or_else(|| self.speed(now));
+        self.accepted = Some((speed * 0.7).max(MIN_RATE));
         self.filled = now;
         self.balance = self.balance.min(0.0);
     }
@@ -156,16 +156,17 @@ impl Bucket {
             Some(before) => (before + used) / (1.0 + passed),
             None => used / passed,
         };
-        if speed > 0.0 { speed } else { PARTITION }
+        if speed > 0.0 { speed } else { PARTITION_RATE }
     }
 
     /// Raises the rate of a throttled table by a fifth each second.
     fn recover(&mut self, now: Instant) {
-        if let (Some(taken), Some(slowed)) = (self.taken, self.slowed)
+        if let (Some(accepted), Some(slowed)) = (self.accepted, self.slowed)
             && now.duration_since(slowed) >= Duration::from_secs(1)
         {
             self.slowed = Some(now);
-            self.taken = Some(taken * 1.2 + SLOWEST).filter(|taken| self.asked.is_none_or(|asked| *taken < asked));
+            self.accepted = Some(accepted * 1.2 + MIN_RATE)
+                .filter(|accepted| self.requested.is_none_or(|requested| *accepted < requested));
         }
     }
 

@@ -131,7 +131,7 @@ impl Listing {
             }
             if base.is_some_and(|base| base.consumed.contains(&key)) {
                 listing.in_snapshot += 1;
-            } else if arrival(&key).is_some_and(|arrival| !filter.may_take_from(arrival)) {
+            } else if arrival(&key).is_some_and(|arrival| !filter.may_accept_from(arrival)) {
                 listing.too_early += 1;
             } else {
                 listing.files.push(File { key, size });

@@ -29,7 +29,7 @@ pub(crate) struct Progress {
 }
 
 /// The largest number of errors of one kind that are shown. All are in the run's folder.
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 impl Progress {
     /// The progress of a run of `of` bytes.
@@ -47,7 +47,7 @@ impl Progress {
     }
 
     /// Sets the bytes that were done before this process started.
-    pub(crate) fn begin_after(&self, bytes: u64) {
+    pub(crate) fn set_done_before(&self, bytes: u64) {
         self.before.store(bytes, Ordering::Relaxed);
     }
 
@@ -99,7 +99,7 @@ impl Progress {
     }
 
     /// Shows a message on a separate line.
-    pub(crate) fn say(&self, level: &str, message: &str) {
+    pub(crate) fn print(&self, level: &str, message: &str) {
         if self.is_terminal {
             let mut shown = lock(&self.is_line_shown);
             let clear = if std::mem::take(&mut *shown) { "\r\x1b[2K" } else { "" };
@@ -138,10 +138,10 @@ impl Progress {
         let mut shown = lock(&self.shown);
         let Some(shown) = shown.get_mut(kind) else { return };
         *shown += 1;
-        if *shown <= MOST_SHOWN {
-            self.say("ERROR", &message());
-        } else if *shown == MOST_SHOWN + 1 {
-            self.say(
+        if *shown <= MAX_SHOWN {
+            self.print("ERROR", &message());
+        } else if *shown == MAX_SHOWN + 1 {
+            self.print(
                 "ERROR",
                 &format!("more errors of this kind are not shown: see runs/{}/ in the archive", self.run),
             );

@@ -26,7 +26,7 @@ use crate::files::Import;
 use crate::filter::Filter;
 use crate::fold::{Quarantined, Summary};
 use crate::plan::{Batch, RUNS};
-use crate::snapshot::{Recipe, Snapshot};
+use crate::snapshot::{Snapshot, SnapshotSettings};
 
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Plan {
     /// The time of planning.
     pub created: Timestamp,
     /// The target of the views.
-    pub into: Into,
+    pub into: Target,
     /// Which events are used.
     #[serde(default)]
     pub filter: Filter,
@@ -63,13 +63,13 @@ pub struct Plan {
 /// Where the views go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Into {
+pub enum Target {
     /// Merged into this table.
     Table(String),
     /// Into files of `DynamoDB` JSON, which a new table can be imported from.
     Files(Import),
     /// Into a snapshot of the same archive.
-    Snapshot(Recipe),
+    Snapshot(SnapshotSettings),
 }
 
 /// The result of a batch. It is written after everything is stored.
@@ -128,7 +128,7 @@ pub struct Report {
 impl Plan {
     /// Creates a plan with the current time and without sizes.
     #[must_use]
-    pub fn new(run: &str, into: Into, filter: Filter) -> Self {
+    pub fn new(run: &str, into: Target, filter: Filter) -> Self {
         Self {
             run: run.to_owned(),
             created: SystemTime::now().into(),
@@ -171,17 +171,17 @@ pub struct Run {
     id: String,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The batches that have a result, with it.
+    /// The batches that have a result, with their results.
     pub done: BTreeMap<String, BatchResult>,
-    /// The batches that have none.
+    /// The batches without a result.
     pub missing: Vec<Batch>,
 }
 
 /// The number of results that are read at the same time. There can be thousands.
-const AT_ONCE: usize = 32;
+const CONCURRENT_READS: usize = 32;
 
 impl Run {
     /// The run `id` of an archive. It need not exist yet.
@@ -241,7 +241,7 @@ impl Run {
         lines.map(|line| parse(&key, line)).collect()
     }
 
-    /// The done and the missing batches.
+    /// Which batches are done, and which are missing.
     pub async fn progress(&self) -> Result<Progress, Error> {
         self.progress_of(self.batches().await?).await
     }
@@ -257,7 +257,7 @@ impl Run {
             let result = if results.contains(&key) { self.read(&key).await? } else { None };
             Ok::<_, Error>((batch, result))
         };
-        let mut read = pin!(stream::iter(batches).map(read).buffered(AT_ONCE));
+        let mut read = pin!(stream::iter(batches).map(read).buffered(CONCURRENT_READS));
         while let Some((batch, result)) = read.try_next().await? {
             match result {
                 Some(result) => _ = progress.done.insert(batch.id, result),
@@ -272,7 +272,7 @@ impl Run {
         self.read(&self.result_key(batch)).await
     }
 
-    /// Writes the result of a batch. The first result of a batch stays.
+    /// Writes the result of a batch. If the batch already has a result, that result is kept.
     pub async fn finish(&self, result: &BatchResult, quarantine: &[Quarantined]) -> Result<(), Error> {
         if !quarantine.is_empty() {
             let key = self.key(&format!("quarantine/{}.ndjson", result.batch));
@@ -300,8 +300,8 @@ impl Run {
         report.summary.add(found);
         report.stored.add(stored);
         let plan = self.plan().await?;
-        if let (Into::Table(_) | Into::Files(_), Some(snapshot)) = (plan.into, plan.snapshot) {
-            report.summary.add(Snapshot::find(&self.archive, &snapshot).await?.remembered());
+        if let (Target::Table(_) | Target::Files(_), Some(snapshot)) = (plan.into, plan.snapshot) {
+            report.summary.add(Snapshot::find(&self.archive, &snapshot).await?.recorded_problems());
         }
         self.archive.put(&self.key("report.json"), json(&report)?).await?;
         Ok(report)

@@ -31,11 +31,11 @@ pub struct Size {
 }
 
 /// A read that is throttled or not answered is retried for this long.
-const PATIENCE: Duration = Duration::from_mins(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const RETRY_TIME: Duration = Duration::from_mins(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The largest number of keys of one `BatchGetItem`
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html>).
-const MOST_KEYS: usize = 100;
+const MAX_KEYS: usize = 100;
 
 impl Source {
     /// The size of the table at `DynamoDB`'s last update.
@@ -64,7 +64,7 @@ impl Source {
                 let sent = request.clone().set_exclusive_start_key(start.clone()).send().await;
                 sent.map_err(|error| TableError::from_sdk(error, &self.name))
             };
-            let page = patiently(send).await?;
+            let page = with_retries(send).await?;
             each(page.items.unwrap_or_default()).await?;
             start = page.last_evaluated_key;
             if start.is_none() {
@@ -78,7 +78,7 @@ impl Source {
         let mut found = BTreeMap::new();
         let mut keys: Vec<Item> = order_ids.into_iter().map(|order_id| key(order_id)).collect();
         while !keys.is_empty() {
-            let now = keys.split_off(keys.len().saturating_sub(MOST_KEYS));
+            let now = keys.split_off(keys.len().saturating_sub(MAX_KEYS));
             let asked = now.len();
             let send = || async {
                 let keys = KeysAndAttributes::builder().set_keys(Some(now.clone())).consistent_read(true).build();
@@ -86,7 +86,7 @@ impl Source {
                 let sent = self.client.batch_get_item().request_items(&self.name, keys).send().await;
                 sent.map_err(|error| TableError::from_sdk(error, &self.name))
             };
-            let answer = patiently(send).await?;
+            let answer = with_retries(send).await?;
             for item in answer.responses.unwrap_or_default().remove(&self.name).unwrap_or_default() {
                 if let Some(order_id) = order_id(&item) {
                     found.insert(order_id.to_owned(), item);
@@ -124,7 +124,7 @@ fn key(order_id: &str) -> Item {
 }
 
 /// Retries a read until it succeeds, or fails permanently.
-async fn patiently<T, F: Future<Output = Result<T, TableError>>>(mut send: impl FnMut() -> F) -> Result<T, Error> {
+async fn with_retries<T, F: Future<Output = Result<T, TableError>>>(mut send: impl FnMut() -> F) -> Result<T, Error> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(25);
     loop {
@@ -132,10 +132,10 @@ async fn patiently<T, F: Future<Output = Result<T, TableError>>>(mut send: impl 
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if !error.is_retryable() || begun.elapsed() > PATIENCE {
+        if !error.is_retryable() || begun.elapsed() > RETRY_TIME {
             return Err(Error::Read(error));
         }
         sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }

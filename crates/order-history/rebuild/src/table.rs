@@ -22,17 +22,17 @@ pub struct TableSink {
 }
 
 /// The number of concurrent writes. One needs a few milliseconds, so this allows about 10,000 per second.
-const TURNS: usize = 64;
+const CONCURRENT_WRITES: usize = 64;
 /// A write that is throttled or not answered is retried for this long. Then the run stops, and can be resumed.
-const PATIENCE: Duration = Duration::from_mins(5);
+const RETRY_TIME: Duration = Duration::from_mins(5);
 /// The longest pause before a retry.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl TableSink {
     /// The table `name`, with at most `rate` write units per second if a rate is given.
     #[must_use]
     pub fn new(client: aws_sdk_dynamodb::Client, name: &str, rate: Option<u32>) -> Self {
-        Self { table: Table::new(client, name, &VIEW), pace: Pace::new(TURNS, rate) }
+        Self { table: Table::new(client, name, &VIEW), pace: Pace::new(CONCURRENT_WRITES, rate) }
     }
 
     /// The pace of the writes.
@@ -52,14 +52,14 @@ impl TableSink {
             let merged = self.merge(&order_id, view).await?;
             Ok::<_, Error>((order_id, merged))
         });
-        let mut merges = merges.buffer_unordered(TURNS);
-        while let Some((order_id, Stowed { kept_out, requests, milliunits, contradictions })) =
+        let mut merges = merges.buffer_unordered(CONCURRENT_WRITES);
+        while let Some((order_id, MergeResult { not_stored, requests, milliunits, contradictions })) =
             merges.try_next().await?
         {
-            match kept_out {
+            match not_stored {
                 None => stored.views += 1,
-                Some(KeptOut::TooLarge) => _ = stored.too_large.insert(order_id.clone()),
-                Some(KeptOut::Corrupt) => _ = stored.corrupt.insert(order_id.clone()),
+                Some(NotStored::TooLarge) => _ = stored.too_large.insert(order_id.clone()),
+                Some(NotStored::Corrupt) => _ = stored.corrupt.insert(order_id.clone()),
             }
             stored.requests += requests;
             stored.milliunits += milliunits;
@@ -68,57 +68,58 @@ impl TableSink {
         Ok(())
     }
 
-    async fn merge(&self, order_id: &str, view: State) -> Result<Stowed, Error> {
+    async fn merge(&self, order_id: &str, view: State) -> Result<MergeResult, Error> {
         let (begun, mut requests) = (Instant::now(), 0);
         let mut pause = Duration::from_millis(25);
         loop {
-            let turn = self.pace.turn().await;
+            let permit = self.pace.permit().await;
             let error = match self.table.merge(order_id, view.clone()).await {
                 Ok(merged) => {
-                    turn.took(merged.write_units);
+                    permit.used(merged.write_units);
                     requests += merged.requests as u64;
                     let (milliunits, contradictions) = (milliunits(merged.write_units), merged.contradictions);
-                    return Ok(Stowed { kept_out: None, requests, milliunits, contradictions });
+                    return Ok(MergeResult { not_stored: None, requests, milliunits, contradictions });
                 }
                 Err(error) => error,
             };
-            drop(turn);
+            drop(permit);
             requests += 1;
             match &error {
-                TableError::ItemTooLarge(_) => return Ok(Stowed::kept_out(KeptOut::TooLarge, requests)),
+                TableError::ItemTooLarge(_) => return Ok(MergeResult::not_stored(NotStored::TooLarge, requests)),
                 TableError::Corrupt(_) | TableError::WrongType(_) => {
-                    return Ok(Stowed::kept_out(KeptOut::Corrupt, requests));
+                    return Ok(MergeResult::not_stored(NotStored::Corrupt, requests));
                 }
                 TableError::Throttled(_) => self.pace.slow_down(),
                 TableError::Unavailable(_) | TableError::Inconsistent => {}
                 // A missing table, a refusal, or an error of a later version of `projection`.
                 _ => return Err(error.into()),
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > RETRY_TIME {
                 return Err(error.into());
             }
             sleep(pause.mul_f64(jitter(order_id, requests))).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 }
 
-struct Stowed {
-    kept_out: Option<KeptOut>,
+/// The result of merging the view of one order.
+struct MergeResult {
+    not_stored: Option<NotStored>,
     requests: u64,
     milliunits: u64,
     contradictions: Vec<Contradiction>,
 }
 
 /// Why an order was not stored.
-enum KeptOut {
+enum NotStored {
     TooLarge,
     Corrupt,
 }
 
-impl Stowed {
-    fn kept_out(reason: KeptOut, requests: u64) -> Self {
-        Self { kept_out: Some(reason), requests, milliunits: 0, contradictions: Vec::new() }
+impl MergeResult {
+    fn not_stored(reason: NotStored, requests: u64) -> Self {
+        Self { not_stored: Some(reason), requests, milliunits: 0, contradictions: Vec::new() }
     }
 }
 
@@ -129,7 +130,7 @@ fn jitter(order_id: &str, attempt: u64) -> f64 {
     0.5 + f64::from(hasher.finish().to_le_bytes()[0]) / f64::from(u8::MAX) / 2.0
 }
 
-/// The smallest step of units is a half.
+/// `DynamoDB` counts half units, so thousandths are exact.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn milliunits(units: f64) -> u64 {
     (units * 1_000.0).round() as u64

@@ -48,7 +48,7 @@ use crate::batch::{Meter, Processor, Sink};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::plan::{Batch, SnapshotChoice, Work};
-use crate::run::{BatchResult, Into, Plan, Report, Run};
+use crate::run::{BatchResult, Plan, Report, Run, Target};
 use crate::table::TableSink;
 
 /// The three functions of the binary.
@@ -125,7 +125,7 @@ pub struct PlanRequest {
 /// The answer of `Plan`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct Planned {
+pub struct PlanAnswer {
     pub run: String,
     pub into: String,
     pub bucket: String,
@@ -147,7 +147,7 @@ pub struct FoldRequest {
 /// The answer of `Fold`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct Folded {
+pub struct FoldAnswer {
     pub run: String,
     pub batch: String,
     pub events: u64,
@@ -167,7 +167,7 @@ pub struct ReportRequest {
 /// The answer of `Report`. The lists are in the run's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct Reported {
+pub struct ReportAnswer {
     pub run: String,
     pub batches: u64,
     pub files: u64,
@@ -233,9 +233,9 @@ pub struct Worker {
 /// A batch that does not end before the worker's deadline is repeated, with the cost of all its writes, so it must end well before. 10 MB of
 /// gzip are about 20,000 orders and 64,000 write units. With a rate, a batch takes about 400 seconds.
 fn batch_bytes(rate: Option<u32>) -> u64 {
-    const MOST: u64 = 10_000_000;
-    const BYTES_PER_UNIT: u64 = MOST / 64_000;
-    rate.map_or(MOST, |rate| (u64::from(rate) * 400 * BYTES_PER_UNIT).min(MOST))
+    const MAX: u64 = 10_000_000;
+    const BYTES_PER_UNIT: u64 = MAX / 64_000;
+    rate.map_or(MAX, |rate| (u64::from(rate) * 400 * BYTES_PER_UNIT).min(MAX))
 }
 
 /// Reserved before the deadline, to write the result and to answer.
@@ -249,20 +249,20 @@ impl Worker {
     }
 
     /// Lists the archive and writes the run's plan and batches. An existing plan is kept, even if the request differs.
-    pub async fn plan(&self, request: PlanRequest) -> Result<Planned, Failure> {
+    pub async fn plan(&self, request: PlanRequest) -> Result<PlanAnswer, Failure> {
         let id = request.run.clone().unwrap_or_else(|| Run::new_id(self.clock.now()));
         let run = Run::new(&self.archive, &id)?;
         let plan = match run.find_plan().await? {
             Some(plan) => plan,
             None => self.begin(&run, request).await?,
         };
-        let Into::Table(into) = plan.into else {
+        let Target::Table(into) = plan.into else {
             return Err(Failure::Invalid(
                 "this run writes files, not a table: finish it with the command line".to_owned(),
             ));
         };
         let (bucket, key) = (self.config.archive_bucket.clone(), run.key("batches.jsonl"));
-        Ok(Planned { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
+        Ok(PlanAnswer { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
     }
 
     async fn begin(&self, run: &Run, request: PlanRequest) -> Result<Plan, Failure> {
@@ -287,13 +287,18 @@ impl Worker {
             snapshot,
             rate: request.rate,
             created: self.clock.now().into(),
-            ..Plan::new(run.id(), Into::Table(table), filter)
+            ..Plan::new(run.id(), Target::Table(table), filter)
         };
         Ok(run.begin(plan, batches).await?.0)
     }
 
     /// Processes a batch, unless it has a result.
-    pub async fn fold(&self, request: FoldRequest, request_id: &str, deadline: SystemTime) -> Result<Folded, Failure> {
+    pub async fn fold(
+        &self,
+        request: FoldRequest,
+        request_id: &str,
+        deadline: SystemTime,
+    ) -> Result<FoldAnswer, Failure> {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default().saturating_sub(RESERVE);
         let (answer, is_new) = timeout(left, self.fold_in_time(request)).await.map_err(|_| Failure::OutOfTime)??;
         if is_new {
@@ -312,14 +317,14 @@ impl Worker {
         Ok(answer)
     }
 
-    async fn fold_in_time(&self, FoldRequest { run, batch }: FoldRequest) -> Result<(Folded, bool), Failure> {
+    async fn fold_in_time(&self, FoldRequest { run, batch }: FoldRequest) -> Result<(FoldAnswer, bool), Failure> {
         let run = Run::new(&self.archive, &run)?;
         if let Some(result) = run.result(&batch.id).await? {
-            return Ok((Folded::of(&run, &result, true), false));
+            return Ok((FoldAnswer::of(&run, &result, true), false));
         }
         let plan = run.plan().await?;
         plan.check_rules()?;
-        let Into::Table(table) = &plan.into else {
+        let Target::Table(table) = &plan.into else {
             return Err(Failure::Invalid(
                 "this run writes files, not a table: finish it with the command line".to_owned(),
             ));
@@ -334,11 +339,11 @@ impl Worker {
         };
         let (result, quarantine) = processor.process(&batch).await?;
         run.finish(&result, &quarantine).await?;
-        Ok((Folded::of(&run, &result, false), true))
+        Ok((FoldAnswer::of(&run, &result, false), true))
     }
 
     /// Sums the results of a run.
-    pub async fn report(&self, ReportRequest { run }: ReportRequest) -> Result<Reported, Failure> {
+    pub async fn report(&self, ReportRequest { run }: ReportRequest) -> Result<ReportAnswer, Failure> {
         Ok(Run::new(&self.archive, &run)?.report().await?.into())
     }
 
@@ -348,7 +353,7 @@ impl Worker {
     }
 }
 
-impl Folded {
+impl FoldAnswer {
     fn of(run: &Run, result: &BatchResult, already_done: bool) -> Self {
         Self {
             run: run.id().to_owned(),
@@ -362,7 +367,7 @@ impl Folded {
     }
 }
 
-impl From<Report> for Reported {
+impl From<Report> for ReportAnswer {
     fn from(report: Report) -> Self {
         let clean = report.is_clean();
         let Report { run, batches, files, bytes, summary, stored, took_ms: _ } = report;

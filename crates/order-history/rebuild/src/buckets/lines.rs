@@ -9,7 +9,7 @@ use order_view::VIEW;
 use projection::{Found, State, read_line, write_line};
 
 /// For temporary files, which are read once: fast compression.
-pub(crate) const QUICK: Compression = Compression::fast();
+pub(crate) const FAST: Compression = Compression::fast();
 
 /// A gzip file of lines that is written in memory. It has one member, which every gzip reader accepts.
 pub(crate) struct Lines {

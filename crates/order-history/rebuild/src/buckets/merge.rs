@@ -153,7 +153,7 @@ impl Merge {
                 let bytes = store.get(key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
                 let expected = *expected;
                 let (back, read) = blocking(move || {
-                    let read = merging.take_in(&bytes, expected);
+                    let read = merging.merge_file(&bytes, expected);
                     (merging, read)
                 })
                 .await?;
@@ -188,7 +188,7 @@ impl Merge {
                 let wanted = &self.filter.orders;
                 let is_wanted = wanted.is_empty()
                     || wanted.iter().any(|order| of_base.has(order.as_str()) && slice.has(order.as_str()));
-                if of_base.meets(slice) && is_wanted {
+                if of_base.overlaps(slice) && is_wanted {
                     sources.push((base.store.clone(), key.clone(), Some(*orders)));
                 }
             }
@@ -238,7 +238,7 @@ impl Merging {
     }
 
     /// Merges the views of a file.
-    fn take_in(&mut self, file: &[u8], expected: Option<u64>) -> Result<(), BadFile> {
+    fn merge_file(&mut self, file: &[u8], expected: Option<u64>) -> Result<(), BadFile> {
         let found = lines::read(file, |order_id, view| self.merge(order_id, view))?;
         match expected {
             Some(expected) if expected != found => Err(BadFile::Count { expected, found }),
@@ -247,7 +247,7 @@ impl Merging {
     }
 
     fn merge(&mut self, order_id: String, view: State) {
-        if !self.slice.has(&order_id) || !self.sample.has(&order_id) || !self.filter.takes_order(&order_id) {
+        if !self.slice.has(&order_id) || !self.sample.has(&order_id) || !self.filter.accepts_order(&order_id) {
             return;
         }
         if let Some(known) = self.views.get_mut(&order_id) {

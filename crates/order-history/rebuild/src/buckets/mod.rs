@@ -37,7 +37,7 @@ pub struct Slice {
 /// The number is not a valid number of buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a number of buckets: expected a power of two, at most 512")]
-pub struct NotBuckets(u32);
+pub struct InvalidBucketCount(u32);
 
 impl Buckets {
     /// One bucket for all orders.
@@ -45,13 +45,13 @@ impl Buckets {
     /// Every part of a batch writes a file for each bucket, and a PUT costs twelve times as much as a GET: for 100
     /// million orders, this many buckets cost $15 to write. A bucket that does not fit into memory is merged in
     /// several passes, so no number is too small.
-    pub const MOST: Self = Self { bits: 9 };
+    pub const MAX: Self = Self { bits: 9 };
 
     /// The number with which a bucket fits into `memory` bytes, if all views together need `expected` bytes.
     #[must_use]
     pub fn for_size(expected: u64, memory: u64) -> Self {
         let wanted = expected.div_ceil(memory.max(1)).max(1).next_power_of_two();
-        Self { bits: wanted.trailing_zeros() }.min(Self::MOST)
+        Self { bits: wanted.trailing_zeros() }.min(Self::MAX)
     }
 
     /// The number of buckets.
@@ -88,7 +88,7 @@ impl Slice {
 
     /// Whether both slices may contain the same order.
     #[must_use]
-    pub fn meets(self, other: Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         let both = mask(self.bits.min(other.bits));
         self.rest & both == other.rest & both
     }
@@ -110,7 +110,7 @@ fn mask(bits: u32) -> u64 {
 }
 
 /// The expected memory of the views of a bucket is at most this: about 50,000 orders.
-const MOST_OF_A_BUCKET: usize = 170 << 20;
+const MAX_BUCKET_BYTES: usize = 170 << 20;
 
 /// The number of buckets for a run, so that the views of one bucket fit into the memory of one worker: for
 /// `archive` bytes of compressed event files, the views of a snapshot, and `table` bytes of a table's items.
@@ -121,7 +121,7 @@ pub fn buckets_for(archive: u64, snapshot: Option<&Snapshot>, table: u64, memory
     let expected = archive * 8 + snapshot.map_or(0, |snapshot| snapshot.manifest.bytes() * 3) + table * 4;
     // Half of the memory, because buckets differ in size. And no more than a Lambda function writes to a table in a few
     // minutes, because a bucket of a snapshot is one batch.
-    let memory = (memory / workers.max(1) / 2).min(MOST_OF_A_BUCKET);
+    let memory = (memory / workers.max(1) / 2).min(MAX_BUCKET_BYTES);
     Buckets::for_size(expected, memory as u64)
 }
 
@@ -132,11 +132,11 @@ pub fn name(bucket: u32) -> String {
 }
 
 impl TryFrom<u32> for Buckets {
-    type Error = NotBuckets;
+    type Error = InvalidBucketCount;
 
-    fn try_from(count: u32) -> Result<Self, NotBuckets> {
+    fn try_from(count: u32) -> Result<Self, InvalidBucketCount> {
         let buckets = Self { bits: count.trailing_zeros() };
-        if count.is_power_of_two() && buckets <= Self::MOST { Ok(buckets) } else { Err(NotBuckets(count)) }
+        if count.is_power_of_two() && buckets <= Self::MAX { Ok(buckets) } else { Err(InvalidBucketCount(count)) }
     }
 }
 

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use projection::State;
 use uuid::Uuid;
 
-use super::lines::{Lines, QUICK};
+use super::lines::{FAST, Lines};
 use super::{Buckets, blocking, name};
 use crate::error::Error;
 use crate::fold::Views;
@@ -65,7 +65,7 @@ impl Spill {
         views.sort_unstable_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         let compressed = |views: &[(u32, String, State)]| {
             // A compressor needs 256 KB, so there is only one at a time.
-            let mut lines = Lines::new(QUICK);
+            let mut lines = Lines::new(FAST);
             for (_, order_id, view) in views {
                 lines.render(order_id, view);
                 lines.add()?;

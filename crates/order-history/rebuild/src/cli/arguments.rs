@@ -32,7 +32,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 failed, 2 invalid arguments, 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Estimate what a run would read and write, its cost and its duration; write nothing
-    Plan(What),
+    Plan(PlanArguments),
     /// Fold the archive and merge the views into a table, or write them as files for an import
     Run(Box<Run>),
     /// Show the progress of a run
@@ -47,7 +47,7 @@ pub(super) enum Command {
 
 /// The source and the target.
 #[derive(Debug, Args)]
-pub(super) struct What {
+pub(super) struct PlanArguments {
     /// The archive: s3://bucket/prefix or a folder
     #[arg(long, value_parser = location, value_name = "ARCHIVE")]
     pub(super) from: Location,
@@ -83,7 +83,7 @@ pub(super) struct What {
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(flatten)]
-    pub(super) what: What,
+    pub(super) what: PlanArguments,
     /// The target of the views
     #[arg(long, value_enum, default_value_t = SinkChoice::Table)]
     pub(super) sink: SinkChoice,
@@ -175,7 +175,7 @@ pub(super) enum SinkChoice {
     Files,
 }
 
-impl What {
+impl PlanArguments {
     /// Which events are used.
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         Ok(Filter {

@@ -127,7 +127,7 @@ fn problem_rows(Report { summary, stored, .. }: &Report) -> Vec<(&'static str, S
     also("damaged", summary.damaged.len() as u64, " files are damaged: restore them, then start a new run");
     also("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items were not changed");
     also(
-        "not ours",
+        "not changed",
         stored.corrupt.len() as u64,
         " items have attributes that this version did not write: they were not changed",
     );

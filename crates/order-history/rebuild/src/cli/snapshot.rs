@@ -14,7 +14,7 @@ use crate::connection::{dynamodb, open, settings};
 use crate::execution::jobs;
 use crate::progress::Progress;
 use crate::scan::Source;
-use crate::snapshot::{Done, Options, Step, Taken, take};
+use crate::snapshot::{NewSnapshot, Options, SnapshotResult, Step, take};
 use crate::text::{bytes, count, shell_word};
 
 /// Creates a snapshot.
@@ -34,16 +34,16 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
     };
     let progress = Progress::new("snapshot", 0);
     let run = OnceLock::new();
-    let told = |step| match step {
-        Step::Note(note) => progress.say("WARN", &note),
+    let on_step = |step| match step {
+        Step::Note(note) => progress.print("WARN", &note),
         Step::Begun(plan) => {
             let _ = run.set(plan.run.clone());
             progress.of(plan.bytes);
             let (files, size) = (count(plan.files), bytes(plan.bytes));
-            progress.say("INFO", &format!("run {}: {files} files, {size}", plan.run));
+            progress.print("INFO", &format!("run {}: {files} files, {size}", plan.run));
         }
         Step::Merged(done, of) if done == of => {
-            progress.say("INFO", &format!("{} buckets merged", count(of.into())));
+            progress.print("INFO", &format!("{} buckets merged", count(of.into())));
         }
         Step::Merged(..) => {}
     };
@@ -58,9 +58,9 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         }
         None => format!("rebuild snapshot --from {}", shell_word(&arguments.from.to_string())),
     };
-    match Box::pin(watched(take(options, told), interrupt, &meter, &progress, &resume)).await? {
+    match Box::pin(watched(take(options, on_step), interrupt, &meter, &progress, &resume)).await? {
         None => Ok(INTERRUPTED),
-        Some(Taken::NothingNew { latest }) => {
+        Some(SnapshotResult::NothingNew { latest }) => {
             if as_json {
                 output::json_line(&json!({"message": "no new files", "latest": latest}))?;
             } else {
@@ -68,8 +68,8 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
             }
             Ok(CLEAN)
         }
-        Some(Taken::Done(done)) => {
-            let Done { manifest, report, ignored, unreadable } = *done;
+        Some(SnapshotResult::Created(done)) => {
+            let NewSnapshot { manifest, report, ignored, unreadable } = *done;
             if as_json {
                 output::json_line(&json!({
                     "message": "done", "snapshot": manifest, "report": report, "ignored": ignored, "unreadable": unreadable,

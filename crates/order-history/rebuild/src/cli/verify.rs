@@ -14,10 +14,10 @@ use crate::execution::jobs;
 use crate::plan::SnapshotChoice;
 use crate::scan::Source;
 use crate::text::{bytes, count, dollars};
-use crate::verify::{ARCHIVE_PAUSE, Comparison, Difference, Options, Right, Sample, Step, TABLE_PAUSE, compare};
+use crate::verify::{ARCHIVE_PAUSE, Comparison, Difference, Options, RightSide, Sample, Step, TABLE_PAUSE, compare};
 
 /// The largest number of different orders that are printed.
-const MOST_NAMED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// Compares two tables, or a table and an archive.
 pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Failure> {
@@ -27,12 +27,12 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     let is_archive = arguments.right.contains('/') || arguments.right == ".";
     let right = if is_archive {
         let Ok(location) = arguments.right.parse();
-        Right::Archive {
+        RightSide::Archive {
             archive: open(&location, &settings),
             use_snapshot: arguments.snapshot == SnapshotChoice::Latest,
         }
     } else {
-        Right::Table(Source { client: client.clone(), name: arguments.right.clone() })
+        RightSide::Table(Source { client: client.clone(), name: arguments.right.clone() })
     };
     let pause = if is_archive { ARCHIVE_PAUSE } else { TABLE_PAUSE };
     let options = Options {
@@ -46,7 +46,7 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     };
     let shown = Mutex::new(Instant::now());
     let compared = tokio::select! {
-        compared = compare(options, |step| tell(&step, &shown)) => compared?,
+        compared = compare(options, |step| show_step(&step, &shown)) => compared?,
         () = interrupt.received() => {
             eprintln!("interrupted; a comparison cannot be resumed");
             return Ok(INTERRUPTED);
@@ -61,7 +61,7 @@ pub(super) async fn verify(arguments: Arguments, as_json: bool) -> Result<u8, Fa
     })
 }
 
-fn tell(step: &Step, shown: &Mutex<Instant>) {
+fn show_step(step: &Step, shown: &Mutex<Instant>) {
     let is_terminal = stderr().is_terminal();
     if let Step::Read { .. } = step {
         let mut shown = shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -105,7 +105,7 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
         eprintln!();
     }
     let (changed, missing, extra) = compared.counts();
-    for (order_id, difference) in compared.differences.iter().take(MOST_NAMED) {
+    for (order_id, difference) in compared.differences.iter().take(MAX_LISTED) {
         match difference {
             Difference::Changed { attributes } => {
                 let attributes = attributes.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -115,8 +115,8 @@ fn show(compared: &Comparison, as_json: bool) -> Result<(), Failure> {
             Difference::Extra => println!("order {order_id} exists only on the right"),
         }
     }
-    if compared.differences.len() > MOST_NAMED {
-        println!("… and {} more: --json lists up to 10,000", count((compared.differences.len() - MOST_NAMED) as u64));
+    if compared.differences.len() > MAX_LISTED {
+        println!("… and {} more: --json lists up to 10,000", count((compared.differences.len() - MAX_LISTED) as u64));
     }
     for (name, items) in &compared.ignored {
         println!("attribute {name} of {} items was not compared: unknown to the view", count(*items));

@@ -12,29 +12,29 @@ use order_store::table::create_if_missing;
 use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::arguments::{Run as RunArguments, SinkChoice, Status, What};
+use super::arguments::{PlanArguments, Run as RunArguments, SinkChoice, Status};
 use super::interrupt::Interrupt;
 use super::{CLEAN, DAMAGED, Failure, INTERRUPTED, QUARANTINED, output};
 use crate::batch::{Meter, Processor, Sink};
 use crate::connection::{dynamodb, open, settings};
 use crate::error::Error;
-use crate::estimate::{Estimate, Prices, Question};
+use crate::estimate::{Estimate, EstimateInput, Prices};
 use crate::execution::{execute, jobs};
-use crate::files::{self, Import, Out};
+use crate::files::{self, Import, ImportTarget};
 use crate::fold::Summary;
 use crate::plan::{BATCH_BYTES, Batch, Work};
 use crate::progress::Progress;
-use crate::run::{Into, Plan, Report, Run, Stored};
+use crate::run::{Plan, Report, Run, Stored, Target};
 use crate::table::TableSink;
 use crate::text::{bytes, count, duration, shell_word};
 
 /// Prints the estimate of a run.
-pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
+pub(super) async fn plan(what: PlanArguments, as_json: bool) -> Result<u8, Failure> {
     let archive = open(&what.from, &settings().await?);
     let filter = what.filter()?;
     let Work { batches, notes, .. } = Work::list(&archive, &filter, what.snapshot, BATCH_BYTES).await?;
-    say(&notes);
-    let question = Question {
+    print_notes(&notes);
+    let input = EstimateInput {
         archive: &archive,
         filter: &filter,
         batches: &batches,
@@ -42,7 +42,7 @@ pub(super) async fn plan(what: What, as_json: bool) -> Result<u8, Failure> {
         rate: what.rate,
         sample: u64::from(what.sample) * 1_000_000,
     };
-    let estimate = Estimate::make(&question, Prices::read()?).await?;
+    let estimate = Estimate::make(&input, Prices::read()?).await?;
     output::estimate(&estimate, as_json)?;
     Ok(CLEAN)
 }
@@ -72,12 +72,12 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
     }
     plan.check_rules()?;
     let sink = match &plan.into {
-        Into::Table(table) => {
+        Target::Table(table) => {
             let rate = arguments.what.rate.or(plan.rate);
             Sink::Table(Arc::new(TableSink::new(dynamodb(&settings), table, rate)))
         }
-        Into::Files(_) => Sink::Buckets(Arc::new(files::spill(&archive, &run, &plan)?)),
-        Into::Snapshot(_) => return Err(Error::OtherKind { run: run.id().to_owned() }.into()),
+        Target::Files(_) => Sink::Buckets(Arc::new(files::spill(&archive, &run, &plan)?)),
+        Target::Snapshot(_) => return Err(Error::OtherKind { run: run.id().to_owned() }.into()),
     };
     let processor = Processor {
         archive: archive.clone(),
@@ -91,8 +91,8 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
     let working = async {
         process(&run, batches, &processor, &progress).await?;
         match &plan.into {
-            Into::Files(import) => import_files(&run, import, &arguments, &settings, &plan, &progress).await,
-            Into::Table(_) | Into::Snapshot(_) => Ok(run.report().await?),
+            Target::Files(import) => import_files(&run, import, &arguments, &settings, &plan, &progress).await,
+            Target::Table(_) | Target::Snapshot(_) => Ok(run.report().await?),
         }
     };
     match Box::pin(watched(working, interrupt, &processor.meter, &progress, &resume)).await? {
@@ -108,9 +108,9 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
 async fn process(run: &Run, batches: Vec<Batch>, processor: &Processor, progress: &Progress) -> Result<(), Error> {
     let of = count(batches.len() as u64);
     let crate::run::Progress { done, missing } = run.progress_of(batches).await?;
-    progress.begin_after(done.values().map(|result| result.bytes).sum());
+    progress.set_done_before(done.values().map(|result| result.bytes).sum());
     let left = count(missing.len() as u64);
-    progress.say("INFO", &format!("run {}: {left} of {of} batches to do", run.id()));
+    progress.print("INFO", &format!("run {}: {left} of {of} batches to do", run.id()));
     execute(run, processor, missing, jobs(), |result, quarantine| progress.note(result, quarantine)).await
 }
 
@@ -125,12 +125,12 @@ async fn import_files(
 ) -> Result<Report, Error> {
     let archive = open(&arguments.what.from, settings);
     let out = out(&archive, run, import.out.as_deref(), settings);
-    let told = |done: u32, of: u32| {
+    let on_step = |done: u32, of: u32| {
         if done == of {
-            progress.say("INFO", &format!("{} files for the import written", count(of.into())));
+            progress.print("INFO", &format!("{} files for the import written", count(of.into())));
         }
     };
-    let written = files::write(&archive, run, &out, arguments.what.memory(), jobs(), told).await?;
+    let written = files::write(&archive, run, &out, arguments.what.memory(), jobs(), on_step).await?;
     let (mut found, mut stored) = (Summary::default(), Stored::default());
     for bucket in &written.merged.buckets {
         found.add(bucket.summary.clone());
@@ -139,20 +139,20 @@ async fn import_files(
     let spill = files::spill(&archive, run, plan)?;
     if let Err(error) = spill.remove().await {
         let why = with_causes(&error);
-        progress.say("WARN", &format!("the temporary files under {} could not be removed: {why}", spill.prefix));
+        progress.print("WARN", &format!("the temporary files under {} could not be removed: {why}", spill.prefix));
     }
     let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));
     progress
-        .say("INFO", &format!("{orders} orders, {size}, in {}. To import them:\n{}", written.place, written.command));
+        .print("INFO", &format!("{orders} orders, {size}, in {}. To import them:\n{}", written.place, written.command));
     Ok(report)
 }
 
 /// The target of import files.
-fn out(archive: &Store, run: &Run, place: Option<&str>, settings: &SdkConfig) -> Out {
-    let Some(place) = place else { return Out::of_run(archive, run) };
+fn out(archive: &Store, run: &Run, place: Option<&str>, settings: &SdkConfig) -> ImportTarget {
+    let Some(place) = place else { return ImportTarget::of_run(archive, run) };
     let Ok(place) = place.parse();
-    Out::at(open(&place, settings))
+    ImportTarget::at(open(&place, settings))
 }
 
 /// Shows the progress until the work is done. None if it was interrupted.
@@ -171,7 +171,7 @@ pub(super) async fn watched<T>(
         tokio::select! {
             done = &mut work => break done,
             () = interrupt.received() => {
-                progress.say("WARN", &format!("interrupted; all results so far are kept. To continue: {}", resume()));
+                progress.print("WARN", &format!("interrupted; all results so far are kept. To continue: {}", resume()));
                 return Ok(None);
             }
             _ = ticks.tick() => progress.show(meter),
@@ -184,7 +184,7 @@ pub(super) async fn watched<T>(
         Err(error) => {
             let hint =
                 format!("stopped; all results so far are kept. Fix the cause below, then continue: {}", resume());
-            progress.say("ERROR", &hint);
+            progress.print("ERROR", &hint);
             Err(error.into())
         }
     }
@@ -213,11 +213,11 @@ pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Resul
         (false, missing) => format!("{} of {} batches are not done yet", count(missing as u64), count(batches)),
     };
     let into = match &plan.into {
-        Into::Table(table) => format!("table {table}"),
-        Into::Files(Import { table, out }) => {
+        Target::Table(table) => format!("table {table}"),
+        Target::Files(Import { table, out }) => {
             format!("files for a new table {table}, in {}", out.as_deref().unwrap_or("the run's folder"))
         }
-        Into::Snapshot(_) => "a snapshot".to_owned(),
+        Target::Snapshot(_) => "a snapshot".to_owned(),
     };
     let mut lines = vec![
         ("run", run.id().to_owned()),
@@ -232,8 +232,8 @@ pub(super) async fn status(Status { run, from }: Status, as_json: bool) -> Resul
     ];
     if !is_finished {
         let command = match &plan.into {
-            Into::Table(_) | Into::Files(_) => resume_command(&from, run.id(), DEFAULT_MEMORY),
-            Into::Snapshot(recipe) => super::snapshot::resume_command(&from, run.id(), recipe.table.as_deref()),
+            Target::Table(_) | Target::Files(_) => resume_command(&from, run.id(), DEFAULT_MEMORY),
+            Target::Snapshot(settings) => super::snapshot::resume_command(&from, run.id(), settings.table.as_deref()),
         };
         lines.push(("continue", command));
     }
@@ -263,8 +263,8 @@ async fn begin(
             // A missing table should be reported before the archive is listed.
             OrderStore::new(client, &table).ping().await.map_err(Error::from)?;
             let Work { batches, snapshot, notes } = Work::list(archive, &filter, what.snapshot, BATCH_BYTES).await?;
-            say(&notes);
-            (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Into::Table(table), filter) }, batches)
+            print_notes(&notes);
+            (Plan { snapshot, rate: what.rate, ..Plan::new(run.id(), Target::Table(table), filter) }, batches)
         }
         SinkChoice::Files => {
             // An import creates a new table, so the name may be new.
@@ -273,7 +273,7 @@ async fn begin(
             out(archive, &run, import.out.as_deref(), settings).check_empty().await?;
             let choice = what.snapshot.find(archive, &filter).await?;
             let planned = files::plan(archive, &run, import, filter, choice, what.memory(), jobs()).await?;
-            say(&planned.notes);
+            print_notes(&planned.notes);
             (planned.plan, planned.batches)
         }
     };
@@ -281,7 +281,7 @@ async fn begin(
     Ok((run, plan, batches))
 }
 
-fn say(notes: &[String]) {
+fn print_notes(notes: &[String]) {
     for note in notes {
         eprintln!("note: {note}");
     }

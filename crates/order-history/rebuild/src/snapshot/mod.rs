@@ -23,7 +23,7 @@ use order_events::Timestamp;
 use order_view::RULES;
 use serde::{Deserialize, Serialize};
 
-pub use self::take::{Done, Options, Recipe, Step, Taken, take};
+pub use self::take::{NewSnapshot, Options, SnapshotResult, SnapshotSettings, Step, take};
 use crate::buckets::lines::BadFile;
 use crate::buckets::{self, Buckets};
 use crate::error::Error;
@@ -109,7 +109,7 @@ impl Choice {
     /// Finds the latest snapshot of an archive, for a rebuild with this filter.
     pub async fn find(archive: &Store, filter: &Filter) -> Result<Self, Error> {
         let Some((Latest { id }, _)) = Latest::read(archive).await? else { return Ok(Self::default()) };
-        if !filter.takes_whole_orders() {
+        if !filter.accepts_whole_orders() {
             let note = format!(
                 "snapshot {id} is not used: it contains whole orders, but --since, --until and --types need the events"
             );
@@ -188,7 +188,7 @@ impl Snapshot {
 
     /// The lines and contradictions that a rebuild from it must report.
     #[must_use]
-    pub fn remembered(&self) -> Summary {
+    pub fn recorded_problems(&self) -> Summary {
         Summary {
             quarantined: self.manifest.quarantined.clone(),
             contradictions: self.manifest.contradictions,

@@ -19,7 +19,7 @@ use crate::execution::execute;
 use crate::filter::Filter;
 use crate::fold::{Fold, Quarantined, Summary};
 use crate::plan::{BATCH_BYTES, Listing};
-use crate::run::{BatchResult, Into, Plan, Report, Run};
+use crate::run::{BatchResult, Plan, Report, Run, Target};
 use crate::scan::{Source, is_known, order_id};
 
 /// The input and the settings of a snapshot.
@@ -56,19 +56,19 @@ pub enum Step {
 
 /// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum SnapshotResult {
     /// The archive has no new files, and no table was named.
     NothingNew {
         /// The latest snapshot, which stays.
         latest: String,
     },
     /// A new snapshot was created.
-    Done(Box<Done>),
+    Created(Box<NewSnapshot>),
 }
 
 /// A new snapshot, which is the latest now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct NewSnapshot {
     /// The manifest.
     pub manifest: Manifest,
     /// The report of the run.
@@ -81,7 +81,7 @@ pub struct Done {
 
 /// The settings of a snapshot in the plan of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recipe {
+pub struct SnapshotSettings {
     /// The latest snapshot when the run was started: the one to replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
@@ -102,23 +102,23 @@ struct SegmentResult {
 
 /// Creates a snapshot: merges the latest one, the files that are not in it, and the items of a table. It becomes the latest only if no
 /// other one was created in the meantime.
-pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result<Taken, Error> {
+pub async fn take(options: Options, on_step: impl Fn(Step) + Send + Sync) -> Result<SnapshotResult, Error> {
     let archive = &options.archive;
     let run = match &options.resume {
         Some(id) => Run::new(archive, id)?,
         None => Run::new(archive, &Run::new_id(SystemTime::now()))?,
     };
-    if options.resume.is_none() && !begin(&options, &run, &told).await? {
+    if options.resume.is_none() && !begin(&options, &run, &on_step).await? {
         let latest = Latest::read(archive).await?.map(|(latest, _)| latest.id).unwrap_or_default();
-        return Ok(Taken::NothingNew { latest });
+        return Ok(SnapshotResult::NothingNew { latest });
     }
     let plan = run.plan().await?;
     plan.check_rules()?;
-    let (Into::Snapshot(recipe), Some(buckets)) = (&plan.into, plan.buckets) else {
+    let (Target::Snapshot(settings), Some(buckets)) = (&plan.into, plan.buckets) else {
         return Err(Error::OtherKind { run: run.id().to_owned() });
     };
-    told(Step::Begun(Box::new(plan.clone())));
-    let making = Making {
+    on_step(Step::Begun(Box::new(plan.clone())));
+    let snapshot_run = SnapshotRun {
         base: match &plan.snapshot {
             Some(id) => Some(Snapshot::find(archive, id).await?),
             None => None,
@@ -127,18 +127,18 @@ pub async fn take(options: Options, told: impl Fn(Step) + Send + Sync) -> Result
         options: &options,
         run: &run,
         plan: &plan,
-        recipe,
+        settings,
     };
-    making.make(&told).await
+    snapshot_run.run(&on_step).await
 }
 
 /// Writes the plan. Returns whether there is something to do.
-async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> Result<bool, Error> {
+async fn begin(options: &Options, run: &Run, on_step: &(impl Fn(Step) + Sync)) -> Result<bool, Error> {
     let (archive, filter) = (&options.archive, Filter::default());
     let latest = Latest::read(archive).await?.map(|(latest, _)| latest.id);
     let choice = if options.use_latest { Choice::find(archive, &filter).await? } else { Choice::default() };
     if let Some(note) = choice.note {
-        told(Step::Note(note));
+        on_step(Step::Note(note));
     }
     let base = match &choice.snapshot {
         Some(snapshot) => Some(snapshot.base(&filter).await?),
@@ -154,7 +154,7 @@ async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> R
         None => 0,
     };
     let buckets = buckets_for(bytes, choice.snapshot.as_ref(), table, options.memory, options.workers);
-    let recipe = Recipe {
+    let settings = SnapshotSettings {
         replaces: latest,
         table: options.table.as_ref().map(|table| table.name.clone()),
         segments: options.segments.max(1),
@@ -162,35 +162,35 @@ async fn begin(options: &Options, run: &Run, told: &(impl Fn(Step) + Sync)) -> R
     let plan = Plan {
         snapshot: choice.snapshot.map(|snapshot| snapshot.manifest.id),
         buckets: Some(buckets),
-        ..Plan::new(run.id(), Into::Snapshot(recipe), filter)
+        ..Plan::new(run.id(), Target::Snapshot(settings), filter)
     };
     // The snapshot's views are read when buckets are merged.
     run.begin(plan, listing.batches(None, BATCH_BYTES)).await?;
     Ok(true)
 }
 
-struct Making<'a> {
+struct SnapshotRun<'a> {
     options: &'a Options,
     run: &'a Run,
     plan: &'a Plan,
-    recipe: &'a Recipe,
+    settings: &'a SnapshotSettings,
     base: Option<Snapshot>,
     spill: Spill,
 }
 
-impl Making<'_> {
-    async fn make(&self, told: &(impl Fn(Step) + Send + Sync)) -> Result<Taken, Error> {
+impl SnapshotRun<'_> {
+    async fn run(&self, on_step: &(impl Fn(Step) + Send + Sync)) -> Result<SnapshotResult, Error> {
         let (archive, id) = (&self.options.archive, self.run.id());
         let seen = Latest::read(archive).await?;
         let latest = seen.as_ref().map(|(latest, _)| latest.id.clone());
-        if latest.as_deref() != Some(id) && latest != self.recipe.replaces {
+        if latest.as_deref() != Some(id) && latest != self.settings.replaces {
             return Err(Error::Overtaken { run: id.to_owned(), by: latest });
         }
         self.fold().await?;
         let scanned = self.scan().await?;
         let manifest = match self.find_manifest().await? {
             Some(manifest) => manifest,
-            None => self.write(told).await?,
+            None => self.write(on_step).await?,
         };
         let json = serde_json::to_vec(&Latest { id: id.to_owned() }).map_err(Error::Write)?;
         let version = seen.as_ref().map(|(_, version)| version);
@@ -199,7 +199,7 @@ impl Making<'_> {
             return Err(Error::Overtaken { run: id.to_owned(), by });
         }
         if let Err(error) = self.spill.remove().await {
-            told(Step::Note(format!(
+            on_step(Step::Note(format!(
                 "the temporary files under {} could not be removed: {}",
                 self.spill.prefix,
                 with_causes(&error)
@@ -207,7 +207,7 @@ impl Making<'_> {
         }
         let report = self.run.report().await?;
         let SegmentResult { ignored, unreadable, .. } = scanned;
-        Ok(Taken::Done(Box::new(Done { manifest, report, ignored, unreadable })))
+        Ok(SnapshotResult::Created(Box::new(NewSnapshot { manifest, report, ignored, unreadable })))
     }
 
     /// Folds the files that are not in the base.
@@ -226,11 +226,11 @@ impl Making<'_> {
     /// Includes the items of the table.
     async fn scan(&self) -> Result<SegmentResult, Error> {
         let mut all = SegmentResult::default();
-        let Some(name) = &self.recipe.table else { return Ok(all) };
+        let Some(name) = &self.settings.table else { return Ok(all) };
         let table = self.options.table.as_ref().filter(|table| table.name == *name);
         let table = table.ok_or_else(|| Error::TableNeeded { run: self.run.id().to_owned(), table: name.clone() })?;
-        let segments = stream::iter(0..self.recipe.segments).map(|segment| self.scan_segment(table, segment));
-        let mut segments = segments.buffer_unordered(self.recipe.segments as usize);
+        let segments = stream::iter(0..self.settings.segments).map(|segment| self.scan_segment(table, segment));
+        let mut segments = segments.buffer_unordered(self.settings.segments as usize);
         while let Some(SegmentResult { items, ignored, unreadable }) = segments.try_next().await? {
             all.items += items;
             for (name, count) in ignored {
@@ -247,7 +247,7 @@ impl Making<'_> {
         if let Some(bytes) = self.options.archive.get(&key).await? {
             return serde_json::from_slice(&bytes).map_err(|source| Error::Unreadable { key, source });
         }
-        let memory = self.options.memory / self.recipe.segments as usize;
+        let memory = self.options.memory / self.settings.segments as usize;
         // The other half is being compressed and put.
         let mut fold = Some(Fold::new(Arc::new(Filter::default()), memory / 2));
         let mut result = SegmentResult::default();
@@ -256,7 +256,7 @@ impl Making<'_> {
             let mut found = std::mem::take(&mut result);
             let (taking, found) = blocking(move || {
                 for item in items {
-                    found.take_in(item, &mut taking);
+                    found.add_item(item, &mut taking);
                 }
                 (taking, found)
             })
@@ -269,7 +269,7 @@ impl Making<'_> {
             Ok(())
         };
         // A consistent read, because an event that was stored just now may not be in a file.
-        table.scan(segment, self.recipe.segments, true, page).await?;
+        table.scan(segment, self.settings.segments, true, page).await?;
         if let Some(mut fold) = fold {
             self.spill.store(&batch, fold.take()).await?;
         }
@@ -285,7 +285,7 @@ impl Making<'_> {
     }
 
     /// Writes the snapshot, but not `snapshots/latest`.
-    async fn write(&self, told: &(impl Fn(Step) + Send + Sync)) -> Result<Manifest, Error> {
+    async fn write(&self, on_step: &(impl Fn(Step) + Send + Sync)) -> Result<Manifest, Error> {
         let (archive, id) = (&self.options.archive, self.run.id());
         let count = self.spill.buckets.count();
         let done = std::sync::atomic::AtomicU32::new(0);
@@ -303,11 +303,11 @@ impl Making<'_> {
         let Merged { buckets } = merge
             .run(|_| {
                 let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-                told(Step::Merged(done, count));
+                on_step(Step::Merged(done, count));
             })
             .await?;
 
-        let mut found = self.base.as_ref().map(Snapshot::remembered).unwrap_or_default();
+        let mut found = self.base.as_ref().map(Snapshot::recorded_problems).unwrap_or_default();
         let results = self.run.progress().await?.done;
         for BatchResult { summary, .. } in results.into_values() {
             found.add(summary);
@@ -318,7 +318,7 @@ impl Making<'_> {
         self.keep_quarantine(&mut found).await?;
         let files = self.files(&found).await?;
         let mut tables = self.base.as_ref().map(|base| base.manifest.tables.clone()).unwrap_or_default();
-        tables.extend(self.recipe.table.clone());
+        tables.extend(self.settings.table.clone());
         let file = |bucket: &crate::buckets::BucketResult| BucketFile {
             orders: bucket.orders,
             bytes: bucket.bytes,
@@ -390,7 +390,7 @@ impl Making<'_> {
 }
 
 impl SegmentResult {
-    fn take_in(&mut self, item: Item, fold: &mut Fold) {
+    fn add_item(&mut self, item: Item, fold: &mut Fold) {
         let Some(order_id) = order_id(&item).map(str::to_owned) else { return };
         for name in item.keys().filter(|name| !is_known(name)) {
             *self.ignored.entry(name.clone()).or_default() += 1;

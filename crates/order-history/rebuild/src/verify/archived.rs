@@ -22,7 +22,7 @@ use crate::plan::{BATCH_BYTES, Listing};
 use crate::snapshot::Choice;
 
 /// The archive's views, in files by bucket.
-pub(super) struct Archived {
+pub(super) struct ArchivedViews {
     archive: Store,
     merge: Merge,
     merged: Merged,
@@ -33,18 +33,18 @@ pub(super) struct Archived {
     pub(super) summary: Summary,
 }
 
-impl Archived {
+impl ArchivedViews {
     pub(super) async fn build(
         options: &Options,
         archive: &Store,
         use_snapshot: bool,
         work: Store,
-        told: &(impl Fn(Step) + Send + Sync),
+        on_step: &(impl Fn(Step) + Send + Sync),
     ) -> Result<Self, Error> {
         let filter = Arc::new(Filter::default());
         let choice = if use_snapshot { Choice::find(archive, &filter).await? } else { Choice::default() };
         if let Some(message) = choice.note {
-            told(Step::Note { message });
+            on_step(Step::Note { message });
         }
         let (plan_base, merge_base) = match &choice.snapshot {
             Some(snapshot) => (Some(snapshot.base(&filter).await?), Some(snapshot.views())),
@@ -72,7 +72,7 @@ impl Archived {
             summary.add(result.summary);
         }
         if let Some(snapshot) = &choice.snapshot {
-            summary.add(snapshot.remembered());
+            summary.add(snapshot.recorded_problems());
         }
         let merge = Merge {
             spill,
@@ -111,7 +111,7 @@ impl Archived {
     }
 
     /// Folds the files that arrived since the archive was listed, for these orders only.
-    pub(super) async fn take_in_new_files(&mut self, order_ids: impl Iterator<Item = &String>) -> Result<(), Error> {
+    pub(super) async fn fold_new_files(&mut self, order_ids: impl Iterator<Item = &String>) -> Result<(), Error> {
         let orders: BTreeSet<_> = order_ids.filter_map(|order_id| OrderId::parse(order_id.as_str()).ok()).collect();
         // A filter without orders would accept all of them.
         if orders.is_empty() {

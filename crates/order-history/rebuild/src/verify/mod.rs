@@ -25,7 +25,7 @@ use projection::{Found, State};
 use serde::Serialize;
 use uuid::Uuid;
 
-use self::archived::Archived;
+use self::archived::ArchivedViews;
 use self::digests::Digests;
 use self::normal::{differing, digest};
 use crate::buckets::{blocking, order_hash};
@@ -39,7 +39,7 @@ pub struct Options {
     /// The reference table.
     pub left: Source,
     /// The table or archive to compare with it.
-    pub right: Right,
+    pub right: RightSide,
     /// The orders to compare.
     pub sample: Sample,
     /// The number of segments of a table that are read in parallel.
@@ -54,7 +54,7 @@ pub struct Options {
 
 /// The right side of a comparison.
 #[derive(Debug, Clone)]
-pub enum Right {
+pub enum RightSide {
     /// Another table. Whole items are compared.
     Table(Source),
     /// The views of the archive's events. Attributes that the view does not know are ignored and counted.
@@ -80,7 +80,7 @@ pub struct Sample {
 /// The text is not a share of the orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a share of the orders such as 1% or 0.01, above 0 and at most 100%")]
-pub struct NotASample;
+pub struct InvalidSample;
 
 /// The progress of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -160,12 +160,12 @@ pub enum Difference {
 }
 
 /// More different orders than this are not compared again and not listed, to limit memory.
-const MOST_NAMED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;
 /// The number of orders that are read at a time for the second comparison.
-const STRIDE: usize = 500;
+const ORDERS_PER_READ: usize = 500;
 /// A `Scan` has at most this many segments
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html>).
-const MOST_SEGMENTS: u32 = 1_000_000;
+const MAX_SEGMENTS: u32 = 1_000_000;
 
 impl Comparison {
     /// Whether no order differs.
@@ -185,17 +185,17 @@ impl Comparison {
     }
 }
 
-/// Compares two views. Calls `told` first with the cost, and then with the progress.
-pub async fn compare(options: Options, told: impl Fn(Step) + Send + Sync) -> Result<Comparison, Error> {
-    told(Step::Estimate(options.estimate().await?));
-    let folder = Temporary::new();
+/// Compares two views. Calls `on_step` first with the cost, and then with the progress.
+pub async fn compare(options: Options, on_step: impl Fn(Step) + Send + Sync) -> Result<Comparison, Error> {
+    on_step(Step::Estimate(options.estimate().await?));
+    let folder = TemporaryFolder::new();
     let mut compared = Comparison::default();
-    let told = &told;
+    let on_step = &on_step;
     let read = Mutex::new((0, 0));
     let count = |left: u64, right: u64| {
         let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
         *read = (read.0 + left, read.1 + right);
-        told(Step::Read { left: read.0, right: read.1 });
+        on_step(Step::Read { left: read.0, right: read.1 });
     };
 
     let (count_left, count_right) = (|orders| count(orders, 0), |orders| count(0, orders));
@@ -203,34 +203,34 @@ pub async fn compare(options: Options, told: impl Fn(Step) + Send + Sync) -> Res
     let (left, right) = (digests("left")?, digests("right")?);
     let ignored = Arc::new(Mutex::new(BTreeMap::new()));
     let mut sides = match &options.right {
-        Right::Table(table) => {
+        RightSide::Table(table) => {
             let left_read = options.scan(&options.left, &left, None, &count_left);
             let right_read = options.scan(table, &right, None, &count_right);
             (compared.left, compared.right) = tokio::try_join!(left_read, right_read)?;
-            Sides { left: &options.left, right: Other::Table(table) }
+            Sides { left: &options.left, right: RightReader::Table(table) }
         }
-        Right::Archive { archive, use_snapshot } => {
+        RightSide::Archive { archive, use_snapshot } => {
             // The archive first: an event that is written now is in the table, and will reach the archive later.
             let store = Store::folder(folder.path.join("archive"));
-            let archived = Archived::build(&options, archive, *use_snapshot, store, told).await?;
+            let archived = ArchivedViews::build(&options, archive, *use_snapshot, store, on_step).await?;
             compared.right = archived.digests(&right, &count_right).await?;
             let left_read = options.scan(&options.left, &left, Some(&ignored), &count_left);
             compared.left = left_read.await?;
-            Sides { left: &options.left, right: Other::Archive(Box::new(archived)) }
+            Sides { left: &options.left, right: RightReader::Archive(Box::new(archived)) }
         }
     };
 
-    let (suspects, unnamed) = blocking(move || suspects(&left, &right)).await?.map_err(Error::Temporary)?;
+    let (different, unnamed) = blocking(move || different_orders(&left, &right)).await?.map_err(Error::Temporary)?;
     compared.unnamed = unnamed;
-    sides.look_again(suspects, options.pause, &mut compared, told).await?;
-    if let Other::Archive(archived) = sides.right {
+    sides.compare_again(different, options.pause, &mut compared, on_step).await?;
+    if let RightReader::Archive(archived) = sides.right {
         compared.archive = Some(archived.summary);
     }
-    compared.ignored = mem_take(&ignored);
+    compared.ignored = take_value(&ignored);
     Ok(compared)
 }
 
-fn mem_take<T: Default>(value: &Mutex<T>) -> T {
+fn take_value<T: Default>(value: &Mutex<T>) -> T {
     std::mem::take(&mut *value.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -238,11 +238,11 @@ impl Options {
     async fn estimate(&self) -> Result<Estimate, Error> {
         let left = self.left.size().await?;
         let right = match &self.right {
-            Right::Table(table) => table.size().await?,
+            RightSide::Table(table) => table.size().await?,
             // The cost of reading S3 is negligible.
-            Right::Archive { .. } => Size::default(),
+            RightSide::Archive { .. } => Size::default(),
         };
-        let share = if matches!(self.right, Right::Table(_)) { self.sample.share } else { 1.0 };
+        let share = if matches!(self.right, RightSide::Table(_)) { self.sample.share } else { 1.0 };
         let part = |count: u64| {
             #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let part = (count as f64 * share).ceil() as u64;
@@ -259,12 +259,12 @@ impl Options {
     /// orders in the same segment. (If not, orders that seem to be missing are looked up by their ids.) So comparing
     /// 1% of two tables costs 1% of reading them. An archive has no segments: there, the sample is taken after reading.
     fn scanned(&self) -> (Vec<u32>, u32) {
-        let segments = self.segments.clamp(1, MOST_SEGMENTS);
-        if matches!(self.right, Right::Archive { .. }) || self.sample.is_all() {
+        let segments = self.segments.clamp(1, MAX_SEGMENTS);
+        if matches!(self.right, RightSide::Archive { .. }) || self.sample.is_all() {
             return ((0..segments).collect(), segments);
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let stride = ((1.0 / self.sample.share).round() as u32).clamp(1, MOST_SEGMENTS / segments);
+        let stride = ((1.0 / self.sample.share).round() as u32).clamp(1, MAX_SEGMENTS / segments);
         ((0..segments).map(|segment| segment * stride).collect(), segments * stride)
     }
 
@@ -333,58 +333,58 @@ fn as_view(order_id: &str, item: &Item) -> Item {
 }
 
 /// The orders whose digests differ or exist on one side only, and the number of further ones beyond the limit.
-fn suspects(left: &Digests, right: &Digests) -> std::io::Result<(Vec<String>, u64)> {
-    let (mut suspects, mut more) = (Vec::new(), 0);
+fn different_orders(left: &Digests, right: &Digests) -> std::io::Result<(Vec<String>, u64)> {
+    let (mut different, mut more) = (Vec::new(), 0);
     for bucket in Digests::buckets() {
         let (left, mut right) = (left.read(bucket)?, right.read(bucket)?);
         let differing = left.into_iter().filter(|(order_id, digest)| right.remove(order_id) != Some(*digest));
         let mut found: Vec<_> = differing.map(|(order_id, _)| order_id).collect();
         found.extend(right.into_keys());
         found.sort_unstable();
-        let room = found.len().min(MOST_NAMED.saturating_sub(suspects.len()));
+        let room = found.len().min(MAX_LISTED.saturating_sub(different.len()));
         more += (found.len() - room) as u64;
-        suspects.extend(found.into_iter().take(room));
+        different.extend(found.into_iter().take(room));
     }
-    Ok((suspects, more))
+    Ok((different, more))
 }
 
 /// Both sides, to read orders by id.
 struct Sides<'a> {
     left: &'a Source,
-    right: Other<'a>,
+    right: RightReader<'a>,
 }
 
-enum Other<'a> {
+enum RightReader<'a> {
     Table(&'a Source),
-    Archive(Box<Archived>),
+    Archive(Box<ArchivedViews>),
 }
 
 /// The items of an order on both sides.
 type Pair = (Option<Item>, Option<Item>);
 
 impl Sides<'_> {
-    async fn look_again(
+    async fn compare_again(
         &mut self,
-        suspects: Vec<String>,
+        different: Vec<String>,
         pause: Duration,
         compared: &mut Comparison,
-        told: &(impl Fn(Step) + Send + Sync),
+        on_step: &(impl Fn(Step) + Send + Sync),
     ) -> Result<(), Error> {
         let mut before = BTreeMap::new();
-        for some in suspects.chunks(STRIDE) {
+        for some in different.chunks(ORDERS_PER_READ) {
             before.extend(self.get(some).await?.into_iter().filter(|(_, pair)| !is_equal(pair)));
         }
-        compared.settled = (suspects.len() - before.len()) as u64;
+        compared.settled = (different.len() - before.len()) as u64;
         if before.is_empty() {
             return Ok(());
         }
-        told(Step::LookAgain { orders: before.len() as u64, seconds: pause.as_secs() });
+        on_step(Step::LookAgain { orders: before.len() as u64, seconds: pause.as_secs() });
         tokio::time::sleep(pause).await;
-        if let Other::Archive(archived) = &mut self.right {
-            archived.take_in_new_files(before.keys()).await?;
+        if let RightReader::Archive(archived) = &mut self.right {
+            archived.fold_new_files(before.keys()).await?;
         }
         let orders: Vec<_> = before.keys().cloned().collect();
-        for some in orders.chunks(STRIDE) {
+        for some in orders.chunks(ORDERS_PER_READ) {
             for (order_id, after) in self.get(some).await? {
                 match before.get(&order_id).and_then(|before| difference(before, &after)) {
                     Some(difference) => _ = compared.differences.insert(order_id, difference),
@@ -398,8 +398,8 @@ impl Sides<'_> {
     async fn get(&self, order_ids: &[String]) -> Result<BTreeMap<String, Pair>, Error> {
         let mut left = self.left.get(order_ids).await?;
         let mut right = match &self.right {
-            Other::Table(table) => table.get(order_ids).await?,
-            Other::Archive(archived) => {
+            RightReader::Table(table) => table.get(order_ids).await?,
+            RightReader::Archive(archived) => {
                 for (order_id, item) in &mut left {
                     *item = as_view(order_id, item);
                 }
@@ -428,11 +428,12 @@ fn difference(before: &Pair, after: &Pair) -> Option<Difference> {
         (None, Some(_)) => Difference::Extra,
         (None, None) => return None,
         (Some(left), Some(right)) => {
-            let ((left_before, left_strange), (right_before, right_strange)) =
+            let ((left_before, left_unreadable), (right_before, right_unreadable)) =
                 (state(before.0.as_ref()), state(before.1.as_ref()));
             let ((left_now, _), (right_now, _)) = (state(Some(left)), state(Some(right)));
             let is_lag = covers(&right_now, left_before) && covers(&left_now, right_before);
-            if is_lag && !left_strange && !right_strange && strangers(left) == strangers(right) {
+            if is_lag && !left_unreadable && !right_unreadable && unknown_attributes(left) == unknown_attributes(right)
+            {
                 return None;
             }
             Difference::Changed { attributes: differing(left, right) }
@@ -454,7 +455,7 @@ fn covers(now: &State, before: State) -> bool {
 }
 
 /// The digest of the attributes that the view does not know.
-fn strangers(item: &Item) -> normal::Digest {
+fn unknown_attributes(item: &Item) -> normal::Digest {
     let strange = item.iter().filter(|(name, _)| !is_known(name));
     digest(&strange.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
@@ -480,29 +481,29 @@ impl Sample {
 }
 
 impl FromStr for Sample {
-    type Err = NotASample;
+    type Err = InvalidSample;
 
-    fn from_str(text: &str) -> Result<Self, NotASample> {
+    fn from_str(text: &str) -> Result<Self, InvalidSample> {
         let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-        let share = number.trim().parse::<f64>().map_err(|_| NotASample)? / divisor;
-        if share > 0.0 && share <= 1.0 { Ok(Self { share }) } else { Err(NotASample) }
+        let share = number.trim().parse::<f64>().map_err(|_| InvalidSample)? / divisor;
+        if share > 0.0 && share <= 1.0 { Ok(Self { share }) } else { Err(InvalidSample) }
     }
 }
 
 /// A folder that is removed when this value is dropped.
-struct Temporary {
+struct TemporaryFolder {
     path: PathBuf,
 }
 
-impl Temporary {
+impl TemporaryFolder {
     fn new() -> Self {
         Self { path: env::temp_dir().join(format!("rebuild-verify-{}", Uuid::new_v4())) }
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What is left is only disk space, and there is nobody to tell.
+        // If this fails, only disk space is lost.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

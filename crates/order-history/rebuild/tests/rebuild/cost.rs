@@ -9,7 +9,7 @@ use archive::Store;
 use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
 use projection::dynamodb::item_size;
-use rebuild::estimate::{Estimate, Prices, Question};
+use rebuild::estimate::{Estimate, EstimateInput, Prices};
 use rebuild::filter::Filter;
 use rebuild::plan::{BATCH_BYTES, SnapshotChoice, Work};
 use tokio::net::TcpListener;
@@ -20,8 +20,8 @@ use crate::world::{Folder, Rebuild, S3, engine, folded, key, life, lives, new_ta
 async fn estimate(archive: &Store, memory: usize, sample: u64) -> Estimate {
     let filter = Filter::default();
     let Work { batches, .. } = Work::list(archive, &filter, SnapshotChoice::None, BATCH_BYTES).await.unwrap();
-    let question = Question { archive, filter: &filter, batches: &batches, memory, rate: Some(100), sample };
-    Estimate::make(&question, Prices::read().unwrap()).await.unwrap()
+    let input = EstimateInput { archive, filter: &filter, batches: &batches, memory, rate: Some(100), sample };
+    Estimate::make(&input, Prices::read().unwrap()).await.unwrap()
 }
 
 /// Eight days. Half of the orders have events on two days, so that some writes create and some update.

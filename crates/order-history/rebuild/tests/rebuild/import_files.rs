@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rebuild::Error;
 use rebuild::batch::{Meter, Processor, Sink};
-use rebuild::files::{self, Import, Out, Written};
+use rebuild::files::{self, Import, ImportTarget, Written};
 use rebuild::filter::Filter;
 use rebuild::run::Run;
 use rebuild::snapshot::Choice;
@@ -38,7 +38,7 @@ pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: us
     };
     let missing = run.progress_of(batches).await?.missing;
     rebuild::execution::execute(&run, &processor, missing, workers, |_, _| ()).await?;
-    let out = Out::of_run(archive, &run);
+    let out = ImportTarget::of_run(archive, &run);
     let written = files::write(archive, &run, &out, memory, workers, |_, _| ()).await?;
     files::spill(archive, &run, &plan)?.remove().await?;
     run.report().await?;
@@ -259,7 +259,7 @@ fn the_command_and_the_request_are_not_in_the_folder_of_the_data() {
 fn a_target_with_other_files_is_refused() {
     let folder = Folder::new();
     folder.put_bytes("data/readme.txt", b"hello");
-    let refused = runtime().block_on(Out::at(folder.archive()).check_empty()).unwrap_err();
+    let refused = runtime().block_on(ImportTarget::at(folder.archive()).check_empty()).unwrap_err();
     assert!(refused.to_string().starts_with("data/readme.txt already exists"), "{refused}");
-    runtime().block_on(Out::at(Store::folder(folder.path().join("other"))).check_empty()).unwrap();
+    runtime().block_on(ImportTarget::at(Store::folder(folder.path().join("other"))).check_empty()).unwrap();
 }

@@ -8,7 +8,7 @@ use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use embedded_dynamodb::{Disturbance, Wire};
 use lambda_host::buckets::{Buckets, SECRET};
 use rebuild::filter::Filter;
-use rebuild::run::{Into, Run};
+use rebuild::run::{Run, Target};
 use rebuild::snapshot::{Options, take};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -100,7 +100,7 @@ fn unfinished(store: &Store) -> Option<String> {
         let run = Run::new(store, id).unwrap();
         let plan = runtime().block_on(run.plan()).unwrap();
         let is_unfinished = runtime().block_on(run.find_report()).unwrap().is_none();
-        (is_unfinished && matches!(plan.into, Into::Snapshot(_))).then(|| id.to_owned())
+        (is_unfinished && matches!(plan.into, Target::Snapshot(_))).then(|| id.to_owned())
     })
 }
 

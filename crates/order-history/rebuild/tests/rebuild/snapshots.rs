@@ -12,7 +12,7 @@ use rebuild::batch::Meter;
 use rebuild::filter::Filter;
 use rebuild::fold::Summary;
 use rebuild::scan::Source;
-use rebuild::snapshot::{Choice, Done, Manifest, Options, Step, Taken, take};
+use rebuild::snapshot::{Choice, Manifest, NewSnapshot, Options, SnapshotResult, Step, take};
 
 use crate::import_files::import;
 use crate::world::{Folder, Orders, engine, events, folded, key, life, lives, new_table, runtime};
@@ -30,10 +30,10 @@ pub(crate) fn options(archive: &Store) -> Options {
     }
 }
 
-fn done(taken: Taken) -> (Manifest, Summary) {
+fn done(taken: SnapshotResult) -> (Manifest, Summary) {
     match taken {
-        Taken::Done(done) => (done.manifest, done.report.summary),
-        Taken::NothingNew { latest } => panic!("nothing is new since {latest}"),
+        SnapshotResult::Created(done) => (done.manifest, done.report.summary),
+        SnapshotResult::NothingNew { latest } => panic!("nothing is new since {latest}"),
     }
 }
 
@@ -150,7 +150,7 @@ fn without_new_files_the_latest_snapshot_stays() {
     let manifest = snapshot(&folder.archive());
     let files = folder.files();
     let again = runtime().block_on(take(options(&folder.archive()), |_| ())).unwrap();
-    assert_eq!(again, Taken::NothingNew { latest: manifest.id });
+    assert_eq!(again, SnapshotResult::NothingNew { latest: manifest.id });
     assert_eq!(folder.files(), files, "nothing is written");
 }
 
@@ -281,8 +281,8 @@ fn a_first_snapshot_from_a_table_and_the_archive_contains_all_orders() {
 
         let source = Source { client: client.clone(), name: table.clone() };
         let taken = take(Options { table: Some(source), ..options(&archive) }, |_| ()).await.unwrap();
-        let Taken::Done(done) = taken else { panic!("it is new") };
-        let Done { manifest, ignored, unreadable, .. } = *done;
+        let SnapshotResult::Created(done) = taken else { panic!("it is new") };
+        let NewSnapshot { manifest, ignored, unreadable, .. } = *done;
         assert_eq!(manifest.tables, [table].into());
         assert_eq!(manifest.orders(), 30);
         assert_eq!(ignored, [("teleport".to_owned(), 1)].into(), "the unknown attribute is reported");

@@ -15,23 +15,23 @@ use order_view::VIEW;
 use projection::State;
 use projection::dynamodb::{Item, write_item};
 use rebuild::scan::Source;
-use rebuild::verify::{Comparison, Difference, Options, Right, Sample, Step, compare};
+use rebuild::verify::{Comparison, Difference, Options, RightSide, Sample, Step, compare};
 
 use crate::world::{Folder, Orders, engine, events, folded, key, life, lives, new_table, orders, runtime};
 
-fn options(left: Source, right: Right) -> Options {
+fn options(left: Source, right: RightSide) -> Options {
     let pause = Duration::from_millis(10);
     Options { left, right, sample: Sample::ALL, segments: 4, pause, memory: 64 << 20, workers: 2 }
 }
 
 fn tables(client: &Client, left: &str, right: &str) -> Options {
     let table = |name: &str| Source { client: client.clone(), name: name.to_owned() };
-    options(table(left), Right::Table(table(right)))
+    options(table(left), RightSide::Table(table(right)))
 }
 
 fn with_archive(client: &Client, left: &str, archive: Store) -> Options {
     let left = Source { client: client.clone(), name: left.to_owned() };
-    options(left, Right::Archive { archive, use_snapshot: true })
+    options(left, RightSide::Archive { archive, use_snapshot: true })
 }
 
 /// Puts items in batches.

@@ -10,7 +10,7 @@ use embedded_dynamodb::{Disturbance, Engine, Wire};
 use lambda_boot::Clock;
 use lambda_host::lambda::{Function, InvokeError, Settings};
 use rebuild::plan::Batch;
-use rebuild::worker::{Config, Failure, FoldRequest, Folded, PlanRequest, ReportRequest, Role, Worker};
+use rebuild::worker::{Config, Failure, FoldAnswer, FoldRequest, PlanRequest, ReportRequest, Role, Worker};
 use serde_json::{Value, json};
 
 use crate::world::{Folder, S3, engine, folded, key, lives, new_table, orders};
@@ -38,7 +38,7 @@ fn requests(folder: &Folder, run: &str) -> Vec<FoldRequest> {
     lines.lines().map(request).map(|request| Worker::read(request).unwrap()).collect()
 }
 
-async fn fold(worker: &Worker, request: FoldRequest, left: Duration) -> Result<Folded, Failure> {
+async fn fold(worker: &Worker, request: FoldRequest, left: Duration) -> Result<FoldAnswer, Failure> {
     worker.fold(request, "request", SystemTime::now() + left).await
 }
 

@@ -25,7 +25,7 @@ use rebuild::execution::execute;
 use rebuild::filter::Filter;
 use rebuild::fold::Quarantined;
 use rebuild::plan::{BATCH_BYTES, Listing};
-use rebuild::run::{Into, Plan, Report, Run};
+use rebuild::run::{Plan, Report, Run, Target};
 use rebuild::snapshot::Snapshot;
 use rebuild::table::TableSink;
 use sample_events::{message_of_order, story_messages};
@@ -191,7 +191,7 @@ impl Rebuild {
         };
         let listing = Listing::read(&self.archive, &self.filter, base.as_ref()).await?;
         let batches = listing.batches(base.as_ref(), BATCH_BYTES);
-        let into = Into::Table(self.table.clone());
+        let into = Target::Table(self.table.clone());
         let snapshot = base.map(|base| base.id);
         let plan = Plan { rate: self.rate, snapshot, ..Plan::new(id, into, self.filter.clone()) };
         let (_, batches) = run.begin(plan, batches).await?;
