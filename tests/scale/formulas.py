@@ -162,7 +162,7 @@ def bottlenecks(parameters):
         Bottleneck(
             "the API's own rate",
             p["settings.RequestRate"] / queries,
-            "API Gateway `4xx` on the dashboard; clients get 429. No alarm: it is meant so",
+            "API Gateway `4xx` on the dashboard; clients get 429. No alarm: this limit is intended",
             "`RequestRate`, `RequestBurst`",
         ),
         Bottleneck(
@@ -201,7 +201,7 @@ def bottlenecks(parameters):
             "archiver",
             p["assumed.archive_events_per_second"],
             "`<Prefix>-archive-behind`; nothing is lost for 7 days",
-            "`MaximumConcurrency` of `ArchiverQueue` in template.yaml (it is no parameter)",
+            "`MaximumConcurrency` of `ArchiverQueue` in template.yaml (it is not a parameter)",
         ),
         Bottleneck(
             "outbox table, new",
@@ -249,7 +249,7 @@ def bottlenecks(parameters):
             "Lambda invocations, full batches",
             p["limits.lambda_concurrency"] * p["limits.lambda_requests_per_execution"] * p["settings.batch_size"],
             "Lambda `Throttles`; `<Prefix>-throttled`",
-            "quota *Concurrent executions*: 10 invocations per second come with each",
+            "quota *Concurrent executions*: each allows 10 invocations per second",
         ),
         Bottleneck(
             "Lambda concurrency, full batches",

@@ -55,7 +55,7 @@ def event(p):
     rows = [
         [
             "events of an order",
-            f"{p.events_per_order}, of which {p['order.location_events']} say where the courier is",
+            f"{p.events_per_order}, of which {p['order.location_events']} are locations of the courier",
             "assumed",
         ],
         ["share of the busiest event type", f"{p.busiest_share:.0%}", "assumed"],
@@ -65,7 +65,7 @@ def event(p):
         ["DynamoDB requests of an event", number(p["measured.requests_of_ten"]), "[benchmarks](benchmarks/README.md)"],
         ["write units of an event: idempotency records", number(units["records"]), "measured"],
         ["write units of an event: view's table", number(units["orders"]), "measured"],
-        ["write units of an event: view's index", number(units["index"]), "measured; a courier's move is not in the index"],
+        ["write units of an event: view's index", number(units["index"]), "measured; a courier's location is not in the index"],
         [
             "bytes of an order's item, index entry, record",
             f"{p['item.item_bytes']:,}, {p['item.entry_bytes']}, {p['item.record_bytes']}",
@@ -140,7 +140,7 @@ def rows_of(p, rate):
             p["settings.ChargeConcurrency"],
             None,
             charging,
-            f"`ChargeConcurrency={charged}`, if the gateway bears it",
+            f"`ChargeConcurrency={charged}`, if the gateway allows it",
         ),
         (
             "archived events/s",
@@ -186,7 +186,7 @@ def rows_of(p, rate):
             "`BatchingWindow=1`, then the quota",
         ),
         (
-            "in flight, busiest queue, all well",
+            "in flight, busiest queue, without failures",
             p["limits.sqs_in_flight"],
             "sqs_in_flight",
             in_flight,
@@ -197,7 +197,7 @@ def rows_of(p, rate):
             failing,
             "sqs_in_flight",
             rate * share,
-            "nothing: repair the cause, then wait",
+            "nothing: remove the cause, then wait",
         ),
         (
             "read units/s of clients, new table",

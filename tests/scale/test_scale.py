@@ -225,7 +225,7 @@ class Document(unittest.TestCase):
         )
         single = P["prices.events_million_of_one"] - P["prices.events_million_of_ten"]
         self.assertIn(f"Batches of one cost ${single:.2f} more", document)
-        self.assertIn(f"Couriers' positions are {P.busiest_share:.0%} of the events".replace("%", " %"), document)
+        self.assertIn(f"Couriers' locations are {P.busiest_share:.0%} of the events".replace("%", " %"), document)
         self.assertIn(f"The records are {P.units['records']} of {sum(P.units.values()):.2f} write units", document)
         self.assertIn(f"{P['settings.event_types']} x `HandlerConcurrency`", document)
         self.assertIn(f"expire after {P['assumed.retention_days']} days", document)
