@@ -194,7 +194,7 @@ def bottlenecks(parameters):
         Bottleneck(
             "function of the busiest type",
             queue_throughput(p, p["settings.HandlerConcurrency"]) / p.busiest_share,
-            "SQS `ApproximateAgeOfOldestMessage`; `<Prefix>-DeliveryLocationUpdated-behind`, `-late`. Nothing fails",
+            "SQS `ApproximateAgeOfOldestMessage`; `<Prefix>-DeliveryLocationUpdated-behind`. Nothing fails",
             "`HandlerConcurrency`",
         ),
         Bottleneck(
