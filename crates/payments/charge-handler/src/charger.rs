@@ -7,28 +7,28 @@ use aws_sdk_dynamodb::Client;
 use dynamodb_locks::{Acquired, Lock, Release};
 use lambda_boot::{Clock, with_causes};
 use payment_gateway::{ChargeRequest, Gateway};
-use payment_intents::{Decline, Outcome, PaymentIntentId, Requested, State};
+use payment_intents::{Decline, Outcome, PaymentIntentId, RequestedCharge, State};
 use payment_store::{PaymentStore, Settled, Tables};
 use tokio::time::{Instant, timeout_at};
 
 use crate::Failure;
 
 /// Reserved before the invocation's deadline, to store the gateway's decision.
-const TO_SETTLE: Duration = Duration::from_secs(3);
+const TIME_TO_SETTLE: Duration = Duration::from_secs(3);
 
 /// Reserved before the invocation's deadline, to answer.
-const TO_ANSWER: Duration = Duration::from_millis(500);
+const TIME_TO_ANSWER: Duration = Duration::from_millis(500);
 
 /// No charge is started with less time than this, because the gateway needs time too.
-const TO_BEGIN: Duration = Duration::from_secs(5);
+const MIN_TIME_TO_START: Duration = Duration::from_secs(5);
 
 /// Gateways keep a key for 24 hours (<https://docs.stripe.com/api/idempotent_requests>). An older charge is only looked up: if it
 /// were sent again, it might be made twice.
-const SENDABLE: Duration = Duration::from_hours(23);
+const MAX_AGE_TO_SEND: Duration = Duration::from_hours(23);
 
 /// A charge of this age that the gateway does not know will never be made: no request for it was started in the last hour, and
 /// no invocation is that long.
-const EXPIRED: Duration = Duration::from_hours(24);
+const AGE_OF_EXPIRY: Duration = Duration::from_hours(24);
 
 /// Finishes requested charges, each under the lock of its payment intent.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub struct Charger {
 /// The result for a charge that needs no more work by this worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Done {
+pub enum ChargeResult {
     /// The charge was made and stored.
     Charged,
     /// The gateway declined the charge, and the decline was stored.
@@ -66,25 +66,25 @@ impl Charger {
     }
 
     /// The last moment to start a charge in an invocation that ends at `deadline`.
-    pub(crate) fn last_begin(&self, deadline: SystemTime) -> Instant {
-        self.leaving(TO_BEGIN, deadline)
+    pub(crate) fn latest_start(&self, deadline: SystemTime) -> Instant {
+        self.stop_time(MIN_TIME_TO_START, deadline)
     }
 
     /// Finishes the charge of an intent, unless time runs out.
-    pub async fn finish(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<Done, Failure> {
-        if self.left(deadline) < TO_BEGIN {
+    pub async fn finish(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<ChargeResult, Failure> {
+        if self.time_left(deadline) < MIN_TIME_TO_START {
             return Err(Failure::OutOfTime);
         }
         // Boxed, here and below, because ten of them run at the same time.
         let finish = Box::pin(self.finish_locked(id, deadline));
-        timeout_at(self.leaving(TO_ANSWER, deadline), finish).await.unwrap_or(Err(Failure::OutOfTime))
+        timeout_at(self.stop_time(TIME_TO_ANSWER, deadline), finish).await.unwrap_or(Err(Failure::OutOfTime))
     }
 
-    async fn finish_locked(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<Done, Failure> {
+    async fn finish_locked(&self, id: PaymentIntentId, deadline: SystemTime) -> Result<ChargeResult, Failure> {
         let key = PaymentStore::lock_key(id);
         let lock = match self.store.until(deadline).locks().exclusive(key.as_str()).acquire().await? {
             Acquired::Granted(lock) => lock,
-            Acquired::Held(_) => return Ok(Done::HeldByAnother),
+            Acquired::Held(_) => return Ok(ChargeResult::HeldByAnother),
         };
         let finished = match lock.hold(Box::pin(self.finish_held(id, &lock, deadline))).await {
             Ok(finished) => finished,
@@ -92,21 +92,26 @@ impl Charger {
         };
         match &finished {
             // The transaction that stored the outcome has released the lock.
-            Ok(Done::Charged | Done::Declined | Done::Expired) => {}
-            Ok(Done::Nothing | Done::HeldByAnother) | Err(_) => release(&lock, id).await,
+            Ok(ChargeResult::Charged | ChargeResult::Declined | ChargeResult::Expired) => {}
+            Ok(ChargeResult::Nothing | ChargeResult::HeldByAnother) | Err(_) => release(&lock, id).await,
         }
         finished
     }
 
     /// The work under the lock.
-    async fn finish_held(&self, id: PaymentIntentId, lock: &Lock, deadline: SystemTime) -> Result<Done, Failure> {
+    async fn finish_held(
+        &self,
+        id: PaymentIntentId,
+        lock: &Lock,
+        deadline: SystemTime,
+    ) -> Result<ChargeResult, Failure> {
         let found = self.store.find(id).await?.ok_or(Failure::NoSuchIntent)?;
         let (State::ChargeRequested(requested), Some(request)) =
             (found.intent.state(), ChargeRequest::of(&found.intent))
         else {
-            return Ok(Done::Nothing);
+            return Ok(ChargeResult::Nothing);
         };
-        let until = self.leaving(TO_SETTLE, deadline);
+        let until = self.stop_time(TIME_TO_SETTLE, deadline);
         let (outcome, done) = self.decide(requested, &request, until).await?;
         match self.store.settle(&found, outcome, &lock.release_with()).await? {
             Settled::Stored(_) => Ok(done),
@@ -118,42 +123,42 @@ impl Charger {
     /// Sends the charge, or looks it up if it is too old to be sent.
     async fn decide(
         &self,
-        requested: &Requested,
+        requested: &RequestedCharge,
         request: &ChargeRequest,
         until: Instant,
-    ) -> Result<(Outcome, Done), Failure> {
+    ) -> Result<(Outcome, ChargeResult), Failure> {
         let age = self.age(requested);
-        if age < SENDABLE {
+        if age < MAX_AGE_TO_SEND {
             let outcome = self.gateway.charge(request, until).await?;
             let done = match outcome {
-                Outcome::Charged { .. } => Done::Charged,
-                Outcome::Declined(_) => Done::Declined,
+                Outcome::Charged { .. } => ChargeResult::Charged,
+                Outcome::Declined(_) => ChargeResult::Declined,
             };
             return Ok((outcome, done));
         }
         match self.gateway.look_up(request, until).await? {
-            Some(charge_id) => Ok((Outcome::Charged { charge_id }, Done::Charged)),
-            None if age < EXPIRED => Err(Failure::Undecided),
+            Some(charge_id) => Ok((Outcome::Charged { charge_id }, ChargeResult::Charged)),
+            None if age < AGE_OF_EXPIRY => Err(Failure::Undecided),
             None => {
                 let message = "The charge was not made in time.";
-                Ok((Outcome::Declined(Decline::new(None, "expired", Some(message))), Done::Expired))
+                Ok((Outcome::Declined(Decline::new(None, "expired", Some(message))), ChargeResult::Expired))
             }
         }
     }
 
-    fn age(&self, requested: &Requested) -> Duration {
+    fn age(&self, requested: &RequestedCharge) -> Duration {
         let now = order_events::Timestamp::from(self.clock.now()).as_millis();
         let millis = now.saturating_sub(requested.at.as_millis());
         // 0 if this clock is behind the clock that wrote the time.
         Duration::from_millis(u64::try_from(millis).unwrap_or_default())
     }
 
-    /// When to stop, so that `time` is left before the deadline: then Lambda ends the invocation without an answer.
-    fn leaving(&self, time: Duration, deadline: SystemTime) -> Instant {
-        Instant::now() + self.left(deadline).saturating_sub(time)
+    /// When to stop, so that `time` is left before the deadline. At the deadline, Lambda ends the invocation without an answer.
+    fn stop_time(&self, time: Duration, deadline: SystemTime) -> Instant {
+        Instant::now() + self.time_left(deadline).saturating_sub(time)
     }
 
-    fn left(&self, deadline: SystemTime) -> Duration {
+    fn time_left(&self, deadline: SystemTime) -> Duration {
         deadline.duration_since(self.clock.now()).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use order_events::{EventType, Message};
 use payment_intents::PaymentIntentId;
 
 use crate::report::{Report, Subject};
-use crate::{BatchFailed, Charger, Done, Failure, Role};
+use crate::{BatchFailed, ChargeResult, Charger, Failure, Role};
 
 /// How many charges run at the same time. They mostly wait for the gateway.
 pub(crate) const CONCURRENCY: usize = 10;
@@ -57,8 +57,10 @@ impl ChargeHandler {
             .buffer_unordered(CONCURRENCY);
         while let Some((intent, message_ids, finished)) = finished.next().await {
             let is_kept = match &finished {
-                Ok(Done::HeldByAnother) | Err(_) => true,
-                Ok(Done::Charged | Done::Declined | Done::Expired | Done::Nothing) => false,
+                Ok(ChargeResult::HeldByAnother) | Err(_) => true,
+                Ok(ChargeResult::Charged | ChargeResult::Declined | ChargeResult::Expired | ChargeResult::Nothing) => {
+                    false
+                }
             };
             let first = message_ids.first().map(String::as_str);
             match &finished {

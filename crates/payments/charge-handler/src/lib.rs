@@ -7,7 +7,7 @@ mod handler;
 mod reconciler;
 mod report;
 
-pub use charger::{Charger, Done};
+pub use charger::{ChargeResult, Charger};
 pub use config::{Config, ConfigError, Role};
 pub use failure::{BatchFailed, Failure, Unfinished};
 pub use handler::ChargeHandler;

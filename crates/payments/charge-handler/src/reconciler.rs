@@ -41,7 +41,7 @@ impl Reconciler {
     pub async fn run(&self, request_id: &str, deadline: SystemTime) -> Result<usize, Unfinished> {
         let now = self.clock.now();
         let before = Timestamp::from(now.checked_sub(self.after).unwrap_or(SystemTime::UNIX_EPOCH));
-        let last_begin = self.charger.last_begin(deadline);
+        let latest_start = self.charger.latest_start(deadline);
         let mut report = Report::new(Role::Reconcile, request_id);
         let mut unreadable = Vec::new();
 
@@ -50,7 +50,7 @@ impl Reconciler {
         let mut open = stream::select_all(shards);
         let mut finished = open
             .by_ref()
-            .take_until(Box::pin(sleep_until(last_begin)))
+            .take_until(Box::pin(sleep_until(latest_start)))
             .map(async |found| match found {
                 Ok(OpenCharge { id, .. }) => Ok((id, self.charger.finish(id, deadline).await)),
                 Err(error) => Err(error),

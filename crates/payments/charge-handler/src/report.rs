@@ -7,7 +7,7 @@ use lambda_boot::{Line, cut, is_logged, with_causes};
 use payment_intents::PaymentIntentId;
 use tracing::Level;
 
-use crate::{Done, Failure, Role};
+use crate::{ChargeResult, Failure, Role};
 
 /// The line names at most this many intents.
 const MAX_NAMED: usize = 5;
@@ -58,13 +58,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(crate) fn note_done(&mut self, intent: PaymentIntentId, done: Done) {
+    pub(crate) fn note_done(&mut self, intent: PaymentIntentId, done: ChargeResult) {
         match done {
-            Done::Charged => self.charged += 1,
-            Done::Declined => self.declined += 1,
-            Done::Expired => self.expired += 1,
-            Done::Nothing => self.nothing_to_do += 1,
-            Done::HeldByAnother => {
+            ChargeResult::Charged => self.charged += 1,
+            ChargeResult::Declined => self.declined += 1,
+            ChargeResult::Expired => self.expired += 1,
+            ChargeResult::Nothing => self.nothing_to_do += 1,
+            ChargeResult::HeldByAnother => {
                 self.gave_back += 1;
                 if self.held.len() < MAX_NAMED {
                     self.held.push(intent.to_string());

@@ -178,7 +178,7 @@ impl Account {
             .create(
                 &new.order_id,
                 &request("create"),
-                |seen| Decision::Change(Box::new(PaymentIntent::create(new.clone(), seen.now))),
+                |input| Decision::Change(Box::new(PaymentIntent::create(new.clone(), input.now))),
                 |_| String::new(),
             )
             .await
@@ -189,8 +189,8 @@ impl Account {
                 id,
                 &request("charge"),
                 |found| found.ok_or(()),
-                |seen| {
-                    let change = seen.found.intent.request_charge(seen.now);
+                |input| {
+                    let change = input.found.intent.request_charge(input.now);
                     Decision::Change(Box::new(change.unwrap()))
                 },
                 |_| String::new(),

@@ -3,7 +3,7 @@
 use api_gateway::{JSON, PROBLEM_JSON, Response};
 use order_events::{ConsistencyToken, EventType};
 use payment_intents::StateName;
-use payment_store::Found;
+use payment_store::StoredIntent;
 use serde::{Deserialize, Serialize};
 
 use crate::intent::ShownIntent;
@@ -24,17 +24,17 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn created(found: &Found) -> Self {
+    pub(crate) fn created(found: &StoredIntent) -> Self {
         let location = format!("/payment-intents/{}", found.intent.id());
         Self { location: Some(location), ..Self::of(201, found) }
     }
 
-    pub(crate) fn changed(found: &Found) -> Self {
+    pub(crate) fn changed(found: &StoredIntent) -> Self {
         Self::of(200, found)
     }
 
     /// 202 until the charge is decided, then 200. The consistency token names the last event that the intent published.
-    pub(crate) fn charged(found: &Found) -> Self {
+    pub(crate) fn charged(found: &StoredIntent) -> Self {
         let state = found.intent.state().name();
         let status = if state.is_final() { 200 } else { 202 };
         let event_type = match state {
@@ -56,7 +56,7 @@ impl Answer {
         Self { status: document.status, body: json(&document), etag: None, location: None, consistency_token: None }
     }
 
-    fn of(status: u16, found: &Found) -> Self {
+    fn of(status: u16, found: &StoredIntent) -> Self {
         let body = json(&ShownIntent::from(&found.intent));
         Self { status, body, etag: Some(etag(found)), location: None, consistency_token: None }
     }
@@ -82,7 +82,7 @@ impl Answer {
 }
 
 /// A strong tag, because a version has exactly one representation.
-pub(crate) fn etag(found: &Found) -> String {
+pub(crate) fn etag(found: &StoredIntent) -> String {
     format!("\"{}\"", found.intent.version())
 }
 

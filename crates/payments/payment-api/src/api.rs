@@ -9,7 +9,7 @@ use lambda_boot::{Clock, Line, with_causes};
 use order_events::Timestamp;
 use payment_gateway::{ChargeRequest, Gateway, Outcome, Unknown};
 use payment_intents::{Change, NewIntent, PaymentIntent, PaymentIntentId, WrongState};
-use payment_store::{Answered, Decision, Found, PaymentStore, RequestKey, Seen};
+use payment_store::{Answered, Decision, DecisionInput, PaymentStore, RequestKey, StoredIntent};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tracing::Level;
@@ -43,7 +43,7 @@ pub enum Mode {
 const LOCK_WAIT: Duration = Duration::from_secs(3);
 
 /// The request stops waiting for the gateway this long before the invocation's deadline, to store the result and to answer.
-const CLOSING_TIME: Duration = Duration::from_secs(2);
+const TIME_TO_ANSWER: Duration = Duration::from_secs(2);
 
 /// Older charges are left to the reconciler: gateways forget keys after 24 hours, and would then charge again.
 const MAX_CHARGE_AGE: Duration = Duration::from_hours(1);
@@ -165,16 +165,16 @@ impl Api {
         });
         let key = request_key(&caller, "POST /payment-intents", &key, &command)?;
         let new = NewIntent { id: PaymentIntentId::random(), order_id, consumer_id, amount, currency };
-        let decide = |seen: Seen<'_, payment_store::Guard>| {
-            if seen.found.paid_by.is_some() {
+        let decide = |input: DecisionInput<'_, payment_store::Guard>| {
+            if input.found.paid_by.is_some() {
                 return refuse(ProblemKind::OrderAlreadyPaid, request);
             }
-            if seen.found.open_intent.is_some() {
-                return refuse(ProblemKind::OrderHasOpenIntent(seen.found.open_intent), request);
+            if input.found.open_intent.is_some() {
+                return refuse(ProblemKind::OrderHasOpenIntent(input.found.open_intent), request);
             }
-            Decision::Change(Box::new(PaymentIntent::create(new.clone(), seen.now)))
+            Decision::Change(Box::new(PaymentIntent::create(new.clone(), input.now)))
         };
-        let answer = |found: &Found| Answer::created(found).to_record();
+        let answer = |found: &StoredIntent| Answer::created(found).to_record();
         self.respond(self.store.create(&new.order_id, &key, decide, answer).await?)
     }
 
@@ -198,9 +198,10 @@ impl Api {
         let command = json!({"amount": amount.minor_units()});
         let key = request_key(&caller, &format!("PATCH /payment-intents/{id}"), &key, &command)?;
         let admit = |found| admit(&caller, found);
-        let decide =
-            |seen: Seen<'_, Found>| decide(request, seen.found, || seen.found.intent.change_amount(amount, seen.now));
-        let answer = |found: &Found| Answer::changed(found).to_record();
+        let decide = |input: DecisionInput<'_, StoredIntent>| {
+            decide(request, input.found, || input.found.intent.change_amount(amount, input.now))
+        };
+        let answer = |found: &StoredIntent| Answer::changed(found).to_record();
         let answered = match &self.mode {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
             Mode::Locked(_) => {
@@ -215,16 +216,18 @@ impl Api {
         let key = IdempotencyKey::from_headers(request.header("idempotency-key"))?;
         let mut parameters = Parameters::read(request.query_string(), &[]);
         let id = read_id(&mut parameters, id);
-        let nothing = body::read_nothing(request, &mut parameters);
+        let nothing = body::read_empty(request, &mut parameters);
         let (id, ()) = parameters.finish(both(id, nothing))?;
         let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
         let admit = |found| admit(&caller, found);
-        let answer = |found: &Found| Answer::charged(found).to_record();
-        let decide = |seen: Seen<'_, Found>| decide(request, seen.found, || seen.found.intent.request_charge(seen.now));
+        let answer = |found: &StoredIntent| Answer::charged(found).to_record();
+        let decide = |input: DecisionInput<'_, StoredIntent>| {
+            decide(request, input.found, || input.found.intent.request_charge(input.now))
+        };
         let answered = match &self.mode {
             Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
             Mode::Locked(gateway) => {
-                let until = self.function.before(deadline, CLOSING_TIME);
+                let until = self.function.before(deadline, TIME_TO_ANSWER);
                 let charge = async |intent: &PaymentIntent| {
                     self.charge_at_gateway(&**gateway, intent, until, request.id()).await
                 };
@@ -290,7 +293,7 @@ impl Api {
         let read = |recorded: &str| Answer::read(recorded).map(Answer::respond).map_err(Cause::from);
         match answered {
             Answered::Now(recorded) => Ok(read(&recorded)?),
-            Answered::Before(recorded) => Ok(read(&recorded)?.with("idempotent-replayed", "true")),
+            Answered::Replayed(recorded) => Ok(read(&recorded)?.with("idempotent-replayed", "true")),
             Answered::Unrecorded(kind) => Err(kind.into()),
             Answered::InProgress { until } => {
                 Err(Problem::retry_after(ProblemKind::KeyInProgress, self.time_until(until)))
@@ -306,14 +309,14 @@ impl Api {
 }
 
 /// Intents of other consumers are reported as not found.
-fn admit(caller: &Caller, found: Option<Found>) -> Result<Found, ProblemKind> {
+fn admit(caller: &Caller, found: Option<StoredIntent>) -> Result<StoredIntent, ProblemKind> {
     found.filter(|found| caller.may_act_for(found.intent.consumer_id())).ok_or(ProblemKind::IntentNotFound)
 }
 
 /// Compares `If-Match`, then lets the domain decide. A version mismatch is not recorded.
 fn decide(
     request: &Request,
-    found: &Found,
+    found: &StoredIntent,
     change: impl FnOnce() -> Result<Change, WrongState>,
 ) -> Decision<ProblemKind> {
     if request.header("if-match").is_some_and(|tags| !matches(tags, &answer::etag(found))) {

@@ -92,7 +92,7 @@ pub(crate) fn read_amount(request: &Request, parameters: &mut Parameters) -> Res
 }
 
 /// The body of a charge: empty, or an empty object.
-pub(crate) fn read_nothing(request: &Request, parameters: &mut Parameters) -> Result<(), Mistaken> {
+pub(crate) fn read_empty(request: &Request, parameters: &mut Parameters) -> Result<(), Mistaken> {
     match request.body().as_deref().map(str::trim) {
         Some("") => Ok(()),
         Some(text) if serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|body| body.is_empty()) => Ok(()),

@@ -1,7 +1,7 @@
 //! The JSON of a payment intent.
 
 use order_events::Timestamp;
-use payment_intents::{PaymentIntent, State, Stored};
+use payment_intents::{IntentFields, PaymentIntent, State};
 use serde::Serialize;
 
 /// A payment intent. Unknown members are left out.
@@ -43,8 +43,8 @@ pub(crate) struct ShownIntent<'a> {
 
 impl<'a> From<&'a PaymentIntent> for ShownIntent<'a> {
     fn from(intent: &'a PaymentIntent) -> Self {
-        let Stored { id, order_id, consumer_id, amount, currency, state, version, created_at, updated_at } =
-            intent.stored();
+        let IntentFields { id, order_id, consumer_id, amount, currency, state, version, created_at, updated_at } =
+            intent.fields();
         let decline = match state {
             State::ChargeFailed { decline, .. } => Some(decline),
             State::Created | State::ChargeRequested(_) | State::Charged { .. } => None,

@@ -29,13 +29,13 @@ struct Declined {
 }
 
 #[derive(Deserialize)]
-struct Found {
-    charges: Vec<FoundCharge>,
+struct ChargeList {
+    charges: Vec<ListedCharge>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FoundCharge {
+struct ListedCharge {
     charge_id: String,
     idempotency_key: String,
     amount: i64,
@@ -79,8 +79,8 @@ impl HttpAnswer {
         if self.status != 200 {
             return Err(self.unknown());
         }
-        let Found { mut charges } = self.json()?;
-        let is_ours = |charge: &FoundCharge| charge.idempotency_key == request.charge_key.as_str();
+        let ChargeList { mut charges } = self.json()?;
+        let is_ours = |charge: &ListedCharge| charge.idempotency_key == request.charge_key.as_str();
         if !charges.iter().all(is_ours) {
             // A gateway that ignores the filter may have left our charge out.
             return Err(self.unexpected("the answer contains charges with other keys"));

@@ -9,7 +9,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::{HttpGateway, InvalidSecret, InvalidUrl, Patience, Secret};
+use crate::{HttpGateway, InvalidSecret, InvalidUrl, RequestPolicy, Secret};
 
 /// Why the client cannot be created. No message contains the secret.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum ConfigError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// The file contains no root certificate, or something else too.
+    /// The file contains no root certificate, or it also contains something else.
     #[error(
         "environment variable GATEWAY_CA_BUNDLE names {path}, which must contain root certificates in PEM and nothing else"
     )]
@@ -64,7 +64,7 @@ impl HttpGateway {
             )?)?,
         };
         let tls = TlsContext::builder().with_trust_store(trusted(environment)?).build()?;
-        Ok(Self::new(&url, tls, secret, Patience::default())?)
+        Ok(Self::new(&url, tls, secret, RequestPolicy::default())?)
     }
 }
 

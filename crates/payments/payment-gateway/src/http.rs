@@ -22,9 +22,9 @@ use crate::{Answer, ChargeRequest, Gateway, Secret, Unknown};
 /// An answer has a few hundred bytes. A larger one than this is not read to its end.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// Timeouts and retries. A retry of a charge is safe, because its `Idempotency-Key` stays the same.
+/// Timeouts and retries of requests to the gateway. A retry of a charge is safe, because its `Idempotency-Key` stays the same.
 #[derive(Debug, Clone)]
-pub struct Patience {
+pub struct RequestPolicy {
     /// The longest time to connect.
     pub connect_timeout: Duration,
     /// The longest time for one request, from its start to the end of its answer.
@@ -35,7 +35,7 @@ pub struct Patience {
     pub pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for RequestPolicy {
     /// Three requests of at most five seconds each.
     fn default() -> Self {
         Self {
@@ -54,7 +54,7 @@ pub struct HttpGateway {
     url: String,
     connector: SharedHttpConnector,
     secret: Secret,
-    patience: Patience,
+    policy: RequestPolicy,
 }
 
 /// The gateway's URL is not valid.
@@ -64,15 +64,15 @@ pub struct InvalidUrl;
 
 impl HttpGateway {
     /// Creates a client of the gateway at `url`. With `https`, `tls` sets the trusted certificates.
-    pub fn new(url: &str, tls: TlsContext, secret: Secret, patience: Patience) -> Result<Self, InvalidUrl> {
-        let settings = HttpConnectorSettings::builder().connect_timeout(patience.connect_timeout).build();
+    pub fn new(url: &str, tls: TlsContext, secret: Secret, policy: RequestPolicy) -> Result<Self, InvalidUrl> {
+        let settings = HttpConnectorSettings::builder().connect_timeout(policy.connect_timeout).build();
         let connector = Connector::builder().connector_settings(settings);
         let connector = if url.starts_with("https://") {
             connector.tls_provider(Provider::Rustls(CryptoMode::Ring)).tls_context(tls).build()
         } else {
             connector.build_http()
         };
-        Self::over(SharedHttpConnector::new(connector), url, secret, patience)
+        Self::over(SharedHttpConnector::new(connector), url, secret, policy)
     }
 
     /// Creates a client with this connector.
@@ -80,13 +80,13 @@ impl HttpGateway {
         connector: SharedHttpConnector,
         url: &str,
         secret: Secret,
-        patience: Patience,
+        policy: RequestPolicy,
     ) -> Result<Self, InvalidUrl> {
         let is_web = url.starts_with("https://") || url.starts_with("http://");
         if !is_web || url.contains(['?', '#']) || HttpRequest::get(url).is_err() {
             return Err(InvalidUrl);
         }
-        Ok(Self { url: format!("{}/charges", url.trim_end_matches('/')), connector, secret, patience })
+        Ok(Self { url: format!("{}/charges", url.trim_end_matches('/')), connector, secret, policy })
     }
 
     /// Sends the request, and retries it until the answer is definite, a retry is useless, or attempts or time are used up.
@@ -114,7 +114,7 @@ impl HttpGateway {
                 continue;
             }
             let next = Instant::now() + self.pause_after(attempt);
-            if !is_worth_retrying(&unknown) || attempt >= self.patience.attempts || next >= until {
+            if !is_worth_retrying(&unknown) || attempt >= self.policy.attempts || next >= until {
                 return Err(unknown);
             }
             sleep_until(next).await;
@@ -131,7 +131,7 @@ impl HttpGateway {
     }
 
     async fn attempt(&self, call: &Call<'_>, token: &Token, until: Instant) -> Result<HttpAnswer, Unknown> {
-        let until = until.min(Instant::now() + self.patience.attempt_timeout);
+        let until = until.min(Instant::now() + self.policy.attempt_timeout);
         timeout_at(until, self.send(call, token)).await.map_err(|_| Unknown::Timeout)?
     }
 
@@ -151,7 +151,7 @@ impl HttpGateway {
     }
 
     fn pause_after(&self, attempt: u32) -> Duration {
-        let longest = self.patience.pause.saturating_mul(1 << (attempt - 1).min(10));
+        let longest = self.policy.pause.saturating_mul(1 << (attempt - 1).min(10));
         let random = Uuid::new_v4().as_bytes()[0];
         longest * u32::from(random) / u32::from(u8::MAX)
     }

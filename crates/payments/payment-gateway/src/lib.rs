@@ -9,7 +9,7 @@ mod unknown;
 
 pub use environment::ConfigError;
 pub use gateway::{Answer, ChargeRequest, Gateway};
-pub use http::{HttpGateway, InvalidUrl, Patience};
+pub use http::{HttpGateway, InvalidUrl, RequestPolicy};
 pub use payment_intents::Outcome;
 pub use secret::{InvalidSecret, Secret};
 pub use unknown::Unknown;

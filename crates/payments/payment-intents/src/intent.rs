@@ -3,15 +3,15 @@
 use order_events::payload::{PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged};
 use order_events::{ConsumerId, OrderId, Payload, Timestamp};
 
-use crate::{Amount, ChargeKey, Currency, Outcome, PaymentIntentId, Requested, State, WrongState};
+use crate::{Amount, ChargeKey, Currency, Outcome, PaymentIntentId, RequestedCharge, State, WrongState};
 
 /// A consumer pays for an order. The value is immutable: a command returns a [`Change`], which a store then stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaymentIntent(Stored);
+pub struct PaymentIntent(IntentFields);
 
 /// All fields of an intent, for a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct IntentFields {
     /// The intent's id, also at the gateway. It never changes.
     pub id: PaymentIntentId,
     /// The order that the intent pays for. It never changes.
@@ -64,8 +64,17 @@ impl PaymentIntent {
     pub fn create(new: NewIntent, now: Timestamp) -> Change {
         let NewIntent { id, order_id, consumer_id, amount, currency } = new;
         let (state, version) = (State::Created, 1);
-        let intent =
-            Stored { id, order_id, consumer_id, amount, currency, state, version, created_at: now, updated_at: now };
+        let intent = IntentFields {
+            id,
+            order_id,
+            consumer_id,
+            amount,
+            currency,
+            state,
+            version,
+            created_at: now,
+            updated_at: now,
+        };
         Change { before: None, after: Self(intent), event: None }
     }
 
@@ -86,7 +95,7 @@ impl PaymentIntent {
                     amount: self.0.amount.minor_units(),
                     currency: self.0.currency.to_string(),
                 });
-                let state = State::ChargeRequested(Requested { charge_key: ChargeKey::of(self.0.id), at: now });
+                let state = State::ChargeRequested(RequestedCharge { charge_key: ChargeKey::of(self.0.id), at: now });
                 Ok(self.changed(now, Some(event), |intent| intent.state = state))
             }
             State::ChargeRequested(_) | State::Charged { .. } | State::ChargeFailed { .. } => Err(self.wrong_state()),
@@ -127,7 +136,7 @@ impl PaymentIntent {
         }
     }
 
-    fn changed(&self, now: Timestamp, event: Option<Payload>, change: impl FnOnce(&mut Stored)) -> Change {
+    fn changed(&self, now: Timestamp, event: Option<Payload>, change: impl FnOnce(&mut IntentFields)) -> Change {
         let mut after = self.0.clone();
         change(&mut after);
         after.version += 1;
@@ -145,13 +154,13 @@ impl PaymentIntent {
 impl PaymentIntent {
     /// An intent that was read from a store.
     #[must_use]
-    pub fn restore(stored: Stored) -> Self {
-        Self(stored)
+    pub fn restore(fields: IntentFields) -> Self {
+        Self(fields)
     }
 
     /// All fields, for a store.
     #[must_use]
-    pub fn stored(&self) -> &Stored {
+    pub fn fields(&self) -> &IntentFields {
         &self.0
     }
 

@@ -6,8 +6,8 @@ mod outcome;
 mod state;
 mod value;
 
-pub use intent::{Change, NewIntent, PaymentIntent, Stored};
+pub use intent::{Change, IntentFields, NewIntent, PaymentIntent};
 pub use invalid::{Invalid, WrongState};
 pub use outcome::{Decline, Outcome};
-pub use state::{Requested, State, StateName};
+pub use state::{RequestedCharge, State, StateName};
 pub use value::{Amount, ChargeId, ChargeKey, Currency, PaymentIntentId};

@@ -13,18 +13,18 @@ pub enum State {
     /// No charge was requested. The amount may change.
     Created,
     /// The charge was requested. Nothing changes until the gateway has decided: the state is a semantic lock.
-    ChargeRequested(Requested),
+    ChargeRequested(RequestedCharge),
     /// The charge was made. Final.
     Charged {
         /// The request for this charge.
-        requested: Requested,
+        requested: RequestedCharge,
         /// The gateway's id of the charge.
         charge_id: ChargeId,
     },
     /// The charge was declined. Final.
     ChargeFailed {
         /// The request for this charge.
-        requested: Requested,
+        requested: RequestedCharge,
         /// The gateway's reason, or `expired` if the charge was not made in time.
         decline: Decline,
     },
@@ -32,7 +32,7 @@ pub enum State {
 
 /// The request for a charge. All attempts use the same values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requested {
+pub struct RequestedCharge {
     /// The charge's key at the gateway. It never changes.
     pub charge_key: ChargeKey,
     /// The time of the request, by the clock of the host that processed it. Gateways forget keys after 24 hours.
@@ -66,7 +66,7 @@ impl State {
 
     /// The request for the charge. None in `CREATED`.
     #[must_use]
-    pub fn requested(&self) -> Option<&Requested> {
+    pub fn requested(&self) -> Option<&RequestedCharge> {
         match self {
             Self::Created => None,
             Self::ChargeRequested(requested)

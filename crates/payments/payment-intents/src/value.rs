@@ -146,7 +146,7 @@ texts! {
     /// makes at most one charge for each key.
     ChargeKey, is_visible_ascii, ChargeKey;
     /// The payment gateway's id of a charge: 1 to 255 characters without white space or control characters.
-    ChargeId, is_solid, ChargeId;
+    ChargeId, is_visible, ChargeId;
 }
 
 impl ChargeKey {
@@ -162,6 +162,6 @@ fn is_visible_ascii(c: char) -> bool {
     c.is_ascii_graphic()
 }
 
-fn is_solid(c: char) -> bool {
+fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control()
 }

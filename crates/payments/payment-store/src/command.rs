@@ -9,9 +9,9 @@ use order_events::{OrderId, Timestamp};
 use payment_intents::{Change, PaymentIntentId, StateName};
 
 use crate::attribute::{Item, PK, text};
-use crate::store::{Before, CONFLICTS};
+use crate::store::{CONFLICTS, ReadItem};
 use crate::unit_of_work::{Uncommitted, UnitOfWork};
-use crate::{Error, Found, Guard, PaymentStore, Write, found, guard};
+use crate::{Error, Guard, PaymentStore, StoredIntent, Write, guard, stored_intent};
 
 /// Identifies a request and its repetitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct RequestKey {
 
 /// The input of a decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a, T> {
+pub struct DecisionInput<'a, T> {
     /// The item that was read. The transaction checks that it has not changed since.
     pub found: &'a T,
     /// The time of the decision, by the clock of this host.
@@ -49,7 +49,7 @@ pub enum Answered<N> {
     /// The command was decided now, and this answer was recorded.
     Now(String),
     /// The same request was decided before. This answer was recorded then.
-    Before(String),
+    Replayed(String),
     /// The command was decided now, and nothing was recorded.
     Unrecorded(N),
     /// Another process is processing the same request.
@@ -75,7 +75,7 @@ enum Recorded<N> {
 /// An intent to decide about, or an answer without a decision.
 enum Read<N> {
     Answer(Answered<N>),
-    Intent { found: Box<Found>, is_begun: bool },
+    Intent { found: Box<StoredIntent>, is_begun: bool },
 }
 
 /// The next step for a request.
@@ -83,9 +83,9 @@ pub(crate) enum Decided<N> {
     /// Return this answer.
     Answer(Answered<N>),
     /// Make this change of the intent that was read.
-    Change(Box<Found>, Box<Change>),
+    Change(Box<StoredIntent>, Box<Change>),
     /// Continue: the same request has requested the charge of this intent, and its process ended before it had the result.
-    Begun(Box<Found>),
+    Begun(Box<StoredIntent>),
 }
 
 impl PaymentStore {
@@ -95,8 +95,8 @@ impl PaymentStore {
         &self,
         order_id: &OrderId,
         request: &RequestKey,
-        decide: impl Fn(Seen<'_, Guard>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
+        decide: impl Fn(DecisionInput<'_, Guard>) -> Decision<N>,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let (recorded, item) = self.read_with_record(guard::key(order_id), request).await?;
@@ -104,11 +104,11 @@ impl PaymentStore {
                 return Ok(answered);
             }
             let guard = item.as_ref().map(Guard::from_item).transpose()?.unwrap_or_default();
-            match decide(Seen { found: &guard, now: self.now() }) {
+            match decide(DecisionInput { found: &guard, now: self.now() }) {
                 Decision::Reply(reply) => Ok(Answered::Unrecorded(reply)),
                 Decision::Record(answer) => self.record(request, answer).await,
                 Decision::Change(change) => {
-                    self.carry_out(&change, Before::Order(&guard), request, None, &answer).await
+                    self.store_change(&change, ReadItem::Guard(&guard), request, None, &answer).await
                 }
             }
         })
@@ -121,9 +121,9 @@ impl PaymentStore {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
+        decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Answered<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             // Boxed to keep the future small.
@@ -131,7 +131,7 @@ impl PaymentStore {
                 Decided::Answer(answered) => Ok(answered),
                 Decided::Begun(found) => self.record(request, answer(&found)).await,
                 Decided::Change(found, change) => {
-                    self.carry_out(&change, Before::Intent(&found), request, None, &answer).await
+                    self.store_change(&change, ReadItem::Intent(&found), request, None, &answer).await
                 }
             }
         })
@@ -143,9 +143,9 @@ impl PaymentStore {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
+        decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Decided<N>, Error> {
         let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
             Read::Answer(answered) => return Ok(Decided::Answer(answered)),
@@ -155,7 +155,7 @@ impl PaymentStore {
         let decision = match found.intent.state().name() {
             StateName::ChargeRequested if is_begun => return Ok(Decided::Begun(found)),
             state if is_begun && state.is_final() => Decision::Record(answer(&found)),
-            _ => decide(Seen { found: &found, now: self.now() }),
+            _ => decide(DecisionInput { found: &found, now: self.now() }),
         };
         Ok(match decision {
             Decision::Change(change) => Decided::Change(found, change),
@@ -176,7 +176,7 @@ impl PaymentStore {
         let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(answer.clone())).await;
         Ok(match recorded {
             Ok(New) => Answered::Now(answer),
-            Ok(Completed { data }) => Answered::Before(data.ok_or(NO_ANSWER)?),
+            Ok(Completed { data }) => Answered::Replayed(data.ok_or(NO_ANSWER)?),
             Ok(InProgress { until }) => Answered::InProgress { until },
             Err(PayloadMismatch) => Answered::KeyReused,
             Err(error) => return Err(error.into()),
@@ -185,13 +185,13 @@ impl PaymentStore {
 
     /// Stores a change, the record of its answer, and a write that checks or releases a lock, in one transaction. The change has
     /// taken effect if the answer is [`Answered::Now`].
-    pub(crate) async fn carry_out<N>(
+    pub(crate) async fn store_change<N>(
         &self,
         change: &Change,
-        before: Before<'_>,
+        before: ReadItem<'_>,
         request: &RequestKey,
         lock: Option<&TransactWriteItem>,
-        answer: impl Fn(&Found) -> String,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Answered<N>, Error> {
         let RequestKey { key, fingerprint } = request;
         let mut work = UnitOfWork::new();
@@ -223,7 +223,7 @@ impl PaymentStore {
         match self.commit(all).await {
             Ok(()) => Ok(None),
             Err(Uncommitted::Refused(Write::Record, reason)) => match self.idempotency.refusal(&reason, fingerprint) {
-                Ok(Refusal::Completed { data }) => Ok(Some(Answered::Before(data.ok_or(NO_ANSWER)?))),
+                Ok(Refusal::Completed { data }) => Ok(Some(Answered::Replayed(data.ok_or(NO_ANSWER)?))),
                 Ok(Refusal::InProgress { until }) => Ok(Some(Answered::InProgress { until })),
                 Ok(Refusal::New) => Err(Error::Contended),
                 Err(idempotency::Error::PayloadMismatch) => Ok(Some(Answered::KeyReused)),
@@ -264,10 +264,10 @@ impl PaymentStore {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
     ) -> Result<Read<N>, Error> {
-        let (recorded, item) = self.read_with_record(found::key(id), request).await?;
-        Ok(match (admit(item.as_ref().map(Found::from_item).transpose()?), recorded) {
+        let (recorded, item) = self.read_with_record(stored_intent::key(id), request).await?;
+        Ok(match (admit(item.as_ref().map(StoredIntent::from_item).transpose()?), recorded) {
             (Err(reply), _) => Read::Answer(Answered::Unrecorded(reply)),
             (Ok(_), Recorded::Answer(answered)) => Read::Answer(answered),
             (Ok(found), Recorded::None { is_begun }) => Read::Intent { found: Box::new(found), is_begun },
@@ -307,7 +307,7 @@ fn read<N>(found: Result<idempotency::Found, idempotency::Error>) -> Result<Reco
     use idempotency::Found::{Completed, InProgress, New};
     Ok(match found {
         Ok(New { taken_over }) => Recorded::None { is_begun: taken_over },
-        Ok(Completed { data }) => Recorded::Answer(Answered::Before(data.ok_or(NO_ANSWER)?)),
+        Ok(Completed { data }) => Recorded::Answer(Answered::Replayed(data.ok_or(NO_ANSWER)?)),
         Ok(InProgress { until }) => Recorded::Answer(Answered::InProgress { until }),
         Err(PayloadMismatch) => Recorded::Answer(Answered::KeyReused),
         Err(error) => return Err(error.into()),

@@ -3,19 +3,19 @@
 mod attribute;
 mod command;
 mod error;
-mod found;
 mod guard;
 mod locked;
 mod store;
+mod stored_intent;
 mod table;
 mod unit_of_work;
 
-pub use command::{Answered, Decision, RequestKey, Seen};
+pub use command::{Answered, Decision, DecisionInput, RequestKey};
 pub use error::Error;
-pub use found::Found;
 pub use guard::Guard;
 pub use locked::Locking;
-pub use store::{Before, OpenCharge, PaymentStore, SHARDS, Settled, Shard, Write};
+pub use store::{OpenCharge, PaymentStore, ReadItem, SHARDS, Settled, Shard, Write};
+pub use stored_intent::StoredIntent;
 pub use table::{OPEN_CHARGES, Tables, create_tables};
 pub use unit_of_work::{Uncommitted, UnitOfWork};
 

@@ -7,9 +7,9 @@ use idempotency::Claim;
 use payment_intents::{Outcome, PaymentIntent, PaymentIntentId};
 
 use crate::command::Decided;
-use crate::store::{Before, CONFLICTS};
+use crate::store::{CONFLICTS, ReadItem};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Seen};
+use crate::{Answered, Decision, DecisionInput, Error, PaymentStore, RequestKey, StoredIntent};
 
 /// The store's commands under locks, created by [`PaymentStore::locking`].
 ///
@@ -23,19 +23,20 @@ pub struct Locking {
 }
 
 /// A lock and the decision before it was taken, or an answer.
-enum Locked<N> {
+enum LockResult<N> {
     Granted(Box<Lock>, Option<Decided<N>>),
     Answer(Answered<N>),
 }
 
 /// An answer, and whether its transaction has released the lock.
-struct Ended<N> {
+struct FinalAnswer<N> {
     answered: Answered<N>,
     is_released: bool,
 }
 
-enum Requested<N> {
-    Charge(Box<Found>, Claim),
+/// The result of the first transaction of a charge: call the gateway, or return this answer.
+enum FirstResult<N> {
+    Charge(Box<StoredIntent>, Claim),
     Answer(Answered<N>),
 }
 
@@ -53,14 +54,14 @@ impl Locking {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
+        decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Answered<N>, Error> {
         let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
         let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
-            Locked::Answer(answered) => return Ok(answered),
-            Locked::Granted(lock, first) => (lock, first),
+            LockResult::Answer(answered) => return Ok(answered),
+            LockResult::Granted(lock, first) => (lock, first),
         };
         let release = &lock.release_with();
         let ended = retry_on_conflict(CONFLICTS, Error::is_conflict, || {
@@ -74,15 +75,15 @@ impl Locking {
                     Decided::Answer(answered) => (answered, false),
                     Decided::Begun(found) => (store.record(request, answer(&found)).await?, false),
                     Decided::Change(found, change) => {
-                        let before = Before::Intent(&found);
-                        (store.carry_out(&change, before, request, Some(release), answer).await?, true)
+                        let before = ReadItem::Intent(&found);
+                        (store.store_change(&change, before, request, Some(release), answer).await?, true)
                     }
                 };
                 let is_released = is_change && matches!(answered, Answered::Now(_));
-                Ok(Ended { answered, is_released })
+                Ok(FinalAnswer { answered, is_released })
             }
         });
-        end(&lock, ended.await).await
+        release_unless_done(&lock, ended.await).await
     }
 
     /// Requests a charge and settles it. The first transaction stores what `decide` returns. Then `charge` calls the gateway, while
@@ -94,15 +95,15 @@ impl Locking {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
+        decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
         charge: impl AsyncFnOnce(&PaymentIntent) -> Option<Outcome>,
-        answer: impl Fn(&Found) -> String,
+        answer: impl Fn(&StoredIntent) -> String,
     ) -> Result<Answered<N>, Error> {
         let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
         let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
-            Locked::Answer(answered) => return Ok(answered),
-            Locked::Granted(lock, first) => (lock, first),
+            LockResult::Answer(answered) => return Ok(answered),
+            LockResult::Granted(lock, first) => (lock, first),
         };
         // The first transaction: the intent becomes CHARGE_REQUESTED, with the event, and the record becomes in progress.
         let check = &lock.check();
@@ -115,32 +116,32 @@ impl Locking {
                 };
                 let mut work = UnitOfWork::new();
                 let found = match decided {
-                    Decided::Answer(answered) => return Ok(Requested::Answer(answered)),
+                    Decided::Answer(answered) => return Ok(FirstResult::Answer(answered)),
                     Decided::Begun(found) => *found,
-                    Decided::Change(found, change) => store.add(&mut work, &change, Before::Intent(&found))?,
+                    Decided::Change(found, change) => store.add(&mut work, &change, ReadItem::Intent(&found))?,
                 };
                 let (claim, record) = store.idempotency.claim_with(&request.key, &request.fingerprint)?;
                 let answered = store.commit_with_record(work, record, Some(check), &request.fingerprint).await?;
-                Ok(answered.map_or(Requested::Charge(Box::new(found), claim), Requested::Answer))
+                Ok(answered.map_or(FirstResult::Charge(Box::new(found), claim), FirstResult::Answer))
             }
         });
         let ended = async {
             let (found, claim) = match requested.await? {
-                Requested::Answer(answered) => return Ok(Ended { answered, is_released: false }),
-                Requested::Charge(found, claim) => (found, claim),
+                FirstResult::Answer(answered) => return Ok(FinalAnswer { answered, is_released: false }),
+                FirstResult::Charge(found, claim) => (found, claim),
             };
             let outcome = lock.hold(charge(&found.intent)).await?;
             let mut work = UnitOfWork::new();
             let found = match outcome.and_then(|outcome| found.intent.settle(outcome, store.now()).ok()) {
                 None => *found,
-                Some(change) => store.add(&mut work, &change, Before::Intent(&found))?,
+                Some(change) => store.add(&mut work, &change, ReadItem::Intent(&found))?,
             };
             let answer = answer(&found);
             store.complete(&claim, &answer, &lock.release_with(), work).await?;
-            Ok(Ended { answered: Answered::Now(answer), is_released: true })
+            Ok(FinalAnswer { answered: Answered::Now(answer), is_released: true })
         };
         let ended = ended.await;
-        end(&lock, ended).await
+        release_unless_done(&lock, ended).await
     }
 
     /// Takes the lock, unless the request can be answered without it.
@@ -150,22 +151,22 @@ impl Locking {
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
-        admit: impl Fn(Option<Found>) -> Result<Found, N>,
-        decide: impl Fn(Seen<'_, Found>) -> Decision<N>,
-        answer: impl Fn(&Found) -> String,
-    ) -> Result<Locked<N>, Error> {
+        admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
+        decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
+        answer: impl Fn(&StoredIntent) -> String,
+    ) -> Result<LockResult<N>, Error> {
         let decide = || self.store.decide(id, request, &admit, &decide, &answer);
         let first = match decide().await? {
-            Decided::Answer(answered) => return Ok(Locked::Answer(answered)),
+            Decided::Answer(answered) => return Ok(LockResult::Answer(answered)),
             decided @ Decided::Change(..) => Some(decided),
             // The next transaction does not write the intent, so it would not notice that the charge was settled since. Therefore
             // the intent is read again under the lock.
             Decided::Begun(_) => None,
         };
         Ok(match self.store.locks.exclusive(PaymentStore::lock_key(id)).wait_for(self.wait).acquire().await? {
-            Acquired::Granted(lock) => Locked::Granted(Box::new(lock), first),
+            Acquired::Granted(lock) => LockResult::Granted(Box::new(lock), first),
             // The holder of the lock may have changed the intent, or may be a repetition of this request.
-            Acquired::Held(holder) => Locked::Answer(match decide().await? {
+            Acquired::Held(holder) => LockResult::Answer(match decide().await? {
                 Decided::Answer(answered) => answered,
                 Decided::Change(..) | Decided::Begun(_) => Answered::Held { until: holder.until },
             }),
@@ -174,7 +175,7 @@ impl Locking {
 }
 
 /// Releases the lock if no transaction has. If that fails, the lease expires.
-async fn end<N>(lock: &Lock, ended: Result<Ended<N>, Error>) -> Result<Answered<N>, Error> {
+async fn release_unless_done<N>(lock: &Lock, ended: Result<FinalAnswer<N>, Error>) -> Result<Answered<N>, Error> {
     if !ended.as_ref().is_ok_and(|ended| ended.is_released)
         && let Err(error) = lock.release().await
     {

@@ -13,7 +13,7 @@ use outbox::{EventRow, Outbox, next_event_id};
 use payment_intents::{Change, Outcome, PaymentIntent, PaymentIntentId, State};
 
 use crate::attribute::{CHARGE_REQUESTED_AT, LAST_EVENT_ID, OPEN_CHARGE_SHARD, PK, number, required, text};
-use crate::found::{self, Found, id_in, time};
+use crate::stored_intent::{self, StoredIntent, id_in, time};
 use crate::table::OPEN_CHARGES;
 use crate::unit_of_work::{Uncommitted, UnitOfWork};
 use crate::{Error, Guard, Tables, guard};
@@ -34,7 +34,7 @@ pub struct PaymentStore {
 #[must_use]
 pub enum Settled {
     /// The outcome is stored, its event will be published, and the lock is released.
-    Stored(Box<Found>),
+    Stored(Box<StoredIntent>),
     /// The intent has changed since it was read: another worker has settled it. Read it again for the result.
     Superseded,
     /// This worker no longer holds the lock, so nothing was written. The new holder settles the charge.
@@ -56,13 +56,13 @@ pub enum Write {
     Lock,
 }
 
-/// What was read before a change.
+/// The item that was read before a change. The transaction checks that it has not changed since.
 #[derive(Debug, Clone, Copy)]
-pub enum Before<'a> {
+pub enum ReadItem<'a> {
     /// A new intent of an order with this guard.
-    Order(&'a Guard),
+    Guard(&'a Guard),
     /// A change of this intent.
-    Intent(&'a Found),
+    Intent(&'a StoredIntent),
 }
 
 /// One of the 16 partitions of the index of open charges: the first hexadecimal digit of the intent's id.
@@ -141,13 +141,13 @@ impl PaymentStore {
     /// The key of an intent's lock in the locks table.
     #[must_use]
     pub fn lock_key(id: PaymentIntentId) -> String {
-        found::key(id)
+        stored_intent::key(id)
     }
 
     /// Reads an intent: one consistent read.
-    pub async fn find(&self, id: PaymentIntentId) -> Result<Option<Found>, Error> {
-        let item = self.get(found::key(id)).await?;
-        item.as_ref().map(Found::from_item).transpose()
+    pub async fn find(&self, id: PaymentIntentId) -> Result<Option<StoredIntent>, Error> {
+        let item = self.get(stored_intent::key(id)).await?;
+        item.as_ref().map(StoredIntent::from_item).transpose()
     }
 
     /// Reads an order's guard: one consistent read.
@@ -160,11 +160,16 @@ impl PaymentStore {
     /// (`lock.release_with()`). One request, if there are no transaction conflicts.
     ///
     /// Returns [`Settled::Superseded`] without a request if the intent is not in `CHARGE_REQUESTED`.
-    pub async fn settle(&self, found: &Found, outcome: Outcome, release: &TransactWriteItem) -> Result<Settled, Error> {
+    pub async fn settle(
+        &self,
+        found: &StoredIntent,
+        outcome: Outcome,
+        release: &TransactWriteItem,
+    ) -> Result<Settled, Error> {
         let Ok(change) = found.intent.settle(outcome, self.now()) else { return Ok(Settled::Superseded) };
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let mut work = UnitOfWork::new();
-            let after = self.add(&mut work, &change, Before::Intent(found))?;
+            let after = self.add(&mut work, &change, ReadItem::Intent(found))?;
             work.add(release.clone(), Write::Lock);
             match self.commit(work).await {
                 Ok(()) => Ok(Settled::Stored(Box::new(after))),
@@ -184,21 +189,26 @@ impl PaymentStore {
 
     /// Adds the writes of a change: the intent, its event if there is one, and the order's guard if it changes.
     /// Returns the intent after the change.
-    pub fn add(&self, work: &mut UnitOfWork<Write>, change: &Change, before: Before<'_>) -> Result<Found, Error> {
+    pub fn add(
+        &self,
+        work: &mut UnitOfWork<Write>,
+        change: &Change,
+        before: ReadItem<'_>,
+    ) -> Result<StoredIntent, Error> {
         let Change { after, event, .. } = change;
         let (id, order_id, table) = (after.id(), after.order_id(), &self.tables.payments);
         let (found, last_event_id) = match before {
-            Before::Order(guard) => (None, guard.last_event_id),
-            Before::Intent(found) => (Some(found), found.last_event_id),
+            ReadItem::Guard(guard) => (None, guard.last_event_id),
+            ReadItem::Intent(found) => (Some(found), found.last_event_id),
         };
         let event_id = event.as_ref().map(|_| self.next_event_id(last_event_id)).transpose()?;
-        let after = Found { intent: after.clone(), last_event_id: event_id.or(last_event_id) };
+        let after = StoredIntent { intent: after.clone(), last_event_id: event_id.or(last_event_id) };
         work.add(after.write(found, table)?, Write::Intent);
         if let (Some(event_id), Some(payload)) = (event_id, event) {
             work.add(self.outbox.put(&self.row(&after.intent, event_id, payload.clone())?)?, Write::Event);
         }
         match (before, change.after.state(), event_id) {
-            (Before::Order(guard), _, _) => work.add(guard.open(order_id, id, table)?, Write::Guard),
+            (ReadItem::Guard(guard), _, _) => work.add(guard.open(order_id, id, table)?, Write::Guard),
             (_, State::Charged { .. }, Some(event_id)) => {
                 work.add(Guard::close(order_id, Some(id), event_id, table)?, Write::Guard);
             }
@@ -232,7 +242,7 @@ impl PaymentStore {
             .limit(limit.into());
         let start = after.map(|OpenCharge { id, requested_at }| {
             [
-                (PK.to_owned(), text(found::key(id))),
+                (PK.to_owned(), text(stored_intent::key(id))),
                 (OPEN_CHARGE_SHARD.to_owned(), text(shard)),
                 (CHARGE_REQUESTED_AT.to_owned(), number(requested_at.as_millis())),
             ]

@@ -15,7 +15,7 @@ pub struct UnitOfWork<R> {
     writes: Vec<(TransactWriteItem, R)>,
 }
 
-/// Why a unit of work was not committed. After [`Failed`](Self::Failed) it may have been.
+/// Why a unit of work was not committed. After [`Failed`](Self::Failed), it may have been committed.
 #[derive(Debug)]
 pub enum Uncommitted<R> {
     /// The condition of a write failed: the meaning of the first such refusal, and DynamoDB's reason. The reason contains the item if

@@ -138,6 +138,6 @@ async fn the_gateway_leaves_time_to_store_its_answer() {
     let gateway = Arc::new(Scripted::charged_as("ch_1").finding(|| Ok(None)));
     let begun = Instant::now();
     world.function_with(gateway.clone()).expect_done(&world.message(id).await).await;
-    let left = (begun + TIMEOUT).duration_since(gateway.untils()[0]);
+    let left = (begun + TIMEOUT).duration_since(gateway.deadlines()[0]);
     assert!((2..=3).contains(&left.as_secs()), "{left:?}");
 }

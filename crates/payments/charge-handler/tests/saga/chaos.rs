@@ -32,7 +32,7 @@ type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
 #[derive(Clone)]
 pub(crate) struct Chaos {
     script: Arc<Script>,
-    seen: Arc<Mutex<Vec<String>>>,
+    operations: Arc<Mutex<Vec<String>>>,
     is_dead: Arc<AtomicBool>,
     death: Arc<Notify>,
 }
@@ -40,17 +40,17 @@ pub(crate) struct Chaos {
 impl Chaos {
     /// The first request is number 1.
     pub(crate) fn new(script: impl Fn(usize) -> Option<Fault> + Send + Sync + 'static) -> Self {
-        Self { script: Arc::new(script), seen: Arc::default(), is_dead: Arc::default(), death: Arc::default() }
+        Self { script: Arc::new(script), operations: Arc::default(), is_dead: Arc::default(), death: Arc::default() }
     }
 
     /// The operations so far.
     pub(crate) fn operations(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+        self.operations.lock().unwrap().clone()
     }
 
     pub(crate) fn wire(&self) -> Wire {
         let chaos = self.clone();
-        Wire::disturbed(move |request| chaos.meet(&request.operation))
+        Wire::disturbed(move |request| chaos.on_request(&request.operation))
     }
 
     /// Runs a process. Returns `None` if it crashed.
@@ -70,20 +70,20 @@ impl Chaos {
         answer.filter(|_| !is_dead)
     }
 
-    fn meet(&self, operation: &str) -> Disturbance {
+    fn on_request(&self, operation: &str) -> Disturbance {
         if self.is_dead.load(Ordering::SeqCst) {
-            return self.die();
+            return self.crash();
         }
         let number = {
-            let mut seen = self.seen.lock().unwrap();
-            seen.push(operation.to_owned());
-            seen.len()
+            let mut operations = self.operations.lock().unwrap();
+            operations.push(operation.to_owned());
+            operations.len()
         };
         match (self.script)(number) {
             None => Disturbance::None,
             Some(Fault::FailBefore) => Disturbance::FailBefore,
             Some(Fault::LoseAnswer) => Disturbance::LoseAnswer,
-            Some(Fault::DieBefore) => self.die(),
+            Some(Fault::DieBefore) => self.crash(),
             Some(Fault::DieAfter) => {
                 // It crashes at its next request.
                 self.is_dead.store(true, Ordering::SeqCst);
@@ -92,7 +92,7 @@ impl Chaos {
         }
     }
 
-    fn die(&self) -> Disturbance {
+    fn crash(&self) -> Disturbance {
         self.is_dead.store(true, Ordering::SeqCst);
         self.death.notify_one();
         Disturbance::Stall
@@ -100,7 +100,7 @@ impl Chaos {
 
     /// Runs `work` as a request, which may be disturbed. `Err`: it failed, or its answer was lost.
     async fn disturb<T>(&self, operation: &str, work: impl Future<Output = T>) -> Result<T, &'static str> {
-        match self.meet(operation) {
+        match self.on_request(operation) {
             Disturbance::None => Ok(work.await),
             Disturbance::FailBefore => Err("disturbed"),
             Disturbance::LoseAnswer => {

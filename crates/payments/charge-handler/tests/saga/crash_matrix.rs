@@ -72,7 +72,7 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
     let id = world.created(amount).await;
     let mut system = System::new(&world, &chaos, id);
     let mut rounds = 0;
-    while !system.is_at_rest().await {
+    while !system.is_idle().await {
         rounds += 1;
         assert!(rounds <= 60, "no end after {rounds} rounds: {:?}", chaos.operations());
         system.round(recovery).await;
@@ -112,7 +112,7 @@ impl<'a> System<'a> {
         Self { world, chaos, id, is_acknowledged: false, stream, position: None, topic, handled }
     }
 
-    async fn is_at_rest(&self) -> bool {
+    async fn is_idle(&self) -> bool {
         let is_settled = self.world.state(self.id).await.is_final();
         is_settled && self.is_acknowledged && self.queue().is_empty() && self.world.rows().await.is_empty()
     }
@@ -124,7 +124,7 @@ impl<'a> System<'a> {
         self.handle(recovery).await;
         self.relay(recovery).await;
         self.world.pass(Duration::from_mins(6));
-        if !self.is_at_rest().await {
+        if !self.is_idle().await {
             self.sweep().await;
             self.reconcile().await;
         }

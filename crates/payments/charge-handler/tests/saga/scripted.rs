@@ -21,7 +21,7 @@ pub(crate) struct Scripted {
     charges: AtomicUsize,
     requested: Mutex<BTreeSet<PaymentIntentId>>,
     look_ups: AtomicUsize,
-    untils: Mutex<Vec<Instant>>,
+    deadlines: Mutex<Vec<Instant>>,
     gate: Option<Gate>,
 }
 
@@ -69,7 +69,7 @@ impl Scripted {
             charges: AtomicUsize::default(),
             requested: Mutex::default(),
             look_ups: AtomicUsize::default(),
-            untils: Mutex::default(),
+            deadlines: Mutex::default(),
             gate: None,
         }
     }
@@ -109,8 +109,8 @@ impl Scripted {
     }
 
     /// The deadline of each request.
-    pub(crate) fn untils(&self) -> Vec<Instant> {
-        self.untils.lock().unwrap().clone()
+    pub(crate) fn deadlines(&self) -> Vec<Instant> {
+        self.deadlines.lock().unwrap().clone()
     }
 }
 
@@ -118,7 +118,7 @@ impl Gateway for Scripted {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
         self.charges.fetch_add(1, Ordering::SeqCst);
         self.requested.lock().unwrap().insert(request.payment_intent_id);
-        self.untils.lock().unwrap().push(until);
+        self.deadlines.lock().unwrap().push(until);
         Box::pin(async move {
             if let Some(gate) = &self.gate {
                 gate.arrived.add_permits(1);
@@ -136,7 +136,7 @@ impl Gateway for Scripted {
         until: Instant,
     ) -> Pin<Box<dyn Future<Output = Result<Option<ChargeId>, Unknown>> + Send + 'a>> {
         self.look_ups.fetch_add(1, Ordering::SeqCst);
-        self.untils.lock().unwrap().push(until);
+        self.deadlines.lock().unwrap().push(until);
         Box::pin(async move { (self.look_up)() })
     }
 }

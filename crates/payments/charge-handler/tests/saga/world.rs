@@ -13,9 +13,9 @@ use embedded_dynamodb::{Engine, Wire};
 use idempotency::Fingerprint;
 use lambda_boot::Clock;
 use outbox::EventRow;
-use payment_gateway::{Gateway, HttpGateway, Patience, Secret};
+use payment_gateway::{Gateway, HttpGateway, RequestPolicy, Secret};
 use payment_intents::{Amount, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
-use payment_store::{Answered, Decision, Error, Found, PaymentStore, RequestKey, Tables, create_tables};
+use payment_store::{Answered, Decision, Error, PaymentStore, RequestKey, StoredIntent, Tables, create_tables};
 use serde_json::{Value, json};
 use stand_in_gateway::{Settings, StandIn};
 use tokio::net::TcpListener;
@@ -79,9 +79,9 @@ impl World {
 
     /// The same, with this time for one request.
     pub(crate) fn http_gateway_within(&self, attempt_timeout: Duration) -> Arc<dyn Gateway> {
-        let patience = Patience { attempt_timeout, attempts: 1, ..Patience::default() };
+        let policy = RequestPolicy { attempt_timeout, attempts: 1, ..RequestPolicy::default() };
         let secret = Secret::fixed(SECRET).unwrap();
-        Arc::new(HttpGateway::new(&self.gateway.url(), TlsContext::default(), secret, patience).unwrap())
+        Arc::new(HttpGateway::new(&self.gateway.url(), TlsContext::default(), secret, policy).unwrap())
     }
 
     pub(crate) fn function(&self) -> Function {
@@ -143,7 +143,7 @@ impl World {
             .create(
                 &new.order_id,
                 &request,
-                |seen| Decision::Change(Box::new(PaymentIntent::create(new.clone(), seen.now))),
+                |input| Decision::Change(Box::new(PaymentIntent::create(new.clone(), input.now))),
                 |_| "created".to_owned(),
             )
             .await
@@ -152,7 +152,7 @@ impl World {
         id
     }
 
-    pub(crate) async fn find(&self, id: PaymentIntentId) -> Found {
+    pub(crate) async fn find(&self, id: PaymentIntentId) -> StoredIntent {
         self.store().find(id).await.unwrap().unwrap()
     }
 
@@ -211,8 +211,8 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
             id,
             &request,
             |found| found.ok_or(()),
-            |seen| {
-                let change = seen.found.intent.request_charge(seen.now);
+            |input| {
+                let change = input.found.intent.request_charge(input.now);
                 change.map_or_else(
                     |_| Decision::Record("refused".to_owned()),
                     |change| Decision::Change(Box::new(change)),
@@ -222,7 +222,7 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
         )
         .await?;
     match answered {
-        Answered::Now(answer) | Answered::Before(answer) => {
+        Answered::Now(answer) | Answered::Replayed(answer) => {
             assert_eq!(answer, "requested", "the recorded answer");
         }
         other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charge_handler::Done;
+use charge_handler::ChargeResult;
 use embedded_dynamodb::{Disturbance, Wire};
 use payment_api::Mode;
 
@@ -119,13 +119,13 @@ async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one
                     let done = api.handle_message(&id).await;
                     // A request that died after it had taken the lock holds it until its lease ends.
                     if k > 2 && matches!(disturbance, Disturbance::Stall) {
-                        assert_eq!(done, Done::HeldByAnother, "{case}");
+                        assert_eq!(done, ChargeResult::HeldByAnother, "{case}");
                     }
                 }
                 world.pass(Duration::from_secs(31));
                 let (repeated, _) = futures_util::join!(api.send(request.clone()), api.handle_message(&id));
                 assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{case}");
-                assert_eq!(api.handle_message(&id).await, Done::Nothing, "{case}");
+                assert_eq!(api.handle_message(&id).await, ChargeResult::Nothing, "{case}");
                 let again = api.send(request).await;
                 assert!(again.is_replayed() && again.0.body == repeated.0.body, "{case}: {again:?}");
                 assert_eq!((world.gateway.charged(), world.events().await.len()), (vec![100], 2), "{case}");

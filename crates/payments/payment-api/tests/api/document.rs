@@ -25,22 +25,22 @@ async fn the_served_document_is_the_committed_one() {
 
 #[test]
 fn every_reference_in_the_document_can_be_resolved() {
-    fn follow(document: &Value, value: &Value, seen: &mut usize) {
+    fn follow(document: &Value, value: &Value, references: &mut usize) {
         match value {
             Value::Object(members) => {
                 if let Some(Value::String(reference)) = members.get("$ref") {
                     let pointer = reference.strip_prefix('#').unwrap();
                     assert!(document.pointer(pointer).is_some(), "{reference}");
-                    *seen += 1;
+                    *references += 1;
                 }
-                members.values().for_each(|value| follow(document, value, seen));
+                members.values().for_each(|value| follow(document, value, references));
             }
-            Value::Array(values) => values.iter().for_each(|value| follow(document, value, seen)),
+            Value::Array(values) => values.iter().for_each(|value| follow(document, value, references)),
             _ => {}
         }
     }
     let document = openapi::document();
-    let mut seen = 0;
-    follow(&document, &document, &mut seen);
-    assert!(seen > 20);
+    let mut references = 0;
+    follow(&document, &document, &mut references);
+    assert!(references > 20);
 }

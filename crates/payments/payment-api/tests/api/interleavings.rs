@@ -103,8 +103,8 @@ async fn check(is_locked: bool, steps: usize, requests: Requests) -> usize {
                 *reply = api.send(request.clone()).await;
             }
         }
-        let seen = outcome(&world, &api, [&one, &other]).await;
-        assert!(serial.contains(&seen), "{schedule:?}, locked: {is_locked}: {seen:?} is neither of {serial:?}");
+        let actual = outcome(&world, &api, [&one, &other]).await;
+        assert!(serial.contains(&actual), "{schedule:?}, locked: {is_locked}: {actual:?} is neither of {serial:?}");
         assert_eq!(world.held_locks().await, 0);
     }
     most

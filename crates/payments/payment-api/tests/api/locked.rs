@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charge_handler::Done;
+use charge_handler::ChargeResult;
 use embedded_dynamodb::{Disturbance, Wire};
 use payment_store::PaymentStore;
 use serde_json::json;
@@ -189,7 +189,11 @@ async fn a_repetition_of_a_crashed_request_that_the_handler_has_finished_gets_th
             () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
         }
         world.gateway.now(Behaviour::Decline);
-        assert_eq!(api.handle_message(&id).await, Done::HeldByAnother, "the crashed request's lease has not expired");
+        assert_eq!(
+            api.handle_message(&id).await,
+            ChargeResult::HeldByAnother,
+            "the crashed request's lease has not expired"
+        );
         world.pass(Duration::from_secs(31));
         api.settle_pending(&id).await;
         // The same after a change of the mode.

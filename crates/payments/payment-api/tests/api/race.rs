@@ -7,7 +7,7 @@ use order_events::Payload;
 use crate::world::{TestApi, World, change};
 
 /// Lets other tasks run first.
-async fn hesitate(times: u32) {
+async fn yield_to_others(times: u32) {
     for _ in 0..times {
         tokio::task::yield_now().await;
     }
@@ -26,11 +26,11 @@ async fn race(world: &World, api: &TestApi, times: usize) -> (usize, usize) {
         };
         let (charge_pause, change_pause) = (pause(), pause());
         let charging = async {
-            hesitate(charge_pause).await;
+            yield_to_others(charge_pause).await;
             api.charge_and_settle(&id, "charge").await
         };
         let changing = async {
-            hesitate(change_pause).await;
+            yield_to_others(change_pause).await;
             api.send(change(&id, 250).key("change")).await
         };
         let (charged, changed) = futures_util::join!(charging, changing);

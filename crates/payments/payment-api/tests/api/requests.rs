@@ -5,7 +5,7 @@ use payment_api::Mode;
 
 use crate::world::{Behaviour, World, change, charge, create};
 
-/// The operations that `wire` has seen, in order.
+/// The operations that were sent over `wire`, in order.
 fn operations(wire: &Wire) -> Vec<String> {
     wire.requests().into_iter().map(|request| request.operation).collect()
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::AttributeValue;
-use charge_handler::{Charger, Done};
+use charge_handler::{ChargeResult, Charger};
 use dynamodb_locks::Lock;
 use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
@@ -15,7 +15,7 @@ use order_events::{ConsistencyToken, Message};
 use payment_api::{Api, Authorization, Mode, Response, Settings};
 use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
 use payment_intents::{ChargeId, Decline};
-use payment_store::{Found, PaymentStore, Tables, create_tables};
+use payment_store::{PaymentStore, StoredIntent, Tables, create_tables};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -368,7 +368,7 @@ impl TestApi {
         created.id()
     }
 
-    pub(crate) async fn found(&self, id: &str) -> Found {
+    pub(crate) async fn found(&self, id: &str) -> StoredIntent {
         self.store.find(id.parse().unwrap()).await.unwrap().unwrap()
     }
 
@@ -383,11 +383,11 @@ impl TestApi {
 
     /// Lets the charge handler finish an open charge.
     pub(crate) async fn settle_pending(&self, id: &str) {
-        assert_ne!(self.handle_message(id).await, Done::HeldByAnother);
+        assert_ne!(self.handle_message(id).await, ChargeResult::HeldByAnother);
     }
 
     /// Lets the charge handler process one message.
-    pub(crate) async fn handle_message(&self, id: &str) -> Done {
+    pub(crate) async fn handle_message(&self, id: &str) -> ChargeResult {
         let deadline = self.clock.now() + Duration::from_millis(TIMEOUT);
         self.handler.finish(id.parse().unwrap(), deadline).await.unwrap()
     }

@@ -1,7 +1,7 @@
 //! Only a definite answer is an outcome.
 
 use aws_smithy_http_client::tls::TlsContext;
-use payment_gateway::{ChargeRequest, Gateway, HttpGateway, InvalidUrl, Outcome, Patience, Secret, Unknown};
+use payment_gateway::{ChargeRequest, Gateway, HttpGateway, InvalidUrl, Outcome, RequestPolicy, Secret, Unknown};
 use payment_intents::{ChargeId, ChargeKey, Decline};
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ async fn the_key_of_a_look_up_is_encoded() {
 fn an_invalid_url_is_refused() {
     let gateway = |url: &str| {
         let secret = Secret::fixed("s3cret").unwrap();
-        HttpGateway::new(url, TlsContext::default(), secret, Patience::default()).map(|_| ())
+        HttpGateway::new(url, TlsContext::default(), secret, RequestPolicy::default()).map(|_| ())
     };
     for url in ["", "gateway", "ftp://gateway", "https://", "https://a b", "https://a?b=c", "https://a#b"] {
         assert_eq!(gateway(url), Err(InvalidUrl), "{url}");

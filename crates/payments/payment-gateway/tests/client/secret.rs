@@ -18,7 +18,7 @@ const ARN: &str = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-
 
 #[tokio::test]
 async fn the_secret_is_read_once_for_concurrent_charges() {
-    let manager = Manager::new(["s3cret"]);
+    let manager = SecretsManager::new(["s3cret"]);
     let wire = Wire::replying([charged()]);
     let gateway = wire.gateway_with(manager.secret());
     assert_eq!(manager.reads(), 0, "not before it is needed");
@@ -32,7 +32,7 @@ async fn the_secret_is_read_once_for_concurrent_charges() {
 #[tokio::test]
 async fn a_rotated_secret_is_read_again_and_the_request_is_retried() {
     for status in [401, 403] {
-        let manager = Manager::new(["old", "new"]);
+        let manager = SecretsManager::new(["old", "new"]);
         let wire = Wire::new(move |_, sent| match sent.authorization.as_deref() {
             Some("Bearer new") => charged(),
             _ => answer(status, ""),
@@ -48,12 +48,12 @@ async fn a_rotated_secret_is_read_again_and_the_request_is_retried() {
 
 #[tokio::test]
 async fn a_refused_secret_that_was_not_rotated_is_not_retried() {
-    let manager = Manager::new(["same"]);
+    let manager = SecretsManager::new(["same"]);
     let wire = Wire::replying([answer(401, "")]);
     let unknown = wire.gateway_with(manager.secret()).charge(&request(1), in_time()).await.unwrap_err();
     assert_eq!((unknown.code(), wire.sent().len(), manager.reads()), ("gateway_refused_secret", 1, 2));
 
-    let manager = Manager::new(["old", "new", "newer"]);
+    let manager = SecretsManager::new(["old", "new", "newer"]);
     let wire = Wire::replying([answer(403, "")]);
     let unknown = wire.gateway_with(manager.secret()).charge(&request(1), in_time()).await.unwrap_err();
     assert_eq!((unknown.code(), wire.sent().len(), manager.reads()), ("gateway_refused_secret", 2, 2));
@@ -61,7 +61,11 @@ async fn a_refused_secret_that_was_not_rotated_is_not_retried() {
 
 #[tokio::test]
 async fn without_a_readable_secret_nothing_is_sent() {
-    for secret in [Manager::failing().secret(), Manager::new(["two words"]).secret(), Manager::new([""]).secret()] {
+    for secret in [
+        SecretsManager::failing().secret(),
+        SecretsManager::new(["two words"]).secret(),
+        SecretsManager::new([""]).secret(),
+    ] {
         let wire = Wire::replying([charged()]);
         let unknown = wire.gateway_with(secret).charge(&request(1), in_time()).await.unwrap_err();
         assert_eq!((unknown.code(), wire.sent().len()), ("gateway_secret_unreadable", 0));
@@ -71,7 +75,7 @@ async fn without_a_readable_secret_nothing_is_sent() {
 #[tokio::test]
 async fn a_line_break_at_the_end_of_the_secret_is_removed() {
     let wire = Wire::replying([charged()]);
-    wire.gateway_with(Manager::new(["s3cret\n"]).secret()).charge(&request(1), in_time()).await.unwrap();
+    wire.gateway_with(SecretsManager::new(["s3cret\n"]).secret()).charge(&request(1), in_time()).await.unwrap();
     assert_eq!(wire.sent()[0].authorization.as_deref(), Some("Bearer s3cret"));
 }
 
@@ -80,7 +84,7 @@ async fn no_debug_text_and_no_error_shows_the_secret() {
     let hidden = "tok-en-4711";
     let wire = Wire::replying([answer(401, hidden)]);
     for gateway in
-        [wire.gateway_with(Secret::fixed(hidden).unwrap()), wire.gateway_with(Manager::new([hidden]).secret())]
+        [wire.gateway_with(Secret::fixed(hidden).unwrap()), wire.gateway_with(SecretsManager::new([hidden]).secret())]
     {
         let unknown = gateway.charge(&request(1), in_time()).await.unwrap_err();
         let texts = format!("{gateway:#?} {unknown} {unknown:#?}");
@@ -92,12 +96,12 @@ async fn no_debug_text_and_no_error_shows_the_secret() {
 }
 
 /// Secrets Manager with another secret at each read. The last one stays.
-struct Manager {
+struct SecretsManager {
     secrets: Vec<&'static str>,
     reads: Arc<AtomicUsize>,
 }
 
-impl Manager {
+impl SecretsManager {
     fn new(secrets: impl IntoIterator<Item = &'static str>) -> Self {
         Self { secrets: secrets.into_iter().collect(), reads: Arc::default() }
     }
@@ -111,7 +115,7 @@ impl Manager {
     }
 
     fn secret(&self) -> Secret {
-        let http = Answering { secrets: self.secrets.clone(), reads: Arc::clone(&self.reads) };
+        let http = SecretsManagerApi { secrets: self.secrets.clone(), reads: Arc::clone(&self.reads) };
         let http = SharedHttpConnector::new(http);
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -124,12 +128,12 @@ impl Manager {
 }
 
 #[derive(Debug)]
-struct Answering {
+struct SecretsManagerApi {
     secrets: Vec<&'static str>,
     reads: Arc<AtomicUsize>,
 }
 
-impl HttpConnector for Answering {
+impl HttpConnector for SecretsManagerApi {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let body: serde_json::Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
         assert_eq!(body["SecretId"], ARN);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_smithy_http_client::tls::TlsContext;
-use payment_gateway::{ChargeRequest, Gateway, HttpGateway, Outcome, Patience, Secret};
+use payment_gateway::{ChargeRequest, Gateway, HttpGateway, Outcome, RequestPolicy, Secret};
 use stand_in_gateway::{Settings, StandIn};
 use tokio::net::TcpListener;
 
@@ -61,13 +61,13 @@ async fn start() -> (StandIn, HttpGateway) {
     let secret = "s3cret";
     let settings = Settings { secret: Some(secret.to_owned()), slow: Duration::from_millis(300), file: None };
     let stand_in = StandIn::start(listener, settings).unwrap();
-    let patience = Patience {
+    let policy = RequestPolicy {
         attempt_timeout: Duration::from_millis(200),
         attempts: 8,
         pause: Duration::from_millis(20),
-        ..Patience::default()
+        ..RequestPolicy::default()
     };
     let gateway =
-        HttpGateway::new(&stand_in.url(), TlsContext::default(), Secret::fixed(secret).unwrap(), patience).unwrap();
+        HttpGateway::new(&stand_in.url(), TlsContext::default(), Secret::fixed(secret).unwrap(), policy).unwrap();
     (stand_in, gateway)
 }

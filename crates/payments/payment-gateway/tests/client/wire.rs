@@ -7,7 +7,7 @@ use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, S
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
-use payment_gateway::{ChargeRequest, HttpGateway, Patience, Secret};
+use payment_gateway::{ChargeRequest, HttpGateway, RequestPolicy, Secret};
 use payment_intents::{Amount, ChargeKey, Currency, PaymentIntentId};
 use tokio::time::Instant;
 
@@ -60,7 +60,7 @@ impl Wire {
 
     pub(crate) fn gateway_with(&self, secret: Secret) -> HttpGateway {
         let url = "https://gateway.example.com/v1/";
-        HttpGateway::over(SharedHttpConnector::new(self.clone()), url, secret, Patience::default()).unwrap()
+        HttpGateway::over(SharedHttpConnector::new(self.clone()), url, secret, RequestPolicy::default()).unwrap()
     }
 }
 

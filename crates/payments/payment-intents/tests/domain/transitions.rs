@@ -50,7 +50,7 @@ fn in_state(state: StateName) -> PaymentIntent {
 fn a_new_intent_is_created_in_version_1_without_an_event() {
     let intent = created();
     assert_eq!((intent.state(), intent.version()), (&State::Created, 1));
-    let new = intent.stored();
+    let new = intent.fields();
     assert_eq!((new.created_at, new.updated_at), (at(0), at(0)));
 }
 
@@ -137,5 +137,5 @@ fn the_charge_key_is_the_intents_id_in_every_later_state() {
 #[test]
 fn a_clock_that_is_behind_does_not_move_updated_at_back() {
     let changed = created().change_amount(amount(1), at(-5_000)).unwrap().after;
-    assert_eq!(changed.stored().updated_at, at(0));
+    assert_eq!(changed.fields().updated_at, at(0));
 }

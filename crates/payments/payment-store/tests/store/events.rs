@@ -1,7 +1,7 @@
 //! Event rows: a commit writes its event, and event ids always rise.
 
 use order_events::{EventType, Message};
-use payment_store::{Before, Write};
+use payment_store::{ReadItem, Write};
 use proptest::prelude::*;
 
 use crate::world::{World, charged_as, declined, refused, tables};
@@ -12,7 +12,7 @@ async fn the_request_of_a_charge_writes_an_event_row() {
     let created = world.created("99").await;
     assert!(world.scan(&tables().outbox).await.is_empty());
     let change = created.intent.request_charge(world.now()).unwrap();
-    let requested = world.commit(&change, Before::Intent(&created)).await.unwrap();
+    let requested = world.commit(&change, ReadItem::Intent(&created)).await.unwrap();
     let rows = world.scan(&tables().outbox).await;
     assert_eq!(rows.len(), 1);
     let row = &rows[0];
@@ -38,7 +38,7 @@ async fn a_commit_whose_event_row_exists_is_refused_and_writes_nothing() {
     let row = row.map(|(name, value)| (name.to_owned(), value)).into();
     client.put_item().table_name(&tables().outbox).set_item(Some(row)).send().await.unwrap();
     let change = created.intent.request_charge(world.now()).unwrap();
-    assert_eq!(refused(world.commit(&change, Before::Intent(&created)).await), Write::Event);
+    assert_eq!(refused(world.commit(&change, ReadItem::Intent(&created)).await), Write::Event);
     assert_eq!(world.find(created.intent.id()).await, Some(created));
 }
 
@@ -47,8 +47,8 @@ async fn a_refused_commit_writes_no_event() {
     let world = World::create().await;
     let created = world.created("99").await;
     let change = created.intent.request_charge(world.now()).unwrap();
-    world.commit(&change, Before::Intent(&created)).await.unwrap();
-    assert_eq!(refused(world.commit(&change, Before::Intent(&created)).await), Write::Intent);
+    world.commit(&change, ReadItem::Intent(&created)).await.unwrap();
+    assert_eq!(refused(world.commit(&change, ReadItem::Intent(&created)).await), Write::Intent);
     assert_eq!(world.scan(&tables().outbox).await.len(), 1);
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use lambda_boot::Clock;
 use payment_intents::{Change, NewIntent, Outcome, PaymentIntent};
-use payment_store::{Before, Found, Guard, PaymentStore, UnitOfWork, Write};
+use payment_store::{Guard, PaymentStore, ReadItem, StoredIntent, UnitOfWork, Write};
 
 use crate::world::{NOW, amount, at, charged_as, declined, tables};
 
@@ -28,8 +28,8 @@ fn created() -> Change {
     PaymentIntent::create(new, at(0))
 }
 
-fn found(intent: &PaymentIntent) -> Found {
-    Found { intent: intent.clone(), last_event_id: Some("0000019ca9450a07-0242ac1200080001".parse().unwrap()) }
+fn found(intent: &PaymentIntent) -> StoredIntent {
+    StoredIntent { intent: intent.clone(), last_event_id: Some("0000019ca9450a07-0242ac1200080001".parse().unwrap()) }
 }
 
 fn requested() -> Change {
@@ -44,7 +44,8 @@ fn render(change: &Change) -> String {
     let mut work = UnitOfWork::new();
     let before = change.before.as_ref().map(found);
     let guard = Guard::default();
-    let after = store().add(&mut work, change, before.as_ref().map_or(Before::Order(&guard), Before::Intent)).unwrap();
+    let after =
+        store().add(&mut work, change, before.as_ref().map_or(ReadItem::Guard(&guard), ReadItem::Intent)).unwrap();
     let mut text = work.writes().iter().map(readable).collect::<Vec<_>>().join("\n\n");
     // Random in every run.
     if let Some(id) = after.last_event_id {
@@ -67,7 +68,7 @@ fn the_second_intent_of_an_order_has_a_condition_on_the_last_event() {
     let mut work = UnitOfWork::new();
     let last_event_id = Some("0000019ca9450a07-0242ac1200080001".parse().unwrap());
     let guard = Guard { last_event_id, ..Guard::default() };
-    store().add(&mut work, &created(), Before::Order(&guard)).unwrap();
+    store().add(&mut work, &created(), ReadItem::Guard(&guard)).unwrap();
     let text = work.writes().iter().map(readable).collect::<Vec<_>>().join("\n\n");
     insta::assert_snapshot!("create_again", text);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use idempotency::Fingerprint;
 use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
-use payment_store::{Answered, Decision, Found, Locking, RequestKey, Seen};
+use payment_store::{Answered, Decision, DecisionInput, Locking, RequestKey, StoredIntent};
 
 use crate::world::{World, amount, charged_as, tables};
 
@@ -12,17 +12,17 @@ fn request(key: &str) -> RequestKey {
     RequestKey { key: key.to_owned(), fingerprint: Fingerprint::of("x") }
 }
 
-fn admit(found: Option<Found>) -> Result<Found, &'static str> {
+fn admit(found: Option<StoredIntent>) -> Result<StoredIntent, &'static str> {
     found.ok_or("not found")
 }
 
-fn answer(found: &Found) -> String {
+fn answer(found: &StoredIntent) -> String {
     format!("\"{}\"", found.intent.state().name())
 }
 
 #[allow(clippy::needless_pass_by_value)] // The signature of a decision.
-fn request_charge(seen: Seen<'_, Found>) -> Decision<&'static str> {
-    match seen.found.intent.request_charge(seen.now) {
+fn request_charge(input: DecisionInput<'_, StoredIntent>) -> Decision<&'static str> {
+    match input.found.intent.request_charge(input.now) {
         Ok(change) => Decision::Change(Box::new(change)),
         Err(_) => Decision::Record("\"refused\"".to_owned()),
     }
@@ -55,19 +55,19 @@ async fn a_charge_is_requested_and_settled_under_one_lock() {
 async fn a_change_releases_the_lock_and_other_answers_do_not_need_it() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
-    let change = |seen: Seen<'_, Found>| {
-        Decision::<&str>::Change(Box::new(seen.found.intent.change_amount(amount(1), seen.now).unwrap()))
+    let change = |input: DecisionInput<'_, StoredIntent>| {
+        Decision::<&str>::Change(Box::new(input.found.intent.change_amount(amount(1), input.now).unwrap()))
     };
     let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
     assert_eq!((answered, held(&world).await), (Answered::Now("\"CREATED\"".to_owned()), 0));
     let _held = world.lock(id).await;
     // The repetition gets the recorded answer.
     let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
-    assert_eq!(answered, Answered::Before("\"CREATED\"".to_owned()));
-    let reply = |_: Seen<'_, Found>| Decision::Reply("no");
+    assert_eq!(answered, Answered::Replayed("\"CREATED\"".to_owned()));
+    let reply = |_: DecisionInput<'_, StoredIntent>| Decision::Reply("no");
     let answered = locking(&world).change(id, &request("b"), admit, reply, answer).await.unwrap();
     assert_eq!(answered, Answered::Unrecorded("no"));
-    let record = |_: Seen<'_, Found>| Decision::<&str>::Record("\"no\"".to_owned());
+    let record = |_: DecisionInput<'_, StoredIntent>| Decision::<&str>::Record("\"no\"".to_owned());
     let answered = locking(&world).change(id, &request("c"), admit, record, answer).await.unwrap();
     assert_eq!(answered, Answered::Now("\"no\"".to_owned()));
 }

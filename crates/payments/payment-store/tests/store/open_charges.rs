@@ -21,7 +21,8 @@ async fn only_requested_charges_that_are_old_enough_are_found() {
     let old = world.requested("3").await;
     world.set_clock(60_000);
     let young = world.requested("4").await;
-    let expect = |found: &payment_store::Found, millis| OpenCharge { id: found.intent.id(), requested_at: at(millis) };
+    let expect =
+        |found: &payment_store::StoredIntent, millis| OpenCharge { id: found.intent.id(), requested_at: at(millis) };
     assert_eq!(open(&world, 60_000).await, [expect(&old, 0)], "the limit is exclusive");
     assert_eq!(open(&world, 60_001).await, [expect(&old, 0), expect(&young, 60_000)]);
     assert!(matches!(world.settle(&old, charged_as("ch_2")).await, Settled::Stored(_)));

@@ -1,7 +1,7 @@
 //! Optimistic locking: every write checks the version that was read.
 
 use payment_intents::PaymentIntentId;
-use payment_store::{Before, Guard, Write};
+use payment_store::{Guard, ReadItem, Write};
 
 use crate::world::{World, amount, at, charged_as, declined, new_intent, no_guard, refused, tables};
 
@@ -30,10 +30,10 @@ async fn an_intent_can_be_stored_and_read_in_every_state() {
 async fn a_new_intent_with_an_existing_id_is_refused() {
     let world = World::create().await;
     let new = new_intent("99");
-    world.commit(&new, Before::Order(&no_guard())).await.unwrap();
+    world.commit(&new, ReadItem::Guard(&no_guard())).await.unwrap();
     let mut again = new.clone();
     again.after = new.after.change_amount(amount(1), at(0)).unwrap().after;
-    assert_eq!(refused(world.commit(&again, Before::Order(&no_guard())).await), Write::Intent);
+    assert_eq!(refused(world.commit(&again, ReadItem::Guard(&no_guard())).await), Write::Intent);
     assert_eq!(world.find(new.after.id()).await.unwrap().intent, new.after);
 }
 
@@ -42,7 +42,7 @@ async fn an_update_of_an_unknown_intent_is_refused_and_creates_nothing() {
     let world = World::create().await;
     let elsewhere = World::create().await.created("99").await;
     let change = elsewhere.intent.change_amount(amount(1), at(0)).unwrap();
-    assert_eq!(refused(world.commit(&change, Before::Intent(&elsewhere)).await), Write::Intent);
+    assert_eq!(refused(world.commit(&change, ReadItem::Intent(&elsewhere)).await), Write::Intent);
     assert!(world.scan(&tables().payments).await.is_empty());
 }
 
@@ -51,7 +51,7 @@ async fn an_update_is_stored() {
     let world = World::create().await;
     let created = world.created("99").await;
     let change = created.intent.change_amount(amount(1), at(5)).unwrap();
-    let changed = world.commit(&change, Before::Intent(&created)).await.unwrap();
+    let changed = world.commit(&change, ReadItem::Intent(&created)).await.unwrap();
     assert_eq!(changed.intent.version(), 2);
     assert_eq!(world.find(created.intent.id()).await, Some(changed));
 }
@@ -62,8 +62,8 @@ async fn of_two_concurrent_updates_one_is_refused() {
     let created = world.created("99").await;
     let one = created.intent.change_amount(amount(1), at(1)).unwrap();
     let other = created.intent.change_amount(amount(2), at(2)).unwrap();
-    world.commit(&one, Before::Intent(&created)).await.unwrap();
-    assert_eq!(refused(world.commit(&other, Before::Intent(&created)).await), Write::Intent);
+    world.commit(&one, ReadItem::Intent(&created)).await.unwrap();
+    assert_eq!(refused(world.commit(&other, ReadItem::Intent(&created)).await), Write::Intent);
     assert_eq!(world.find(created.intent.id()).await.unwrap().intent.amount(), amount(1));
 }
 
@@ -82,7 +82,7 @@ async fn an_update_keeps_attributes_of_a_later_version() {
         .await
         .unwrap();
     let change = created.intent.change_amount(amount(1), at(5)).unwrap();
-    world.commit(&change, Before::Intent(&created)).await.unwrap();
+    world.commit(&change, ReadItem::Intent(&created)).await.unwrap();
     let items = world.scan(&tables().payments).await;
     assert!(items.iter().any(|item| item.contains_key("ofTomorrow")));
 }
@@ -91,7 +91,7 @@ async fn an_update_keeps_attributes_of_a_later_version() {
 async fn a_second_open_intent_of_an_order_is_refused() {
     let world = World::create().await;
     let first = world.created("99").await;
-    assert_eq!(refused(world.commit(&new_intent("99"), Before::Order(&no_guard())).await), Write::Guard);
+    assert_eq!(refused(world.commit(&new_intent("99"), ReadItem::Guard(&no_guard())).await), Write::Guard);
     let guard = world.store.find_guard(&"99".parse().unwrap()).await.unwrap();
     assert_eq!((guard.open_intent, guard.paid_by), (Some(first.intent.id()), None));
 }
@@ -103,10 +103,10 @@ async fn after_a_failed_charge_the_order_accepts_a_new_intent_and_after_a_paymen
     let guard = world.store.find_guard(&"99".parse().unwrap()).await.unwrap();
     assert_eq!((guard.open_intent, guard.paid_by, guard.last_event_id), (None, None, failed.last_event_id));
     // A guard that was read before the last event is out of date.
-    assert_eq!(refused(world.commit(&new_intent("99"), Before::Order(&no_guard())).await), Write::Guard);
+    assert_eq!(refused(world.commit(&new_intent("99"), ReadItem::Guard(&no_guard())).await), Write::Guard);
 
     let paid = world.settled("99", charged_as("ch_1")).await;
     let guard = world.store.find_guard(&"99".parse().unwrap()).await.unwrap();
     assert_eq!((guard.open_intent, guard.paid_by), (None, Some(paid.intent.id())));
-    assert_eq!(refused(world.commit(&new_intent("99"), Before::Order(&guard)).await), Write::Guard);
+    assert_eq!(refused(world.commit(&new_intent("99"), ReadItem::Guard(&guard)).await), Write::Guard);
 }

@@ -12,7 +12,7 @@ use lambda_boot::Clock;
 use order_events::Timestamp;
 use payment_intents::{Amount, Change, ChargeId, Decline, NewIntent, Outcome, PaymentIntent, PaymentIntentId};
 use payment_store::{
-    Before, Found, Guard, PaymentStore, Settled, Tables, Uncommitted, UnitOfWork, Write, create_tables,
+    Guard, PaymentStore, ReadItem, Settled, StoredIntent, Tables, Uncommitted, UnitOfWork, Write, create_tables,
 };
 
 pub(crate) struct World {
@@ -79,24 +79,28 @@ impl World {
         *self.clock.lock().unwrap() = NOW.checked_add_signed(millis).unwrap();
     }
 
-    pub(crate) async fn commit(&self, change: &Change, before: Before<'_>) -> Result<Found, Uncommitted<Write>> {
+    pub(crate) async fn commit(
+        &self,
+        change: &Change,
+        before: ReadItem<'_>,
+    ) -> Result<StoredIntent, Uncommitted<Write>> {
         let mut work = UnitOfWork::new();
         let after = self.store.add(&mut work, change, before).unwrap();
         self.store.commit(work).await.map(|()| after)
     }
 
-    pub(crate) async fn created(&self, order_id: &str) -> Found {
+    pub(crate) async fn created(&self, order_id: &str) -> StoredIntent {
         let guard = self.store.find_guard(&order_id.parse().unwrap()).await.unwrap();
-        self.commit(&new_intent(order_id), Before::Order(&guard)).await.unwrap()
+        self.commit(&new_intent(order_id), ReadItem::Guard(&guard)).await.unwrap()
     }
 
-    pub(crate) async fn requested(&self, order_id: &str) -> Found {
+    pub(crate) async fn requested(&self, order_id: &str) -> StoredIntent {
         let created = self.created(order_id).await;
         let change = created.intent.request_charge(self.now()).unwrap();
-        self.commit(&change, Before::Intent(&created)).await.unwrap()
+        self.commit(&change, ReadItem::Intent(&created)).await.unwrap()
     }
 
-    pub(crate) async fn settled(&self, order_id: &str, outcome: Outcome) -> Found {
+    pub(crate) async fn settled(&self, order_id: &str, outcome: Outcome) -> StoredIntent {
         let requested = self.requested(order_id).await;
         match self.settle(&requested, outcome).await {
             Settled::Stored(found) => *found,
@@ -105,7 +109,7 @@ impl World {
     }
 
     /// Settles under the intent's lock.
-    pub(crate) async fn settle(&self, found: &Found, outcome: Outcome) -> Settled {
+    pub(crate) async fn settle(&self, found: &StoredIntent, outcome: Outcome) -> Settled {
         let lock = self.lock(found.intent.id()).await;
         self.store.settle(found, outcome, &lock.release_with()).await.unwrap()
     }
@@ -119,7 +123,7 @@ impl World {
         Timestamp::from_millis(i64::try_from(*self.clock.lock().unwrap()).unwrap()).unwrap()
     }
 
-    pub(crate) async fn find(&self, id: PaymentIntentId) -> Option<Found> {
+    pub(crate) async fn find(&self, id: PaymentIntentId) -> Option<StoredIntent> {
         self.store.find(id).await.unwrap()
     }
 

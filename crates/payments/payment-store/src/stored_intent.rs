@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
 use order_events::{EventId, Timestamp};
-use payment_intents::{Amount, ChargeId, Decline, PaymentIntent, PaymentIntentId, Requested, State, StateName, Stored};
+use payment_intents::{
+    Amount, ChargeId, Decline, IntentFields, PaymentIntent, PaymentIntentId, RequestedCharge, State, StateName,
+};
 
 use crate::Error;
 use crate::attribute::{
@@ -15,7 +17,7 @@ use crate::store::Shard;
 
 /// An intent that was read from its item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct StoredIntent {
     /// The intent in the version that was read.
     pub intent: PaymentIntent,
     /// The last event of the order's intents when this item was written. The next event gets a higher id.
@@ -35,7 +37,7 @@ pub(crate) fn id_in(key: &str) -> Result<PaymentIntentId, Error> {
     id.ok_or(Error::Corrupt { attribute: PK })
 }
 
-impl Found {
+impl StoredIntent {
     /// The write that stores a change, on condition that the intent has not changed since it was read: `self` is the intent after the
     /// change, `before` the one that was read.
     pub(crate) fn write(&self, before: Option<&Self>, table: &str) -> Result<TransactWriteItem, Error> {
@@ -84,8 +86,8 @@ impl Found {
 
     fn to_item(&self) -> Item {
         let Self { intent, last_event_id } = self;
-        let Stored { id, order_id, consumer_id, amount, currency, state, version, created_at, updated_at } =
-            intent.stored();
+        let IntentFields { id, order_id, consumer_id, amount, currency, state, version, created_at, updated_at } =
+            intent.fields();
         let requested = state.requested();
         let decline = match state {
             State::ChargeFailed { decline, .. } => Some(decline),
@@ -116,7 +118,7 @@ impl Found {
     pub(crate) fn from_item(item: &Item) -> Result<Self, Error> {
         let id = id_in(&required::<String>(item, PK)?)?;
         let amount = Amount::parse(required(item, AMOUNT)?).map_err(|_| Error::Corrupt { attribute: AMOUNT })?;
-        let stored = Stored {
+        let fields = IntentFields {
             id,
             order_id: required(item, ORDER_ID)?,
             consumer_id: required(item, CONSUMER_ID)?,
@@ -127,13 +129,17 @@ impl Found {
             created_at: time(item, CREATED_AT)?,
             updated_at: time(item, UPDATED_AT)?,
         };
-        Ok(Self { intent: PaymentIntent::restore(stored), last_event_id: optional(item, LAST_EVENT_ID)? })
+        Ok(Self { intent: PaymentIntent::restore(fields), last_event_id: optional(item, LAST_EVENT_ID)? })
     }
 }
 
 fn state(item: &Item) -> Result<State, Error> {
-    let requested =
-        || Ok::<_, Error>(Requested { charge_key: required(item, CHARGE_KEY)?, at: time(item, CHARGE_REQUESTED_AT)? });
+    let requested = || {
+        Ok::<_, Error>(RequestedCharge {
+            charge_key: required(item, CHARGE_KEY)?,
+            at: time(item, CHARGE_REQUESTED_AT)?,
+        })
+    };
     Ok(match required::<StateName>(item, STATE)? {
         StateName::Created => State::Created,
         StateName::ChargeRequested => State::ChargeRequested(requested()?),
