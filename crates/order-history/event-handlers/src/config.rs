@@ -1,13 +1,13 @@
-//! Configuration: from the environment only.
+//! The configuration, read from the environment only.
 
 use lambda_boot::{Environment, Missing};
 use order_events::{EventType, UnknownEventType};
 use order_store::METRICS_NAMESPACE;
 
-/// What a function needs to know. Region, credentials and endpoint are the SDK's to read.
+/// A function's settings. The SDK reads region, credentials and endpoint itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The event type this function serves: its `Handler`.
+    /// The event type that this function processes: its `Handler`.
     pub event_type: EventType,
     /// The view's table.
     pub order_history_table: String,
@@ -23,16 +23,18 @@ pub enum ConfigError {
     /// A variable is not set.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The function's `Handler` names no event type.
-    #[error("the function's Handler (_HANDLER) names no event type: it {0}")]
+    /// The function's `Handler` is not an event type.
+    #[error("the function's Handler (_HANDLER) {0}")]
     Handler(UnknownEventType),
 }
 
 impl Config {
     /// Reads the environment.
     pub fn read(environment: &Environment<'_>) -> Result<Self, ConfigError> {
-        let handler = environment
-            .needed("_HANDLER", "the event type to serve, such as OrderCreated (in Lambda: the function's Handler)")?;
+        let handler = environment.needed(
+            "_HANDLER",
+            "the event type to process, such as OrderCreated (in Lambda: the function's Handler)",
+        )?;
         let config = Self {
             event_type: handler.parse().map_err(ConfigError::Handler)?,
             order_history_table: environment

@@ -5,28 +5,31 @@ use lambda_boot::with_causes;
 use lambda_runtime::Diagnostic;
 use order_events::{EventType, Malformed};
 
-/// Why one message was not projected, other than its idempotency record. It goes back to its queue, and in the end to the dead-letter
-/// queue.
+/// Why the event of a message was not projected. The message goes back to its queue, and finally to the dead-letter queue.
+///
+/// Failures of the idempotency record are not among these: see [`MessageError`].
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// It can never be applied.
+    /// The message cannot be read. A retry cannot succeed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// It belongs into another function's queue.
-    #[error("this function serves {serves}, not {came}: check the queue's subscription")]
+    /// The message belongs to the queue of another function.
+    #[error(
+        "this function processes {expected} events, but the message contains {actual}: check the queue's subscription"
+    )]
     WrongType {
-        /// What this function serves.
-        serves: EventType,
-        /// What came.
-        came: EventType,
+        /// The event type that this function processes.
+        expected: EventType,
+        /// The event type of the message.
+        actual: EventType,
     },
-    /// Its effect could not be stored.
+    /// The effect of the event could not be stored.
     #[error(transparent)]
     Store(#[from] order_store::Error),
 }
 
 impl Failure {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -36,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// Whether the same message may succeed later with nothing changed by hand.
+    /// Whether the same message may succeed later, without a correction by a person.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -50,7 +53,7 @@ impl Failure {
 pub(crate) struct Reason<'a>(pub(crate) &'a MessageError<Failure>);
 
 impl Reason<'_> {
-    /// A short name of the reason that stays the same over versions, for logs and alarms.
+    /// A short, stable name of the reason, for logs and alarms.
     pub(crate) fn code(&self) -> &'static str {
         match self.0 {
             MessageError::Parse(failure) | MessageError::Work(failure) => failure.code(),
@@ -61,7 +64,7 @@ impl Reason<'_> {
         }
     }
 
-    /// Whether the same message may succeed later with nothing changed by hand.
+    /// Whether the same message may succeed later, without a correction by a person.
     pub(crate) fn is_retryable(&self) -> bool {
         match self.0 {
             MessageError::Parse(failure) | MessageError::Work(failure) => failure.is_retryable(),
@@ -85,11 +88,11 @@ impl Reason<'_> {
 
 /// Every message of a batch failed.
 ///
-/// A partial batch response counts as a success of the function, so a batch with nothing right in it is reported as
-/// the function's error instead: the queue keeps all its messages either way, and alarms on errors see it.
+/// Lambda counts a partial batch response as a success. A batch in which every message failed is therefore reported as the
+/// function's error, so that alarms see it. The queue keeps all its messages in both cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchFailed {
-    /// How many messages there were.
+    /// The number of messages.
     pub messages: usize,
     /// The distinct reasons.
     pub reasons: Vec<&'static str>,
@@ -100,7 +103,7 @@ impl From<BatchFailed> for Diagnostic {
         Self {
             error_type: "BatchFailed".to_owned(),
             error_message: format!(
-                "every message of the batch failed ({messages}, {}): see the log line of each",
+                "every message of the batch failed ({messages} messages; {}): see the log line of each message",
                 reasons.join(", ")
             ),
         }

@@ -1,4 +1,4 @@
-//! One Lambda per event type: the function's `Handler` names the type this process serves.
+//! One Lambda per event type: the function's `Handler` names the event type that this process handles.
 
 use event_handlers::{Config, Projector};
 use lambda_boot::{Clock, Environment, log_as_json, with_causes};

@@ -1,4 +1,4 @@
-//! What became of a batch: one line of the log that is also its metrics.
+//! Counts the results of a batch, and prints them as one log line that is also its metrics.
 
 use std::time::SystemTime;
 
@@ -7,26 +7,27 @@ use order_events::{EventId, EventType};
 use order_store::Applied;
 use tracing::Level;
 
-/// The specification's limit of values for one metric in one line.
+/// The largest number of values of one metric in one line
+/// (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 const MAX_VALUES: usize = 100;
 
-/// How many events of a kind a line names: enough to look at some, and never a long line.
+/// A line names at most this many events of a kind, so that it is never long.
 const MAX_NAMED: usize = 5;
 
-/// What became of the messages of one batch.
+/// The results of the messages of one batch.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct BatchCounts {
     applied: usize,
     late: Named,
     duplicate: usize,
     in_progress: Named,
     pub(crate) malformed: usize,
     pub(crate) failed: usize,
-    /// From each event to its projection, in milliseconds. Negative if the event happened after that, by its publisher's clock.
+    /// The time from each event to its projection, in milliseconds. Negative if the publisher's clock is ahead.
     lags: Vec<i64>,
 }
 
-/// How many events, and the first of them.
+/// The number of events, and the ids of the first ones.
 #[derive(Debug, Default)]
 struct Named {
     count: usize,
@@ -40,8 +41,8 @@ impl Named {
     }
 }
 
-impl Tally {
-    /// Counts a stored effect, and names what kind it was.
+impl BatchCounts {
+    /// Counts a stored effect, and returns the name of its result for the log.
     pub(crate) fn note_stored(
         &mut self,
         applied: Applied,
@@ -74,7 +75,7 @@ impl Tally {
     /// The lines to print: one, unless the batch is empty or very large.
     pub(crate) fn lines(&self, event_type: EventType, request_id: &str, namespace: &str, now: SystemTime) -> Vec<Line> {
         let empty = Line::new(Level::INFO, now).in_namespace(namespace, &[("EventType", event_type.name())]);
-        let counts = [
+        let metrics = [
             ("Applied", self.applied),
             ("Late", self.late.count),
             ("Duplicate", self.duplicate),
@@ -83,14 +84,14 @@ impl Tally {
             ("Failed", self.failed),
             ("ClockAhead", self.lags.iter().filter(|lag| **lag < 0).count()),
         ];
-        if counts.iter().all(|(_, count)| *count == 0) {
+        if metrics.iter().all(|(_, count)| *count == 0) {
             return Vec::new();
         }
-        let mut first = counts.into_iter().fold(empty.clone(), |line, (name, count)| line.count(name, count));
+        let mut first = metrics.into_iter().fold(empty.clone(), |line, (name, count)| line.count(name, count));
         if is_logged(Level::INFO) {
             first = self.with_details(first.with("message", "batch processed").with("request_id", request_id));
         }
-        // CloudWatch has no percentiles of a metric with a negative value, and an alarm on them would never see a late event.
+        // CloudWatch has no percentiles of a metric with negative values, so an alarm on a percentile would never see a late event.
         // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Percentiles
         let lags: Vec<_> = self.lags.iter().map(|lag| (*lag).max(0)).collect();
         let with_lag = |line: Line, lags: &[i64]| line.metric("ProjectionLag", "Milliseconds", lags);
@@ -102,7 +103,7 @@ impl Tally {
         std::iter::once(first).chain(chunks.map(|lags| with_lag(empty.clone(), lags))).collect()
     }
 
-    /// With what an operator searches for.
+    /// Adds the values that an operator searches for.
     fn with_details(&self, mut line: Line) -> Line {
         if let Some(slowest) = self.lags.iter().max() {
             line = line.with("slowest_ms", *slowest);

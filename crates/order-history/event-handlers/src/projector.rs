@@ -1,4 +1,4 @@
-//! A batch of messages into the view: each parses, runs and fails alone.
+//! Projects a batch of messages into the view. Each message is parsed, processed and reported independently.
 
 use std::time::SystemTime;
 
@@ -29,7 +29,7 @@ impl Projector {
         Self {
             event_type: config.event_type,
             orders: OrderStore::new(client.clone(), &config.order_history_table),
-            // The record names the view as well as the event, so that a second view of the same events is not starved.
+            // The key of a record contains the view and the event. A second view of the same events therefore has its own records.
             records: IdempotencyStore::builder(client.clone(), &config.idempotency_table)
                 .key_prefix(&config.order_history_table)
                 .clock(clock.as_fn())
@@ -49,7 +49,7 @@ impl Projector {
         let mut report = Report::new(self.event_type, request_id, &self.clock);
         let records = self.records.until(deadline);
         let apply = async |event: &Event| self.orders.apply(event).await.map_err(Failure::from);
-        // Keys are event ids: events that were published in order are started in order.
+        // Keys are event ids, so events are started in the order in which they were published.
         let batch = SqsBatch::new(&records, batch).in_key_order();
         let answer = batch.process(|message| self.parse(message), apply, &mut report).await;
         report.close(&self.metrics_namespace, answer)
@@ -57,9 +57,9 @@ impl Projector {
 
     fn parse(&self, message: &SqsMessage) -> Result<KeyedMessage<Event>, Failure> {
         let message = Message::parse(message.body.as_deref().unwrap_or_default())?;
-        let (serves, came) = (self.event_type, message.event.event_type());
-        if came != serves {
-            return Err(Failure::WrongType { serves, came });
+        let (expected, actual) = (self.event_type, message.event.event_type());
+        if actual != expected {
+            return Err(Failure::WrongType { expected, actual });
         }
         let fingerprint = Fingerprint::of(message.content());
         Ok(KeyedMessage { key: message.event.id.to_string(), fingerprint, value: message.event })

@@ -1,4 +1,4 @@
-//! What became of a batch: a log line for the batch and for each failure, and the answer to the queue.
+//! The results of a batch: one log line for the batch, one for each failure, and the answer to the queue.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use order_store::Applied;
 use tracing::Level;
 
 use crate::failure::Reason;
-use crate::metrics::Tally;
+use crate::metrics::BatchCounts;
 use crate::{BatchFailed, Failure};
 
-/// Collects the outcomes of one batch.
+/// Collects the results of one batch.
 pub(crate) struct Report<'a> {
     event_type: EventType,
     request_id: &'a str,
     clock: &'a Clock,
-    tally: Tally,
+    counts: BatchCounts,
     reasons: BTreeSet<&'static str>,
 }
 
 impl<'a> Report<'a> {
     pub(crate) fn new(event_type: EventType, request_id: &'a str, clock: &'a Clock) -> Self {
-        Self { event_type, request_id, clock, tally: Tally::default(), reasons: BTreeSet::new() }
+        Self { event_type, request_id, clock, counts: BatchCounts::default(), reasons: BTreeSet::new() }
     }
 
-    /// A line for one message that did not fail.
+    /// Prints a line for one message that did not fail.
     fn log_detail(&self, message_id: &str, event: Option<&Event>, outcome: &str, lag_ms: Option<i64>) {
         if !is_logged(Level::DEBUG) {
             return;
@@ -43,13 +43,13 @@ impl<'a> Report<'a> {
         println!("{line}");
     }
 
-    /// Prints the batch's line and returns the answer.
+    /// Prints the line of the batch and returns the answer.
     pub(crate) fn close(
         self,
         metrics_namespace: &str,
         answer: Result<SqsBatchResponse, idempotency::sqs::BatchFailed>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
-        for line in self.tally.lines(self.event_type, self.request_id, metrics_namespace, self.clock.now()) {
+        for line in self.counts.lines(self.event_type, self.request_id, metrics_namespace, self.clock.now()) {
             println!("{line}");
         }
         answer.map_err(|failed| {
@@ -63,14 +63,14 @@ impl<'a> Report<'a> {
     /// Notes an event whose effect is stored, by this invocation or by an earlier one.
     fn note_stored(&mut self, message_id: &str, event: Option<&Event>, applied: Applied) {
         let lag_ms = event.map(|event| self.now().as_millis() - event.at().as_millis());
-        let outcome = self.tally.note_stored(applied, event.map(|event| event.id), lag_ms);
+        let outcome = self.counts.note_stored(applied, event.map(|event| event.id), lag_ms);
         self.log_detail(message_id, event, outcome, lag_ms);
     }
 
     fn note_failed(&mut self, message_id: &str, event: Option<&Event>, error: &MessageError<Failure>) {
         match error {
-            MessageError::Parse(Failure::Malformed(_)) => self.tally.malformed += 1,
-            _ => self.tally.failed += 1,
+            MessageError::Parse(Failure::Malformed(_)) => self.counts.malformed += 1,
+            _ => self.counts.failed += 1,
         }
         let reason = Reason(error);
         self.reasons.insert(reason.code());
@@ -83,7 +83,7 @@ impl<'a> Report<'a> {
             reason = reason.code(),
             retryable = reason.is_retryable(),
             error = reason.text(),
-            "not projected"
+            "message not projected"
         );
     }
 
@@ -99,21 +99,21 @@ impl BatchObserver<Event, Applied, Failure> for Report<'_> {
             MessageOutcome::New(applied) => self.note_stored(message_id, event, *applied),
             MessageOutcome::Completed => self.note_stored(message_id, event, Applied::Duplicate),
             MessageOutcome::InProgress { .. } => {
-                self.tally.note_in_progress(event.map(|event| event.id));
+                self.counts.note_in_progress(event.map(|event| event.id));
                 self.log_detail(message_id, event, "in_progress", None);
             }
             MessageOutcome::Failed(error) => self.note_failed(message_id, event, error),
         }
     }
 
-    /// The record only delays the next try until it expires; the failure itself is logged.
+    /// Only a warning: the next attempt must wait until the record expires. The failure itself is logged separately.
     fn not_released(&mut self, event: &Event, error: &idempotency::Error) {
         let (request_id, reason, error) = (self.request_id, error.code(), with_causes(error));
         tracing::warn!(request_id, event_id = %event.id, reason, error, "idempotency record not released");
     }
 
-    /// A record that stays in progress only costs the next duplicate an update that changes nothing: it is no reason to process the
-    /// messages again.
+    /// Only a warning: the effects are stored. If an event is delivered again after its record has expired, one more update is sent, and
+    /// it changes nothing.
     fn not_completed(&mut self, records: usize, error: &idempotency::Error) {
         let (request_id, reason, error) = (self.request_id, error.code(), with_causes(error));
         tracing::warn!(request_id, records, reason, error, "idempotency records not completed");

@@ -1,5 +1,5 @@
 //! `docs/runbook.md` has a section for every alarm, and a row for every reason that a function can log.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ fn runbook() -> String {
     fs::read_to_string(root().join("docs/runbook.md")).unwrap()
 }
 
-/// From the sources, so that none can be forgotten: every text in every `fn code(&self) -> &'static str`.
+/// Every text in every `fn code(&self) -> &'static str` of the sources, so that no reason can be forgotten.
 fn codes_in_the_sources() -> BTreeSet<String> {
     const START: &str = "fn code(&self) -> &'static str {";
     let mut codes = BTreeSet::new();
@@ -55,10 +55,10 @@ fn the_runbook_has_every_reason_and_no_other() {
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
     let described: Vec<_> = rows.map(|(code, _)| code.to_owned()).collect();
     assert_eq!(described.iter().cloned().collect::<BTreeSet<_>>(), codes, "left: docs/runbook.md, right: the sources");
-    assert_eq!(described.len(), codes.len(), "one row each");
+    assert_eq!(described.len(), codes.len(), "one row for each reason");
 }
 
-/// The alarms' descriptions in both templates link to them.
+/// The descriptions of the alarms, in both templates, link to these sections.
 #[test]
 fn the_runbook_has_a_section_for_every_alarm() {
     let runbook = runbook();

@@ -1,4 +1,4 @@
-//! What a batch is answered.
+//! The function's answers to batches.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sample_events::story;
 use crate::world::{Batch, World, failures, orders_created};
 
 #[tokio::test]
-async fn a_bad_message_fails_alone() {
+async fn a_bad_message_does_not_affect_the_others() {
     let world = World::create().await;
     let good = orders_created(2);
     let batch = Batch::of([
@@ -29,7 +29,7 @@ async fn a_bad_message_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_as_a_whole_is_an_error() {
+async fn a_batch_in_which_every_message_failed_is_an_error() {
     let world = World::create().await;
     let batch = Batch::of(["{}".to_owned(), story()[1].to_message().unwrap()]);
     let function = world.function(EventType::OrderCreated, &Wire::watched());
@@ -39,7 +39,7 @@ async fn a_batch_that_fails_as_a_whole_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_empty_batch_is_fine() {
+async fn an_empty_batch_succeeds() {
     let world = World::create().await;
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let response = function.invoke(&Batch::default()).await.unwrap();
@@ -47,7 +47,7 @@ async fn an_empty_batch_is_fine() {
 }
 
 #[tokio::test]
-async fn an_event_twice_in_a_batch_is_projected_once_and_acknowledged_twice() {
+async fn an_event_that_is_twice_in_a_batch_is_projected_once_and_acknowledged_twice() {
     let (world, wire) = (World::create().await, Wire::watched());
     let events = orders_created(1);
     let batch = Batch::of_events([&events[0], &events[0]]);
@@ -57,7 +57,7 @@ async fn an_event_twice_in_a_batch_is_projected_once_and_acknowledged_twice() {
 }
 
 #[tokio::test]
-async fn another_payload_under_the_same_id_is_refused() {
+async fn an_event_with_a_known_id_and_another_payload_is_refused() {
     let world = World::create().await;
     let event = orders_created(1).remove(0);
     let function = world.function(EventType::OrderCreated, &Wire::watched());
@@ -74,17 +74,17 @@ async fn another_payload_under_the_same_id_is_refused() {
 }
 
 #[tokio::test]
-async fn another_payload_does_not_take_over_the_claim_of_an_invocation_that_died() {
+async fn an_event_with_another_payload_does_not_take_over_the_claim_of_a_crashed_invocation() {
     let world = World::create().await;
     let event = orders_created(1).remove(0);
     let forged = renamed(&event, "Somebody else's");
-    // The claim is made, and neither the effect nor the release arrives.
-    let dying = Wire::disturbed(|request| match request.operation.as_str() {
+    // The claim is stored. The effect and the release of the claim are not.
+    let crashing = Wire::disturbed(|request| match request.operation.as_str() {
         "PutItem" => Disturbance::None,
         _ => Disturbance::FailBefore,
     });
-    let _ = world.function(EventType::OrderCreated, &dying).invoke(&Batch::of_events([&event])).await.unwrap_err();
-    world.pass_time();
+    let _ = world.function(EventType::OrderCreated, &crashing).invoke(&Batch::of_events([&event])).await.unwrap_err();
+    world.expire_claims();
 
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let failed = function.invoke(&Batch::of_events([&forged])).await.unwrap_err();
@@ -96,7 +96,7 @@ async fn another_payload_does_not_take_over_the_claim_of_an_invocation_that_died
 }
 
 #[tokio::test]
-async fn a_failed_update_gives_its_claim_back() {
+async fn after_a_failed_update_the_claim_is_released() {
     let world = World::create().await;
     let batch = Batch::of_events(&orders_created(1));
     let wire = Wire::disturbed(|request| match request.operation.as_str() {
@@ -106,27 +106,27 @@ async fn a_failed_update_gives_its_claim_back() {
     let failed = world.function(EventType::OrderCreated, &wire).invoke(&batch).await.unwrap_err();
     assert_eq!(failed.reasons, ["throttled"]);
 
-    // At once, and not only after the claim would have expired.
+    // Now, before the claim would have expired.
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let response = function.invoke(&batch).await.unwrap();
     assert_eq!(response.batch_item_failures, []);
 }
 
 #[tokio::test]
-async fn messages_that_time_does_not_allow_come_again() {
+async fn messages_for_which_no_time_is_left_are_delivered_again() {
     let (world, wire) = (World::create().await, Wire::watched());
     let batch = Batch::of_events(&orders_created(3));
     let function = world.function(EventType::OrderCreated, &wire);
     let failed = function.invoke_within(&batch, Duration::ZERO).await.unwrap_err();
     assert_eq!(failed.reasons, ["out_of_time"]);
 
-    world.pass_time();
+    world.expire_claims();
     let response = function.invoke(&batch).await.unwrap();
     assert_eq!(response.batch_item_failures, []);
 }
 
 #[tokio::test]
-async fn a_second_view_of_the_same_events_is_not_starved_by_the_firsts_records() {
+async fn a_second_view_gets_the_same_events_although_the_first_view_has_processed_them() {
     let world = World::create().await;
     let events = orders_created(1);
     let batch = Batch::of_events(&events);
@@ -139,27 +139,27 @@ async fn a_second_view_of_the_same_events_is_not_starved_by_the_firsts_records()
 }
 
 #[tokio::test]
-async fn the_messages_of_a_batch_run_concurrently_and_bounded() {
+async fn the_messages_of_a_batch_are_processed_concurrently_up_to_a_limit() {
     let (world, wire) = (World::create().await, Wire::watched());
     let batch = Batch::of_events(&orders_created(200));
     let response = world.function(EventType::OrderCreated, &wire).invoke(&batch).await.unwrap();
     assert_eq!(response.batch_item_failures, []);
     let most = wire.most_in_flight();
-    assert!((8..=32).contains(&most), "{most} requests at once");
+    assert!((8..=32).contains(&most), "{most} requests at the same time");
 }
 
 #[tokio::test]
-async fn a_poison_message_does_not_kill_its_neighbours() {
+async fn messages_that_are_hard_to_parse_do_not_affect_the_others() {
     let world = World::create().await;
     let mut bodies: Vec<_> = orders_created(2).iter().map(|event| event.to_message().unwrap()).collect();
-    let poison = [
+    let bad = [
         r#"{"payload":"{}","headers":{"ID":"0000000000000001-0000000000000001","DATE":"Fri, 31 Dec 9999 23:59:59 -0100",
             "event-type":"OrderCreated","event-aggregate-type":"Order","event-aggregate-id":"1"}}"#.to_owned(),
         "[".repeat(100_000),
         format!("{{\"headers\":{}", "[".repeat(100_000)),
         "\u{0}".to_owned(),
     ];
-    bodies.extend(poison);
+    bodies.extend(bad);
     let function = world.function(EventType::OrderCreated, &Wire::watched());
     let response = function.invoke(&Batch::of(bodies)).await.unwrap();
     assert_eq!(failures(&response), ["message-2", "message-3", "message-4", "message-5"]);

@@ -1,5 +1,5 @@
-//! Whatever request fails or loses its answer, and wherever the process dies: every event ends in the view, and none
-//! is acknowledged before it is there.
+//! Any request can fail or lose its answer, and the process can crash at any request. Every event is stored in the view in the end, and
+//! no event is acknowledged before it is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,54 +14,54 @@ use crate::world::{Batch, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
-    /// The request never arrives.
+    /// The request has no effect, and its sender gets an error.
     FailBefore,
-    /// The request takes effect, its answer is lost.
+    /// The request takes effect, and its answer is lost.
     LoseAnswer,
-    /// The process dies before the request: neither it nor anything after it arrives, and nobody is answered.
-    DieBefore,
-    /// The process dies after the request took effect.
-    DieAfter,
+    /// The process crashes before the request. It sends no more requests, and no answer.
+    CrashBefore,
+    /// The process crashes after the request took effect.
+    CrashAfter,
 }
 
-const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::DieBefore, Fault::DieAfter];
+const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::CrashBefore, Fault::CrashAfter];
 
 #[tokio::test]
-async fn every_fault_at_every_request_loses_nothing() {
-    let undisturbed = tell_story(None).await;
+async fn no_event_is_lost_after_any_fault_at_any_request() {
+    let undisturbed = deliver_story(None).await;
     assert!(undisturbed.len() > 2 * story().len(), "claims, updates and completions");
-    let mut met = BTreeSet::new();
+    let mut tested = BTreeSet::new();
     for fault in FAULTS {
         for at in 1..=undisturbed.len() {
-            let operations = tell_story(Some((fault, at))).await;
-            // The messages of a batch race, so that a telling may need a request more or less.
-            met.extend(operations.get(at - 1).map(|operation| (fault, operation.clone())));
+            let operations = deliver_story(Some((fault, at))).await;
+            // The messages of a batch are processed concurrently, so the number of requests may differ by one.
+            tested.extend(operations.get(at - 1).map(|operation| (fault, operation.clone())));
         }
     }
     let phases = ["PutItem", "UpdateItem", "BatchWriteItem"];
     for fault in FAULTS {
         for phase in phases {
-            assert!(met.contains(&(fault, phase.to_owned())), "{fault:?} met no {phase}");
+            assert!(tested.contains(&(fault, phase.to_owned())), "{fault:?} was not tested at a {phase}");
         }
     }
 }
 
-/// Delivers the story, each type's events as one batch, until all is acknowledged; gives the operations sent.
-async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
+/// Delivers the events of the story, one batch for each type, until all are acknowledged. Returns the operations that were sent.
+async fn deliver_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
     let world = World::create().await;
-    let dead = Arc::new(AtomicBool::new(false));
+    let crashed = Arc::new(AtomicBool::new(false));
     let wire = Wire::disturbed({
-        let dead = Arc::clone(&dead);
+        let crashed = Arc::clone(&crashed);
         move |request| {
-            if dead.load(Ordering::SeqCst) {
+            if crashed.load(Ordering::SeqCst) {
                 return Disturbance::FailBefore;
             }
             match disturbed {
                 Some((fault, at)) if at == request.number => {
-                    dead.store(matches!(fault, Fault::DieBefore | Fault::DieAfter), Ordering::SeqCst);
+                    crashed.store(matches!(fault, Fault::CrashBefore | Fault::CrashAfter), Ordering::SeqCst);
                     match fault {
-                        Fault::FailBefore | Fault::DieBefore => Disturbance::FailBefore,
-                        Fault::LoseAnswer | Fault::DieAfter => Disturbance::LoseAnswer,
+                        Fault::FailBefore | Fault::CrashBefore => Disturbance::FailBefore,
+                        Fault::LoseAnswer | Fault::CrashAfter => Disturbance::LoseAnswer,
                     }
                 }
                 _ => Disturbance::None,
@@ -77,14 +77,14 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
     let mut rounds = 0;
     while !queues.is_empty() {
         rounds += 1;
-        assert!(rounds <= 3, "one fault costs at most two more rounds; left: {queues:?}");
+        assert!(rounds <= 3, "after one fault, at most two more rounds are needed; not acknowledged: {queues:?}");
         for (&event_type, queue) in &mut queues {
             let answer = world.function(event_type, &wire).invoke(queue).await;
-            // A dead process answers nothing, and its successor starts afresh.
-            if dead.swap(false, Ordering::SeqCst) {
+            // A crashed process does not answer. A new process replaces it.
+            if crashed.swap(false, Ordering::SeqCst) {
                 continue;
             }
-            let left = queue.left_after(&answer);
+            let left = queue.not_acknowledged(&answer);
             let acknowledged = queue.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
             for (_, body) in acknowledged {
                 assert_stored(&world, body).await;
@@ -92,7 +92,7 @@ async fn tell_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
             *queue = left;
         }
         queues.retain(|_, queue| !queue.0.is_empty());
-        world.pass_time();
+        world.expire_claims();
     }
 
     let story = story();

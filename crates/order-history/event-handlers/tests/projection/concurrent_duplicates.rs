@@ -1,4 +1,4 @@
-//! The same batch to many handlers at once.
+//! The same batch is sent to many handlers at the same time.
 
 use embedded_dynamodb::Wire;
 use futures_util::future::join_all;
@@ -8,7 +8,7 @@ use order_view::fold;
 use crate::world::{Batch, World, orders_created};
 
 #[tokio::test]
-async fn eight_handlers_of_one_batch_have_one_effect_and_all_is_acknowledged() {
+async fn if_eight_handlers_get_the_same_batch_every_event_has_one_effect_and_is_acknowledged() {
     let (world, wire) = (World::create().await, Wire::watched());
     let events = orders_created(10);
     let batch = Batch::of_events(&events);
@@ -18,14 +18,14 @@ async fn eight_handlers_of_one_batch_have_one_effect_and_all_is_acknowledged() {
     let mut rounds = 0;
     while !left.is_empty() {
         rounds += 1;
-        assert!(rounds <= 3, "left: {left:?}");
+        assert!(rounds <= 3, "not acknowledged: {left:?}");
         let answers = join_all(left.iter().zip(&functions).map(|(batch, function)| function.invoke(batch))).await;
         left = left
             .iter()
             .zip(answers)
             .map(|(batch, answer)| {
-                assert!(answer.is_ok(), "in progress is no error: {answer:?}");
-                batch.left_after(&answer)
+                assert!(answer.is_ok(), "in progress is not an error: {answer:?}");
+                batch.not_acknowledged(&answer)
             })
             .filter(|left| !left.0.is_empty())
             .collect();

@@ -1,4 +1,4 @@
-//! What is missing is said at init, with what to set.
+//! A missing variable stops the function at init, with a message that says what to set.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ fn each_missing_or_empty_variable_is_named() {
 }
 
 #[test]
-fn an_unknown_handler_is_told_the_known_ones() {
+fn the_error_for_an_unknown_handler_lists_all_event_types() {
     let mut environment = HashMap::from(COMPLETE);
     environment.insert("_HANDLER", "bootstrap");
     let error = read(&environment).unwrap_err().to_string();

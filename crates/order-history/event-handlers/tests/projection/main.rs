@@ -1,5 +1,5 @@
-//! The projector on a real engine: what it costs, what it answers, and that nothing is lost.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+//! The projector on a real engine: its requests, its answers, and that no event is lost.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod answers;
 mod any_crash;

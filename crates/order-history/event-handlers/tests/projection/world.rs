@@ -1,4 +1,4 @@
-//! Both tables on an engine of their own, a clock that is set by hand, and the story of one order.
+//! Tables on their own engine, a clock that the test sets, and batches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 
 const SECOND_VIEW: &str = "ftgo-order-history-2";
 
-/// How long an invocation may take.
+/// The time from the start of an invocation to its deadline.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct World {
     engine: Engine,
     pub(crate) client: Client,
-    /// Seconds since the story was told.
+    /// Seconds since the clock's start.
     clock: Arc<AtomicU64>,
 }
 
@@ -45,7 +45,7 @@ impl World {
         self.function_of(ORDER_HISTORY_TABLE, event_type, wire)
     }
 
-    /// The same for a second view of the same events, with the same records' table.
+    /// The same for a second view of the same events. Both views use the same table of idempotency records.
     pub(crate) fn function_of_second_view(&self, event_type: EventType, wire: &Wire) -> Function {
         self.function_of(SECOND_VIEW, event_type, wire)
     }
@@ -65,8 +65,8 @@ impl World {
         }
     }
 
-    /// Lets so much time pass that every claim has expired.
-    pub(crate) fn pass_time(&self) {
+    /// Advances the clock until every claim has expired.
+    pub(crate) fn expire_claims(&self) {
         self.clock.fetch_add(2 * TIMEOUT.as_secs(), Ordering::SeqCst);
     }
 
@@ -106,8 +106,8 @@ impl Function {
 }
 
 fn time(clock: &AtomicU64) -> SystemTime {
-    let told = SystemTime::UNIX_EPOCH + Duration::from_mins(29_540_000);
-    told + Duration::from_secs(clock.load(Ordering::SeqCst))
+    let start = SystemTime::UNIX_EPOCH + Duration::from_mins(29_540_000);
+    start + Duration::from_secs(clock.load(Ordering::SeqCst))
 }
 
 /// Messages by their ids.
@@ -115,7 +115,7 @@ fn time(clock: &AtomicU64) -> SystemTime {
 pub(crate) struct Batch(pub(crate) BTreeMap<String, String>);
 
 impl Batch {
-    /// Messages that are named by their place.
+    /// A batch of these messages. Their ids are `message-0`, `message-1` and so on.
     pub(crate) fn of(bodies: impl IntoIterator<Item = String>) -> Self {
         Self(bodies.into_iter().enumerate().map(|(place, body)| (format!("message-{place}"), body)).collect())
     }
@@ -129,8 +129,8 @@ impl Batch {
         serde_json::from_value(json!({ "Records": records })).unwrap()
     }
 
-    /// What the queue keeps after this answer.
-    pub(crate) fn left_after(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
+    /// The messages that stay in the queue after this answer.
+    pub(crate) fn not_acknowledged(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
         let mut left = self.clone();
         if let Ok(response) = answer {
             let failed: Vec<_> = response.batch_item_failures.iter().map(|failure| &failure.item_identifier).collect();
@@ -140,7 +140,7 @@ impl Batch {
     }
 }
 
-/// The ids of the messages that come again.
+/// The ids of the messages that the queue delivers again.
 pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
     let mut failures: Vec<_> =
         response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
@@ -148,7 +148,7 @@ pub(crate) fn failures(response: &SqsBatchResponse) -> Vec<&str> {
     failures
 }
 
-/// `OrderCreated` for orders 1 to n, each with an id of its own.
+/// `OrderCreated` for orders 1 to n, each with its own event id.
 pub(crate) fn orders_created(n: u64) -> Vec<Event> {
     let created = &story()[0];
     (1..=n)

@@ -1,5 +1,5 @@
 //! The real binary behind a Lambda Runtime API, with the events of `events/`.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use sample_events::{IDEMPOTENCY_TABLE, ORDER_HISTORY_TABLE, sample, story};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn all_functions_take_their_sample_event_and_leave_its_effect() {
+async fn every_function_stores_the_effect_of_its_sample_event() {
     let account = Account::create().await;
     let mut projected = Vec::new();
     for &event_type in EventType::ALL {
@@ -25,7 +25,7 @@ async fn all_functions_take_their_sample_event_and_leave_its_effect() {
         assert_eq!(response, json!({"batchItemFailures": []}), "{event_type}");
         projected.extend(events_in(&event));
     }
-    account.assert_holds(&projected).await;
+    account.assert_stored(&projected).await;
 }
 
 #[tokio::test]
@@ -34,11 +34,11 @@ async fn an_sns_notification_and_an_eventbridge_event_are_unwrapped() {
     let event = sample("wrapped-in-sns-and-eventbridge");
     let function = account.function("OrderCreated").await;
     assert_eq!(function.invoke(event.clone()).await.unwrap(), json!({"batchItemFailures": []}));
-    account.assert_holds(&events_in(&event)).await;
+    account.assert_stored(&events_in(&event)).await;
 }
 
 #[tokio::test]
-async fn a_mixed_batch_gives_back_only_its_bad_messages() {
+async fn a_mixed_batch_returns_only_its_bad_messages() {
     let account = Account::create().await;
     let event = sample("failure-mixed-batch");
     let id = |place: usize| event["Records"][place]["messageId"].as_str().unwrap();
@@ -58,15 +58,15 @@ async fn a_mixed_batch_gives_back_only_its_bad_messages() {
         .map(|line| (line["message_id"].as_str().unwrap(), line["reason"].as_str().unwrap()))
         .collect();
     let expected = [(id(1), "malformed_body"), (id(2), "malformed_payload"), (id(5), "wrong_event_type")];
-    assert_eq!(reasons, BTreeMap::from(expected), "each failure once, with its reason");
+    assert_eq!(reasons, BTreeMap::from(expected), "each failure is logged once, with its reason");
     let mut good = events_in(&event);
     good.retain(|event| event.event_type() == EventType::OrderCreated);
     assert_eq!(good.len(), 3, "two orders, one of them twice");
-    account.assert_holds(&good).await;
+    account.assert_stored(&good).await;
 }
 
 #[tokio::test]
-async fn a_batch_of_one_bad_message_is_the_functions_error() {
+async fn a_batch_of_one_bad_message_fails_the_invocation() {
     let account = Account::create().await;
     let function = account.function("OrderCreated").await;
     let failures = [
@@ -89,12 +89,12 @@ async fn a_batch_of_one_bad_message_is_the_functions_error() {
     for (batch, (_, reason)) in batches.iter().zip(failures) {
         assert_eq!((&batch["messages"], &batch["reasons"]), (&json!(1), &json!(reason)));
         let of_batch = |line: &&Value| line["level"] == "ERROR" && line["request_id"] == batch["request_id"];
-        assert_eq!(log.iter().filter(of_batch).count(), 2, "one line for its message, one for the batch");
+        assert_eq!(log.iter().filter(of_batch).count(), 2, "one line for the message, one for the batch");
     }
     assert!(log.iter().all(|line| line["level"] != "ERROR" || line["request_id"].is_string()), "{log:?}");
 }
 
-/// 256 KB of somebody's text must not become log lines of 256 KB.
+/// A message of 256 KB must not cause log lines of 256 KB.
 #[tokio::test]
 async fn no_line_of_the_log_is_long() {
     let account = Account::create().await;
@@ -161,7 +161,7 @@ async fn an_event_of_a_clock_that_is_ahead_has_no_negative_lag_and_is_counted() 
     let metrics: Vec<_> = log.iter().filter(|line| line["_aws"].is_object()).collect();
     assert_eq!(metrics[0]["ClockAhead"], 2);
     let ahead = metrics[0]["ahead_ms"].as_i64().unwrap();
-    assert!((100_000..=120_000).contains(&ahead), "two minutes, less what it took: {ahead}");
+    assert!((100_000..=120_000).contains(&ahead), "two minutes, minus the time of the invocation: {ahead}");
     let lags: Vec<_> =
         metrics[0]["ProjectionLag"].as_array().unwrap().iter().map(|lag| lag.as_i64().unwrap()).collect();
     assert_eq!(lags.iter().filter(|lag| **lag == 0).count(), 2, "{lags:?}");
@@ -185,7 +185,7 @@ async fn the_line_of_a_batch_has_ids_counts_and_metrics_and_no_customer_data() {
     assert_eq!(batch["request_id"], log[0]["request_id"]);
     assert_eq!(batch["EventType"], "OrderCreated");
     assert_eq!(batch["Applied"], 2);
-    assert_eq!(batch["Duplicate"], 1, "the same event twice in the batch");
+    assert_eq!(batch["Duplicate"], 1, "the batch contains the same event twice");
     assert_eq!(batch["Malformed"], 2);
     assert_eq!(batch["Failed"], 1);
     assert_eq!(batch["ProjectionLag"].as_array().unwrap().len(), 2);
@@ -198,7 +198,7 @@ async fn the_line_of_a_batch_has_ids_counts_and_metrics_and_no_customer_data() {
     }
 }
 
-/// Every metric that is published costs $0.30 a month, whatever its value.
+/// Every published metric costs $0.30 per month, even if its value is 0.
 #[tokio::test]
 async fn a_count_of_zero_is_not_published() {
     let account = Account::create().await;
@@ -219,26 +219,26 @@ async fn a_count_of_zero_is_not_published() {
     }
 }
 
-/// Logs cost $0.50 a gigabyte: 60 bytes are $0.03 for a million events.
+/// Logs cost $0.50 per gigabyte: 60 bytes per event are $0.03 per million events.
 #[tokio::test]
 async fn a_full_batch_of_fresh_events_logs_at_most_60_bytes_for_each() {
     let account = Account::create().await;
-    // As `template.yaml` calls it; the longest name of an event type has 16 characters more.
+    // The namespace in `template.yaml`. The longest name of an event type has 16 characters more.
     let function = account.function_with("OrderCreated", &[("METRICS_NAMESPACE", "ftgo-order-history")]).await;
     let events = fresh_orders(10);
     function.invoke(batch(&events)).await.unwrap();
 
     let lines = function.stop().await.unwrap();
-    // With the ends of the lines.
+    // Including the line breaks.
     let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     println!("{} bytes for each of {} events: {lines:?}", bytes / events.len(), events.len());
     let line: Value = serde_json::from_str(&lines[0]).unwrap();
-    assert_eq!(line["request_id"].as_str().unwrap().len(), 36, "as long as Lambda's");
+    assert_eq!(line["request_id"].as_str().unwrap().len(), 36, "as long as a request id of Lambda");
     assert_eq!(line["Applied"], 10);
     assert!(bytes <= 60 * events.len(), "{bytes} bytes: {lines:?}");
 }
 
-/// For an operator who looks for orders whose events come late.
+/// An operator uses these ids to find orders whose events arrive late.
 #[tokio::test]
 async fn the_line_of_a_batch_names_at_most_five_late_events() {
     let account = Account::create().await;
@@ -277,10 +277,10 @@ async fn the_line_of_a_batch_names_events_that_another_invocation_is_processing(
 }
 
 #[tokio::test]
-async fn metrics_are_printed_at_every_level_and_lines_from_their_level_on() {
+async fn metrics_are_printed_at_every_level_and_other_lines_only_at_their_level() {
     let account = Account::create().await;
     let bad = json!({"messageId": "bad", "body": "not JSON"});
-    // The variables, and which lines there are of a batch of one good and one bad message.
+    // The variables, and the expected lines for a batch of one good and one bad message.
     let aws = |level: &'static str| vec![("AWS_LAMBDA_LOG_LEVEL", level)];
     let ours = |level: &'static str| vec![("AWS_LAMBDA_LOG_LEVEL", "TRACE"), ("LOG_LEVEL", level)];
     let (details, searchable) = (true, true);
@@ -324,16 +324,16 @@ async fn metrics_are_printed_at_every_level_and_lines_from_their_level_on() {
 }
 
 #[tokio::test]
-async fn an_unknown_handler_stops_at_init_and_says_what_to_set() {
+async fn an_unknown_handler_stops_the_function_at_init_and_the_log_says_what_to_set() {
     let account = Account::create().await;
     let function = account.function("bootstrap").await;
     let Err(InvokeError::Exited { log }) = function.invoke(sample("OrderCreated")).await else {
-        panic!("it runs");
+        panic!("the function starts");
     };
-    assert!(log.contains("Handler (_HANDLER) names no event type"), "{log}");
+    assert!(log.contains("Handler (_HANDLER) must be one of OrderCreated, "), "{log}");
 }
 
-/// Both tables, and functions that know where they are.
+/// The tables, and functions that use them.
 struct Account {
     engine: Engine,
 }
@@ -368,8 +368,8 @@ impl Account {
         Function::start(settings).await.unwrap()
     }
 
-    /// Every order of these events is what `fold` makes of them.
-    async fn assert_holds(&self, events: &[Event]) {
+    /// Checks that every order of these events is equal to the fold of its events.
+    async fn assert_stored(&self, events: &[Event]) {
         let store = OrderStore::new(self.engine.client(), ORDER_HISTORY_TABLE);
         for (order_id, state) in fold(events).unwrap().states {
             let found = store.find_order(&order_id.parse().unwrap()).await.unwrap();
@@ -378,7 +378,7 @@ impl Account {
     }
 }
 
-/// `OrderCreated` of this moment, each of an order of its own.
+/// `OrderCreated` events of now, each of another order.
 fn fresh_orders(n: u64) -> Vec<Event> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let order = |n: u64| Event {
@@ -397,13 +397,13 @@ fn authorized_after(created: &Event) -> Event {
     Event { id: id.parse().unwrap(), payload: authorized.payload, ..created.clone() }
 }
 
-/// These events as SQS delivers them.
+/// A batch of these events as SQS delivers it.
 fn batch(events: &[Event]) -> Value {
     let record = |(place, event): (usize, &Event)| json!({"messageId": format!("059f36b4-87a3-44ab-83d2-{place:012}"), "body": event.to_message().unwrap()});
     json!({"Records": events.iter().enumerate().map(record).collect::<Vec<_>>()})
 }
 
-/// The one line with metrics.
+/// The only line with metrics.
 fn batch_line(log: &[Value]) -> &Value {
     let mut lines = log.iter().filter(|line| line["_aws"].is_object());
     let line = lines.next().unwrap();
@@ -411,7 +411,7 @@ fn batch_line(log: &[Value]) -> &Value {
     line
 }
 
-/// The metrics that CloudWatch takes from a line; each must have its value there.
+/// The metrics that a line declares. Each must have a value in the line.
 fn declared(line: &Value) -> Vec<&str> {
     let metrics = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap();
     let names: Vec<_> = metrics.iter().map(|metric| metric["Name"].as_str().unwrap()).collect();
@@ -421,7 +421,7 @@ fn declared(line: &Value) -> Vec<&str> {
     names
 }
 
-/// The events in a batch that are well-formed.
+/// The valid events of a batch.
 fn events_in(batch: &Value) -> Vec<Event> {
     let records = batch["Records"].as_array().unwrap();
     records
@@ -431,7 +431,7 @@ fn events_in(batch: &Value) -> Vec<Event> {
         .collect()
 }
 
-/// All that the function printed: each line must be JSON.
+/// The function's log. Each line must be JSON.
 async fn log_of(function: Function) -> Vec<Value> {
     let lines = function.stop().await.unwrap();
     lines.iter().map(|line| serde_json::from_str(line).expect(line)).collect()
