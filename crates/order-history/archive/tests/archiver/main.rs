@@ -1,6 +1,7 @@
 //! The real binary behind a Lambda Runtime API, with an S3 in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
+#[cfg(target_os = "linux")] // It reads /proc.
 mod killed;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod crashes;
 mod filters;
 mod import_files;
 mod kills;
+#[cfg(target_os = "linux")] // It reads /proc.
 mod memory;
 mod snapshots;
 mod verify;

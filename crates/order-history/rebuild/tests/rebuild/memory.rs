@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use embedded_dynamodb::Engine;
 use order_events::EventId;
 use sample_events::{message_of_order, story_messages};
+use tokio::time::{Duration, sleep};
 
+use crate::buckets::orders_in;
 use crate::commands::{command, ended};
-use crate::world::{Folder, engine, key, new_table, orders};
+use crate::world::{Folder, engine, key, life, new_table, orders};
 
 #[tokio::test]
 async fn a_three_times_larger_archive_is_rebuilt_in_the_same_memory() {
@@ -36,7 +39,7 @@ async fn peak_of(days: Range<usize>) -> u64 {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
         peak = peak.max(kilobytes.unwrap_or(0));
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        sleep(Duration::from_millis(5)).await;
     }
     let ended = ended(child).await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -55,4 +58,76 @@ fn created(orders: Range<usize>) -> Vec<String> {
         message.to_string().replace("Ajanta", &format!("{order} {name}"))
     };
     orders.map(line).collect()
+}
+
+#[tokio::test]
+async fn files_and_snapshots_of_a_ten_times_larger_archive_need_the_same_memory() {
+    let (engine, _client) = engine();
+    let (small, large) = (Folder::new(), Folder::new());
+    // Ten times as many files of the same size, because one file at a time is in memory. An order's events are in four of them.
+    for (folder, orders, files) in [(&small, 2_000, 4), (&large, 20_000, 40)] {
+        let lines: Vec<_> = many(100_000..100_000 + orders).collect();
+        for number in 0..files {
+            let name = key(1 + number % 4, &number.to_string());
+            folder.put(&name, lines.iter().skip(number).step_by(files));
+        }
+    }
+    for command in [
+        &["run", "--sink", "files", "--memory", "6", "--snapshot", "none", "--from"][..],
+        &["snapshot", "--memory", "6", "--from"],
+    ] {
+        let peak_of =
+            async |folder: &Folder| peak(&engine, &[command, &[folder.path().to_str().unwrap()]].concat()).await;
+        let (one, ten) = (peak_of(&small).await, peak_of(&large).await);
+        // The small archive does not fill the buffers of all threads. With larger ones, memory stays the same: 45 MB for 20,000 orders and
+        // 46 MB for 80,000. The views alone would need 60 MB more.
+        assert!(ten < one + 20_000, "{command:?}: {one} KB for 2,000 orders, {ten} KB for 20,000");
+    }
+    let written = orders_of_the_only_run(&large).await;
+    assert_eq!(written, 20_000);
+}
+
+async fn orders_of_the_only_run(folder: &Folder) -> usize {
+    let archive = folder.archive();
+    let keys = archive.list("runs/").await.unwrap();
+    let data = keys.iter().find_map(|object| object.key.split_once("/import/data/")).unwrap().0.to_owned();
+    tokio::task::spawn_blocking(move || orders_in(&archive, &format!("{data}/import/data/")).len()).await.unwrap()
+}
+
+/// Four events for each of these orders.
+fn many(orders: Range<u32>) -> impl Iterator<Item = String> {
+    const ORDER: u32 = 900_000;
+    let model = life(ORDER as usize);
+    let (hex, decimal) = (format!("-{ORDER:08x}"), ORDER.to_string());
+    orders.flat_map(move |order| {
+        let (hex_now, decimal_now) = (format!("-{order:08x}"), order.to_string());
+        let event = |line: &String| line.replace(&hex, &hex_now).replace(&decimal, &decimal_now);
+        model[..4].iter().map(event).collect::<Vec<_>>()
+    })
+}
+
+/// The peak memory of a command, in KB.
+async fn peak(engine: &Engine, arguments: &[&str]) -> u64 {
+    let mut child = command(engine, arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id().unwrap());
+    let mut peak = 0;
+    loop {
+        if let Ok(status) = std::fs::read_to_string(&status)
+            && let Some(line) = status.lines().find(|line| line.starts_with("VmHWM:"))
+        {
+            peak = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        }
+        // There is no event to wait for: the kernel does not report growing memory.
+        tokio::select! {
+            ended = child.wait() => {
+                assert!(ended.unwrap().success());
+                return peak;
+            }
+            () = sleep(Duration::from_millis(10)) => {}
+        }
+    }
 }
