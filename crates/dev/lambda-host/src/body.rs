@@ -7,7 +7,7 @@ use axum::body::{Body, HttpBody};
 
 use crate::lambda::PAYLOAD_LIMIT;
 
-/// The most bytes that are read of a body. The connection of a larger body is closed; at once if the request declares such
+/// The largest number of bytes that are read of a body. The connection of a larger body is closed, immediately if the request declares such
 /// a length.
 const READ_LIMIT: usize = 64 * 1024 * 1024;
 

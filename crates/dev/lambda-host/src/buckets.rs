@@ -28,10 +28,10 @@ use crate::http_server;
 pub const SECRET: &str = "local";
 
 /// The largest body of one request: <https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html>.
-const LARGEST_BODY: usize = 5 << 30;
+const MAX_BODY: usize = 5 << 30;
 
-/// The most keys of one page: <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html>.
-const LARGEST_PAGE: i32 = 1000;
+/// The largest number of keys of one page: <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html>.
+const MAX_PAGE: i32 = 1000;
 
 /// All buckets. Each is a folder, in which an object is a file whose path is its key.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ impl S3 for Api {
         &self,
         mut request: S3Request<ListObjectsV2Input>,
     ) -> S3Result<S3Response<ListObjectsV2Output>> {
-        request.input.max_keys = request.input.max_keys.map(|keys| keys.min(LARGEST_PAGE));
+        request.input.max_keys = request.input.max_keys.map(|keys| keys.min(MAX_PAGE));
         let _lock = self.writing.read().await;
         self.files.list_objects_v2(request).await
     }
@@ -196,7 +196,7 @@ impl S3 for Api {
 /// Receives the whole body.
 async fn received(body: StreamingBlob) -> S3Result<StreamingBlob> {
     let mut body = Body::from(body);
-    let bytes = body.store_all_limited(LARGEST_BODY).await;
+    let bytes = body.store_all_limited(MAX_BODY).await;
     let bytes = bytes.map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?;
     Ok(StreamingBlob::from(Body::from(bytes)))
 }

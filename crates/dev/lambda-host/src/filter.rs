@@ -158,7 +158,7 @@ fn error(at: &str, problem: &'static str) -> FilterError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#[allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 mod tests {
     use serde_json::json;
 

@@ -43,7 +43,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 pub struct Integration {
     /// The function that answers the requests.
     pub function: Settings,
-    /// The most processes that run at once (at least one). A further request waits for an idle process.
+    /// The largest number of processes that run at the same time (at least one). A further request waits for an idle process.
     pub concurrency: usize,
     /// The routes that the function serves.
     pub routes: Vec<Route>,
@@ -197,7 +197,7 @@ async fn handle(
             tracing::error!(
                 request_id,
                 error,
-                "the function gave no valid response; the gateway answers with an error"
+                "the function returned no valid response; the gateway answers with an error"
             );
         }
         failure.into_response()
@@ -215,7 +215,7 @@ impl Gateway {
         let route = Route::find(&self.routes, &head.method, head.uri.path()).ok_or(Failure::NoRoute)?;
         let event = self.event(request_id, client, &head, &body, &route);
         let backend = &self.backends[route.index];
-        // The only error is a closed semaphore, and it is never closed.
+        // The semaphore is never closed.
         let _permit = backend.permits.acquire().await;
         response(&head.method, backend.function.invoke(event).await?)
     }
@@ -314,7 +314,7 @@ fn common_log_time(time: OffsetDateTime) -> String {
     format!("{:02}/{month:.3}/{}:{hour:02}:{minute:02}:{second:02} +0000", time.day(), time.year())
 }
 
-/// An event has no null members: what the request lacks is left out.
+/// An event has no null members: a member that the request does not have is left out.
 fn without_nulls(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null());

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use self::log::{Log, keep_lines};
 use crate::{ACCOUNT, REGION, body};
 
-/// The most bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
+/// The largest number of bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
 
 /// The configuration of a function.
@@ -243,7 +243,7 @@ impl Function {
             answer = answered => answer.ok(),
             _ = process.child.wait() => None,
             () = kill.due(is_taken) => {
-                // The error is that it has already ended.
+                // This fails only if the process has already ended.
                 let _ = process.child.kill().await;
                 None
             }
@@ -328,7 +328,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(invocation.request_id, invocation.answer);
-    // The error is that the caller has given up.
+    // This fails only if the caller has stopped waiting.
     let _ = invocation.taken.send(());
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
@@ -363,7 +363,7 @@ async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Bo
     let Some(waiting) = running.remove(request_id) else {
         return StatusCode::NOT_FOUND;
     };
-    // The error is that the caller has given up.
+    // This fails only if the caller has stopped waiting.
     let _ = waiting.send(answer);
     status
 }

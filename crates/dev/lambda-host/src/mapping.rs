@@ -27,12 +27,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
 
 /// An event without records: its length counts in every event.
-const FRAME: &str = r#"{"Records":[]}"#;
+const EMPTY_EVENT: &str = r#"{"Records":[]}"#;
 
 /// How messages are gathered into a batch. A plain number is a batch size without a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
-    /// The most messages of one invocation. Lambda's payload limit also applies.
+    /// The largest number of messages of one invocation. Lambda's payload limit also applies.
     pub size: i32,
     /// How long messages are gathered after the first one. Without a window, the largest batch size is ten:
     /// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>.
@@ -56,7 +56,7 @@ pub struct Mapping {
 impl Mapping {
     /// Starts polling the queue.
     ///
-    /// At most `concurrency` (at least one) of the function's processes run at once, each with a batch of messages.
+    /// At most `concurrency` (at least one) of the function's processes run at the same time, each with a batch of messages.
     /// A process is started when there are messages and none is idle. Idle processes end when the queue has had no
     /// message for 20 seconds.
     #[must_use]
@@ -78,7 +78,7 @@ impl Mapping {
 
     /// Waits until this many messages have been processed and deleted since the start.
     pub async fn done(&self, messages: u64) {
-        // The only error is that the poller has ended, and it ends only with this value.
+        // This fails only if the poller has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= messages).await;
     }
 }
@@ -172,7 +172,7 @@ impl Source {
             let record = self.record(&message).to_string().len() + ",".len();
             length += record;
             match invocations.last_mut() {
-                Some(invocation) if length <= PAYLOAD_LIMIT - FRAME.len() => invocation.push(message),
+                Some(invocation) if length <= PAYLOAD_LIMIT - EMPTY_EVENT.len() => invocation.push(message),
                 _ => {
                     invocations.push(vec![message]);
                     length = record;

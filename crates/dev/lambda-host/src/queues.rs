@@ -29,10 +29,10 @@ use self::move_task::Tasks;
 pub use self::peek::Size;
 use crate::{ACCOUNT, REGION, http_server};
 
-/// The most messages of one receive, and its longest wait in seconds:
+/// The largest number of messages of one receive, and its longest wait in seconds:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html>.
-const LARGEST_BATCH: i32 = 10;
-const LONGEST_WAIT: i32 = 20;
+const MAX_BATCH: i32 = 10;
+const MAX_WAIT: i32 = 20;
 
 /// The configuration of a queue. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -213,7 +213,7 @@ impl Queue {
 
     /// Receives up to `most` messages, at most ten. Waits up to 20 seconds for the first one; the result may be empty.
     pub async fn receive(&self, most: i32) -> Result<Vec<Message>, QueueError> {
-        self.receive_within(most, LONGEST_WAIT).await
+        self.receive_within(most, MAX_WAIT).await
     }
 
     /// Receives up to `most` messages, at most ten, without waiting.
@@ -225,7 +225,7 @@ impl Queue {
         let all = || vec!["All".to_owned()];
         let input = ReceiveMessageInput {
             queue_url: self.url.clone(),
-            max_number_of_messages: Some(most.min(LARGEST_BATCH)),
+            max_number_of_messages: Some(most.min(MAX_BATCH)),
             wait_time_seconds: Some(seconds),
             message_system_attribute_names: all(),
             message_attribute_names: all(),

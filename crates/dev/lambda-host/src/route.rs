@@ -87,7 +87,7 @@ struct Specificity {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#[allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 mod tests {
     use super::*;
 

@@ -79,7 +79,7 @@ impl Schedule {
 
     /// Waits until this many invocations have succeeded since the start.
     pub async fn done(&self, invocations: u64) {
-        // The only error is that the timer has ended, and it ends only with this value.
+        // This fails only if the timer has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= invocations).await;
     }
 }

@@ -38,16 +38,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The wait before the first retry of a batch. It doubles with each retry, up to the longest.
 const FIRST_RETRY: Duration = Duration::from_millis(100);
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
+const MAX_RETRY: Duration = Duration::from_secs(5);
 
 /// The function's idle processes end after this time without records.
-const SILENCE: Duration = Duration::from_secs(20);
+const IDLE_TIME: Duration = Duration::from_secs(20);
 
-/// The most records of one read: <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
-const LARGEST_READ: usize = 1_000;
+/// The largest number of records of one read: <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html>.
+const MAX_READ: usize = 1_000;
 
 /// An event without records: its length counts in every event.
-const FRAME: &str = r#"{"Records":[]}"#;
+const EMPTY_EVENT: &str = r#"{"Records":[]}"#;
 
 /// A stream and the function that its records invoke. Both the polling and the function's processes end with this value.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl StreamMapping {
     /// Waits until this many records have succeeded or been discarded since the start. Records that no filter matches do not
     /// count.
     pub async fn done(&self, records: u64) {
-        // The only error is that the poller has ended, and it ends only with this value.
+        // This fails only if the poller has ended, and it ends only with this value.
         let _ = self.done.clone().wait_for(|done| *done >= records).await;
     }
 }
@@ -182,7 +182,7 @@ impl Shard {
     /// The records of the next batch.
     async fn gather(&mut self) -> Vec<Record> {
         let window = Duration::from_secs(self.settings.maximum_batching_window_in_seconds);
-        let (mut records, mut length, mut gathered_by) = (Vec::new(), FRAME.len(), None);
+        let (mut records, mut length, mut gathered_by) = (Vec::new(), EMPTY_EVENT.len(), None);
         loop {
             while let Some(record) = self.read_ahead.pop_front() {
                 length += record.event.to_string().len() + ",".len();
@@ -209,14 +209,14 @@ impl Shard {
     /// Reads new records, or waits a moment if there are none. Returns whether there were new records.
     async fn read(&mut self) -> bool {
         let (stream, after) = (self.stream.clone(), self.seen.clone());
-        let read = tokio::task::spawn_blocking(move || stream.records(after.as_deref(), LARGEST_READ)).await;
+        let read = tokio::task::spawn_blocking(move || stream.records(after.as_deref(), MAX_READ)).await;
         let records = match read {
             Ok(Ok(records)) => records,
             Ok(Err(error)) => return self.cannot_read(error).await,
             Err(error) => return self.cannot_read(error).await,
         };
         if records.is_empty() {
-            if self.silent_since.elapsed() >= SILENCE {
+            if self.silent_since.elapsed() >= IDLE_TIME {
                 self.function.stop_idle();
             }
             tokio::time::sleep(POLL).await;
@@ -252,7 +252,7 @@ impl Shard {
                         attempts = Attempts::default();
                     } else {
                         let wait = FIRST_RETRY.saturating_mul(1 << (retry - 1).min(16));
-                        tokio::time::sleep(wait.min(LONGEST_RETRY)).await;
+                        tokio::time::sleep(wait.min(MAX_RETRY)).await;
                     }
                     attempts.invocations += 1;
                     let request_id = Uuid::new_v4().to_string();

@@ -35,9 +35,9 @@ use self::recent::RecentMessages;
 use crate::queues::{self, MessageAttribute, Queues};
 use crate::{ACCOUNT, REGION, http_server};
 
-/// The most bytes of all messages of a batch, with their attributes:
+/// The largest number of bytes of all messages of a batch, with their attributes:
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
-const LARGEST: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// The configuration of a queue's subscription.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -223,7 +223,7 @@ impl SnsHandler for Api {
     fn handle_operation(&self, operation: SnsOperation, body: Bytes) -> Handled {
         let mut parameters: Vec<(String, String)> = form_urlencoded::parse(&body).into_owned().collect();
         match operation {
-            SnsOperation::PublishBatch if size(&parameters) > LARGEST => return Box::pin(async { Ok(too_long()) }),
+            SnsOperation::PublishBatch if size(&parameters) > MAX_BYTES => return Box::pin(async { Ok(too_long()) }),
             SnsOperation::Publish | SnsOperation::PublishBatch => with_binary_values(&mut parameters),
             SnsOperation::Subscribe | SnsOperation::SetSubscriptionAttributes
                 // With this setting the engine would reject all messages with attributes.
@@ -256,7 +256,7 @@ impl SnsHandler for Api {
 fn too_long() -> Response<SnsResponseBody> {
     let error = format!(
         "<ErrorResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\"><Error><Type>Sender</Type>\
-         <Code>BatchRequestTooLong</Code><Message>The length of all the messages in the batch is more than {LARGEST} \
+         <Code>BatchRequestTooLong</Code><Message>The length of all the messages in the batch is more than {MAX_BYTES} \
          bytes.</Message></Error></ErrorResponse>"
     );
     let mut response = Response::new(SnsResponseBody::from_xml(error.into_bytes()));

@@ -3,13 +3,13 @@
 
 mod archive;
 mod dead_letters;
-mod dice;
 mod functions;
 mod guard;
 mod orders;
 mod outbox;
 mod problem;
 mod publisher;
+mod random;
 mod server;
 mod shuffle;
 mod site;

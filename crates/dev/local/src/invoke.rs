@@ -92,7 +92,7 @@ async fn run(
     let settings = config.function(function, endpoints)?;
     let function = Function::start(settings).await.map_err(|source| cannot(&format!("invoke {name}"), source))?;
     let answer = function.invoke(event).await;
-    // An error means that the process has already ended.
+    // This fails only if the process has already ended.
     let log = function.stop().await.unwrap_or_default();
     Ok(Invoked { answer, log })
 }

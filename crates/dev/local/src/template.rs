@@ -37,7 +37,7 @@ pub struct Archive {
     pub subscription: Subscription,
     /// The function that writes the files.
     pub archiver: Function,
-    /// The most messages of one invocation.
+    /// The largest number of messages of one invocation.
     pub batch_size: i32,
     batching_window: u64,
 }
@@ -54,7 +54,7 @@ pub struct Projection {
     pub subscription: Subscription,
     /// The function that projects the events.
     pub handler: Function,
-    /// The most messages of one invocation.
+    /// The largest number of messages of one invocation.
     pub batch_size: i32,
 }
 
@@ -122,7 +122,7 @@ pub struct QueueMapping {
     pub function: String,
     /// The queue's name.
     pub queue: String,
-    /// The most messages of one invocation.
+    /// The largest number of messages of one invocation.
     pub batch_size: i32,
 }
 

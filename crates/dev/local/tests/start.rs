@@ -1,5 +1,5 @@
 //! The errors of `make run` when it cannot start.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 use std::ffi::OsStr;
 use std::fs;

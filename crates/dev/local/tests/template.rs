@@ -1,5 +1,5 @@
 //! The code agrees with `template.yaml` and `payments.yaml`. `make generated` renders the templates to JSON.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use embedded_dynamodb::Engine;
 use local::template::{Payments, Projection, Template};

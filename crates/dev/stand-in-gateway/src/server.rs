@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::ledger::{Charge, Ledger, Order, Status, Step};
 
-/// The most bytes of a request's body.
+/// The largest number of bytes of a request's body.
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// How the gateway behaves.

@@ -1,5 +1,5 @@
 //! Tests the contract of the README over HTTP.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,7 +117,7 @@ async fn an_amount_that_ends_with_09_is_charged_later_even_if_the_client_disconn
     let slow = Duration::from_millis(300);
     let shop = Shop::open(Settings { slow, ..Settings::default() }).await;
     let first = tokio::time::timeout(slow / 3, shop.charge("key", 1_009)).await;
-    assert!(first.is_err(), "the answer came too early");
+    assert!(first.is_err(), "the answer was too early");
     assert_eq!(shop.charge("key", 1_009).await.unwrap().status(), 409);
     assert_eq!(shop.charge("key", 1_109).await.unwrap().status(), 422);
     let answer = loop {

@@ -12,7 +12,7 @@ use tracing::Level;
 use crate::{Config, Error, Store, file};
 
 /// Reserved before the invocation's deadline, to answer.
-const TO_ANSWER: Duration = Duration::from_millis(500);
+const TIME_TO_ANSWER: Duration = Duration::from_millis(500);
 
 /// Stores messages in the archive.
 pub struct Archiver {
@@ -94,7 +94,7 @@ impl Archiver {
         }
         let line =
             Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &[("Function", "archiver")]);
-        let archived = timeout_at(self.end(deadline), self.archive(batch)).await;
+        let archived = timeout_at(self.stop_time(deadline), self.archive(batch)).await;
         match archived.unwrap_or(Err(NotArchived::OutOfTime)) {
             Ok(Stored { key, bytes }) => {
                 let mut line = line.count("Archived", messages);
@@ -139,9 +139,9 @@ impl Archiver {
     }
 
     /// When to stop, before Lambda stops the function.
-    fn end(&self, deadline: SystemTime) -> Instant {
+    fn stop_time(&self, deadline: SystemTime) -> Instant {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default();
-        Instant::now() + left - TO_ANSWER.min(left / 4)
+        Instant::now() + left - TIME_TO_ANSWER.min(left / 4)
     }
 }
 

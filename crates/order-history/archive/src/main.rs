@@ -13,7 +13,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Long enough for an object of 6 MB, the largest event of a Lambda, and short compared with the function's timeout: a connection that broke while the
 /// function was frozen costs only one attempt.
-const ATTEMPT: Duration = Duration::from_secs(10);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Error> {
 
 fn connect(environment: &Environment<'_>) -> Result<Archiver, Error> {
     let config = Config::read(environment)?;
-    let s3 = client(&sdk_config(environment, "S3")?, ATTEMPT);
+    let s3 = client(&sdk_config(environment, "S3")?, ATTEMPT_TIMEOUT);
     let store = Store::open(&config.location, || s3);
     Ok(Archiver::new(&config, store, Clock::system()))
 }

@@ -109,14 +109,14 @@ impl Store {
         }
     }
 
-    /// Replaces an object if its version is still `seen`. Without `seen`, puts the object if the key is free.
+    /// Replaces an object if its version is still `expected`. Without `expected`, puts the object if the key is free.
     ///
     /// Returns whether the object has this content now, like [`put_if_absent`](Self::put_if_absent).
-    pub async fn replace(&self, key: &str, bytes: Vec<u8>, seen: Option<&Version>) -> Result<bool, Error> {
-        match (&self.0, seen) {
+    pub async fn replace(&self, key: &str, bytes: Vec<u8>, expected: Option<&Version>) -> Result<bool, Error> {
+        match (&self.0, expected) {
             (_, None) => self.put_if_absent(key, bytes).await,
-            (Backend::Folder(folder), Some(seen)) => folder.replace(key, bytes, seen).await,
-            (Backend::Bucket(bucket), Some(seen)) => bucket.put_if(key, bytes, Some(seen)).await,
+            (Backend::Folder(folder), Some(expected)) => folder.replace(key, bytes, expected).await,
+            (Backend::Bucket(bucket), Some(expected)) => bucket.put_if(key, bytes, Some(expected)).await,
         }
     }
 

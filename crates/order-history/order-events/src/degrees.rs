@@ -29,7 +29,7 @@ impl<const LIMIT: i32> Degrees<LIMIT> {
         if !(-limit..=limit).contains(&degrees) {
             return Err(Invalid::Degrees(LIMIT));
         }
-        // It fits: checked above, it is within ±1.8e9.
+        // It fits into an i32: the check above limits it to ±1.8e9.
         #[allow(clippy::cast_possible_truncation)]
         Ok(Self((degrees * f64::from(PER_DEGREE)).round() as i32))
     }

@@ -45,11 +45,11 @@ impl Message {
         if let Some(plain) = Plain::read(text) {
             return Self::from_parts(plain.headers, plain.payload.into_owned());
         }
-        Self::unwrap_unusual(text, envelopes)
+        Self::unwrap_any_form(text, envelopes)
     }
 
     /// Reads a message that is not [`Plain`]: a wrapped one, or an invalid one, to find the reason.
-    pub(crate) fn unwrap_unusual(text: &str, envelopes: usize) -> Result<Self, Malformed> {
+    pub(crate) fn unwrap_any_form(text: &str, envelopes: usize) -> Result<Self, Malformed> {
         let outer: Outer = read_json(text).map_err(Malformed::Body)?;
         if let Some(headers) = outer.headers {
             let headers: Headers = read_member("headers", headers)?;

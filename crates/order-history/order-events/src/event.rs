@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::json::{JsonFault, read_json};
 use crate::payload::{
-    DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderCreated, OrderRevised,
+    DeliveryLocationUpdated, DeliveryScheduled, Nothing, OrderCreated, OrderReference, OrderRevised,
     PaymentIntentChargeFailed, PaymentIntentChargeRequested, PaymentIntentCharged, TicketAccepted,
 };
 use crate::{AggregateId, EventId, OrderId, Timestamp};
@@ -129,11 +129,11 @@ event_types! {
     /// A courier was assigned.
     DeliveryScheduled by Delivery carries DeliveryScheduled, order in payload, kept in Timeline;
     /// The courier is on the way to the consumer.
-    DeliveryPickedUp by Delivery carries OfOrder, order in payload, kept in Timeline;
+    DeliveryPickedUp by Delivery carries OrderReference, order in payload, kept in Timeline;
     /// The courier moved.
     DeliveryLocationUpdated by Delivery carries DeliveryLocationUpdated, order in payload, kept in Location;
     /// The order was delivered.
-    DeliveryDelivered by Delivery carries OfOrder, order in payload, kept in Timeline;
+    DeliveryDelivered by Delivery carries OrderReference, order in payload, kept in Timeline;
     /// A charge was requested.
     PaymentIntentChargeRequested by PaymentIntent carries PaymentIntentChargeRequested, order in payload, kept in Timeline;
     /// The charge was made.
@@ -194,13 +194,13 @@ pub enum Record {
 /// The aggregates that publish events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateType {
-    /// The Order service's.
+    /// Published by the Order service.
     Order,
-    /// The Kitchen service's; its id is the order's.
+    /// Published by the Kitchen service. Its id is the order's id.
     Ticket,
-    /// The Delivery service's.
+    /// Published by the Delivery service.
     Delivery,
-    /// The Payment service's.
+    /// Published by the Payment service.
     PaymentIntent,
 }
 

@@ -140,7 +140,7 @@ pub struct DeliveryScheduled {
 /// The payload of delivery events that contain only the order's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OfOrder {
+pub struct OrderReference {
     /// The order that is delivered.
     pub order_id: OrderId,
 }

@@ -37,7 +37,7 @@ impl<'a> Plain<'a> {
 /// Reads a text into an empty option.
 fn put<'de, A: MapAccess<'de>>(object: &mut A, place: &mut Option<Cow<'de, str>>) -> Result<(), A::Error> {
     match place.replace(object.next_value_seed(Text)?) {
-        Some(_) => Err(A::Error::custom("a member twice")),
+        Some(_) => Err(A::Error::custom("a member is repeated")),
         None => Ok(()),
     }
 }
@@ -66,14 +66,14 @@ impl<'de> Visitor<'de> for Message {
                 "payload" => put(&mut object, &mut payload)?,
                 "headers" if headers.is_none() => headers = Some(object.next_value_seed(Headers)?),
                 "headers" | "Message" | "detail" => {
-                    return Err(A::Error::custom("a member twice, or a message that is perhaps wrapped"));
+                    return Err(A::Error::custom("a member is repeated, or the message may be wrapped"));
                 }
                 _ => _ = object.next_value::<IgnoredAny>()?,
             }
         }
         match (payload, headers) {
             (Some(payload), Some(headers)) => Ok(Plain { payload, headers }),
-            _ => Err(A::Error::custom("no payload or no headers")),
+            _ => Err(A::Error::custom("the payload or the headers are missing")),
         }
     }
 }
@@ -160,8 +160,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str) {
-        let (quick, careful) = (Message::parse(text), Message::unwrap_unusual(text, 0));
-        assert_eq!(format!("{quick:?}"), format!("{careful:?}"), "{text}");
+        let (fast, slow) = (Message::parse(text), Message::unwrap_any_form(text, 0));
+        assert_eq!(format!("{fast:?}"), format!("{slow:?}"), "{text}");
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusual_is_read_with_care() {
+    fn messages_of_an_unusual_form_are_read_by_the_slower_code() {
         let story = story();
         let (message, headers) = (&story[0], &story[0]["headers"]);
         let payload = &message["payload"];
@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// Values of wrong types.
-    fn odd() -> impl Strategy<Value = Value> {
+    fn values_of_wrong_types() -> impl Strategy<Value = Value> {
         const TEXTS: &[&str] =
             &["", "99", "Order", "OrderCreated", "Sun, 1 Mar 2026 12:00:00 GMT", "0000019ca9450a07-0242ac1200080001"];
         prop_oneof![
@@ -243,10 +243,10 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn members_in_any_order_and_with_any_values_are_read_as_with_care(
+        fn members_in_any_order_and_with_any_values_are_read_the_same_by_both(
             which in any::<prop::sample::Index>(),
-            outer in proptest::collection::vec((names(), odd()), 0..3),
-            inner in proptest::collection::vec((names(), odd()), 0..3),
+            outer in proptest::collection::vec((names(), values_of_wrong_types()), 0..3),
+            inner in proptest::collection::vec((names(), values_of_wrong_types()), 0..3),
             lost in proptest::option::of(any::<prop::sample::Index>()),
             shuffled in any::<prop::sample::Index>(),
             wrapped in 0..4_u8,
@@ -275,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_with_any_letter_changed_is_read_as_with_care(
+        fn a_text_with_any_letter_changed_is_read_the_same_by_both(
             which in any::<prop::sample::Index>(),
             at in any::<prop::sample::Index>(),
             letter in proptest::option::of(proptest::sample::select(&b"\"\\{}[]:,0n x"[..])),

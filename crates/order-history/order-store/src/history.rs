@@ -64,7 +64,7 @@ pub struct Page {
 /// The number of orders to read in one request with a filter: about 70 KB, well below the 1 MB that
 /// DynamoDB reads per request
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html>).
-const STRIDE: usize = 100;
+const ORDERS_PER_REQUEST: usize = 100;
 
 impl Filter {
     /// The same filter in memory as that of [`OrderStore::find_order_history`] in DynamoDB.
@@ -77,7 +77,7 @@ impl Filter {
     }
 
     /// Whether there is no filter expression, so that every order matches. The time is in the key condition.
-    fn takes_all(&self) -> bool {
+    fn has_no_expression(&self) -> bool {
         let Self { since: _, status, keywords } = self;
         status.is_none() && keywords.is_empty()
     }
@@ -111,7 +111,7 @@ impl Page {
     ///
     /// At the edges of a page, only the index knows the sequence of orders of the same millisecond. There, the page is not
     /// changed.
-    pub fn show(&mut self, fresh: OrderView, query: &HistoryQuery) {
+    pub fn put_fresh(&mut self, fresh: OrderView, query: &HistoryQuery) {
         let matches = query.filter.matches(&fresh);
         if let Some(place) = self.orders.iter().position(|order| order.order_id == fresh.order_id) {
             if matches {
@@ -149,7 +149,7 @@ impl OrderStore {
         loop {
             // One more than the page size shows whether there is a next page.
             let wanted = query.page_size + 1 - orders.len();
-            let limit = if query.filter.takes_all() { wanted } else { STRIDE };
+            let limit = if query.filter.has_no_expression() { wanted } else { ORDERS_PER_REQUEST };
             let limit = limit.min(budget.max(1));
             let found = self.query(query, after, limit).await?;
             for item in found.items.unwrap_or_default() {

@@ -38,7 +38,7 @@ pub fn effect(event: &Event) -> Result<Effect, Unwritable> {
 pub fn pieces(event: &Event) -> Result<Vec<Piece>, Unwritable> {
     let (event_type, id) = (event.event_type(), event.id.text());
     let by = Stamp::from(&*id);
-    let mut pieces = Vec::with_capacity(MOST_PIECES);
+    let mut pieces = Vec::with_capacity(MAX_PIECES);
     let tracking = [event_type.aggregate().name(), event.aggregate_id.as_str()].concat();
     pieces.push(Piece::Mark { attribute: tracking.into(), by: by.clone() });
     if event_type.record() == Record::Timeline {
@@ -49,7 +49,7 @@ pub fn pieces(event: &Event) -> Result<Vec<Piece>, Unwritable> {
 }
 
 /// An event has its mark, its entry in the timeline, and up to four facets or revisions.
-const MOST_PIECES: usize = 6;
+const MAX_PIECES: usize = 6;
 
 fn element(set: &'static str, element: String) -> Piece {
     Piece::Element { set: Name::Borrowed(set), element }
@@ -62,7 +62,7 @@ fn facets_and_revision(event: &Event, by: &Stamp, pieces: &mut Vec<Piece>) -> Re
     match &event.payload {
         Payload::OrderCreated(payload) => {
             let total = Total(payload.order_details.order_total.clone());
-            // Also without an address, because that of an earlier OrderCreated may belong to another consumer.
+            // The address is also written if it is empty, because the address of an earlier OrderCreated may belong to another consumer.
             let address = Address { delivery_address: payload.delivery_address.clone(), delivery_time: None };
             writes![details(event, payload), OrderStatus::ApprovalPending, total, address];
         }

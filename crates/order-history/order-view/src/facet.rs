@@ -114,9 +114,9 @@ pub const REVISIONS: &str = "revisions";
 pub const CONSUMER_ID: &str = "consumerId";
 /// The time when the order was created, in milliseconds since 1970: a key of the index.
 pub const ORDER_CREATION_TIME: &str = "orderCreationTime";
-/// Lists filter on it.
+/// Lists can be filtered by it.
 pub const STATUS: &str = "status";
-/// Lists filter on it.
+/// Lists can be filtered by it.
 pub const KEYWORDS: &str = "keywords";
 
 /// The last event of each aggregate is stored in an attribute such as `Delivery3949384394-039434903`.

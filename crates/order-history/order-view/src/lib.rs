@@ -12,4 +12,4 @@ pub use facet::{OrderView, VIEW};
 pub use keywords::keywords;
 pub use set::{Revision, TimelineEntry};
 pub use status::{DeliveryStatus, OrderStatus, PaymentStatus, TicketStatus};
-pub use view::{RULES, fold, has_seen};
+pub use view::{RULES, contains_event, fold};

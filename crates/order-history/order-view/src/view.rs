@@ -23,7 +23,7 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Folded, U
 
 /// Whether an order contains this event. The mark of its aggregate is not enough: a later event may have been processed first.
 #[must_use]
-pub fn has_seen(order: &State, event_type: EventType, event_id: EventId) -> bool {
+pub fn contains_event(order: &State, event_type: EventType, event_id: EventId) -> bool {
     let event_id = event_id.to_string();
     match event_type.record() {
         Record::Timeline => order.set(TIMELINE).any(|entry| entry.starts_with(&event_id)),

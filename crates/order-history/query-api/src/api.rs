@@ -34,7 +34,7 @@ pub struct Api {
 }
 
 /// Waits and reads of a list stop this long before the invocation's deadline, to leave time for one more read and the answer.
-const CLOSING_TIME: Duration = Duration::from_secs(1);
+const TIME_TO_ANSWER: Duration = Duration::from_secs(1);
 
 /// The resource that a path names.
 enum Resource {
@@ -149,7 +149,7 @@ impl Api {
 
         let visible = |order: &OrderView| caller.may_see(&order.consumer_id);
         let order = if let Some(consistency) = consistency {
-            consistency.wait_for_order(&self.orders, self.function.before(deadline, CLOSING_TIME), visible).await?
+            consistency.wait_for_order(&self.orders, self.function.before(deadline, TIME_TO_ANSWER), visible).await?
         } else {
             let order = self.orders.find_order(&order_id).await?.and_then(|found| OrderView::of(order_id, found));
             order.filter(visible).ok_or(ProblemKind::OrderNotFound)?
@@ -163,7 +163,7 @@ impl Api {
     async fn find_order_history(&self, request: &Request, deadline: SystemTime) -> Result<Response, Problem> {
         let caller = Caller::identify(request, &self.authorization)?;
         let mut parameters = Parameters::read(request.query_string(), &history::parameter::ALL);
-        let read_until = self.function.before(deadline, CLOSING_TIME);
+        let read_until = self.function.before(deadline, TIME_TO_ANSWER);
         let (now, read_budget) = (self.function.clock.now(), self.read_budget);
         let query = history::read_query(&mut parameters, &caller, now, read_budget, read_until.into_std());
         let consistency = Consistency::read(request, &mut parameters, None, now, self.max_wait);
@@ -182,7 +182,7 @@ impl Api {
             let order_id = &consistency.token.order_id;
             let fresh = self.orders.find_order(order_id).await?;
             if let Some(fresh) = fresh.and_then(|found| OrderView::of(order_id.clone(), found)).filter(is_of_consumer) {
-                page.show(fresh, &query);
+                page.put_fresh(fresh, &query);
             }
         }
         self.show(page, request, &query)

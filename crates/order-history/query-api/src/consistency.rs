@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use api_gateway::{Mistaken, Parameters, Request};
 use order_events::{ConsistencyToken, EventId, OrderId, Timestamp};
 use order_store::OrderStore;
-use order_view::{OrderView, has_seen};
+use order_view::{OrderView, contains_event};
 use tokio::time::{Instant, sleep};
 
 use crate::problem::{Problem, ProblemKind};
@@ -26,15 +26,15 @@ pub(crate) const MAX_WAIT: u64 = 10;
 const CLOCK_SKEW: i64 = 60_000;
 
 /// The largest age of an event that may still arrive, in milliseconds: 28 days, which is longer than a message can be in its
-/// queue and its dead-letter queue. Idempotency records live as long.
-const OLDEST: i64 = 28 * 24 * 60 * 60 * 1_000;
+/// queue and its dead-letter queue. Idempotency records are kept for the same time.
+const MAX_EVENT_AGE: i64 = 28 * 24 * 60 * 60 * 1_000;
 
 /// The pause after the first read of the item. It doubles after each read. An event is projected within milliseconds after its
 /// message arrives.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest pause between two reads.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 impl Consistency {
     /// Reads the two headers. `order_id` is the requested order, if only one is requested. The wait is `max_wait` at most, and 0 for an
@@ -70,7 +70,7 @@ impl Consistency {
         loop {
             let ConsistencyToken { event_type, event_id, order_id } = &self.token;
             if let Some(found) = orders.find_order(order_id).await?
-                && has_seen(&found.state, *event_type, *event_id)
+                && contains_event(&found.state, *event_type, *event_id)
                 && let Some(order) = OrderView::of(order_id.clone(), found)
                 && acceptable(&order)
             {
@@ -81,7 +81,7 @@ impl Consistency {
                 return Err(ProblemKind::NotYetSeen.into());
             }
             sleep(pause.min(left)).await;
-            pause = LONGEST_PAUSE.min(2 * pause);
+            pause = MAX_PAUSE.min(2 * pause);
         }
     }
 }
@@ -90,7 +90,7 @@ impl Consistency {
 /// longest wait.
 fn may_arrive(event_id: EventId, now: SystemTime) -> bool {
     let now = Timestamp::from(now).as_millis();
-    (now - OLDEST..=now + CLOCK_SKEW).contains(&event_id.time().as_millis())
+    (now - MAX_EVENT_AGE..=now + CLOCK_SKEW).contains(&event_id.time().as_millis())
 }
 
 /// The preference `wait`. A preference that cannot be met or read is ignored (RFC 7240, 2).

@@ -63,7 +63,7 @@ pub(crate) fn read_query(
     let status = parameters.one(parameter::STATUS, parse_status);
     let keywords = read_keywords(parameters);
     let page_size = parameters.one(parameter::PAGE_SIZE, parse_page_size);
-    let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| NOT_A_TOKEN));
+    let token = parameters.one(parameter::START_KEY, |text| PageToken::decode(text).map_err(|_| INVALID_START_KEY));
 
     // A valid token does not match parameters with a mistake. Only the mistake is reported.
     parameters.check()?;
@@ -87,7 +87,7 @@ fn read_consumer_id(parameters: &mut Parameters, caller: &Caller) -> Result<Cons
     requested.or_else(|| caller.consumer_id.clone()).ok_or_else(|| parameters.mistake(parameter::CONSUMER_ID, missing))
 }
 
-const NOT_A_TOKEN: &str = "must be the startKey of the previous page";
+const INVALID_START_KEY: &str = "must be the startKey of the previous page";
 
 fn parse_since(text: &str) -> Result<Timestamp, &'static str> {
     let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -138,7 +138,7 @@ fn days_before(now: SystemTime) -> Timestamp {
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and one byte of it becomes at most
 /// seven bytes of the answer: a control character becomes `\u0001`, and its backslash is escaped once more with the body.
 pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json::Result<Vec<Box<RawValue>>> {
-    let mut room = MAX_BYTES.saturating_sub(REST + link);
+    let mut room = MAX_BYTES.saturating_sub(OTHER_BYTES + link);
     let mut entries = Vec::new();
     for order in orders {
         let entry = to_raw_value(&OrderEntry::from(order))?;
@@ -154,7 +154,7 @@ pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json:
 
 /// The bytes of a response besides orders and the client's query: the `startKey` in the body and in the link, and less than one
 /// kilobyte of headers and names.
-const REST: usize = 2 * page_token::MAX_LENGTH + 1_024;
+const OTHER_BYTES: usize = 2 * page_token::MAX_LENGTH + 1_024;
 
 /// The parameters of a query string that all pages of a list share, each followed by `&`. This is the client's text; only characters
 /// that a URI does not allow are encoded.

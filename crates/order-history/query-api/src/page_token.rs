@@ -19,7 +19,7 @@ pub(crate) struct PageToken {
 
 /// The text is not a page token of this API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotAToken;
+pub(crate) struct InvalidPageToken;
 
 const VERSION: u8 = 1;
 const BINDING: usize = 8;
@@ -35,7 +35,7 @@ impl PageToken {
 
     /// Whether this token continues the list of this consumer and filter.
     pub(crate) fn continues(&self, consumer_id: &ConsumerId, filter: &Filter) -> bool {
-        // A list contains only orders that are newer than its `since`, and DynamoDB refuses to start from any other.
+        // A list contains only orders that are newer than its `since`. DynamoDB refuses to start from an older one.
         self.binding == binding(consumer_id, filter) && self.position.order_creation_time > filter.since
     }
 
@@ -48,19 +48,20 @@ impl PageToken {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    pub(crate) fn decode(text: &str) -> Result<Self, NotAToken> {
+    pub(crate) fn decode(text: &str) -> Result<Self, InvalidPageToken> {
         if text.len() > MAX_LENGTH {
-            return Err(NotAToken);
+            return Err(InvalidPageToken);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| NotAToken)?;
-        let rest = bytes.strip_prefix(&[VERSION]).ok_or(NotAToken)?;
-        let (binding, rest) = rest.split_first_chunk::<BINDING>().ok_or(NotAToken)?;
-        let (since, rest) = rest.split_first_chunk::<MILLIS>().ok_or(NotAToken)?;
-        let (created, order_id) = rest.split_first_chunk::<MILLIS>().ok_or(NotAToken)?;
-        let moment = |millis: &[u8; MILLIS]| Timestamp::from_millis(i64::from_be_bytes(*millis)).ok_or(NotAToken);
-        let order_id = std::str::from_utf8(order_id).map_err(|_| NotAToken)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| InvalidPageToken)?;
+        let rest = bytes.strip_prefix(&[VERSION]).ok_or(InvalidPageToken)?;
+        let (binding, rest) = rest.split_first_chunk::<BINDING>().ok_or(InvalidPageToken)?;
+        let (since, rest) = rest.split_first_chunk::<MILLIS>().ok_or(InvalidPageToken)?;
+        let (created, order_id) = rest.split_first_chunk::<MILLIS>().ok_or(InvalidPageToken)?;
+        let moment =
+            |millis: &[u8; MILLIS]| Timestamp::from_millis(i64::from_be_bytes(*millis)).ok_or(InvalidPageToken);
+        let order_id = std::str::from_utf8(order_id).map_err(|_| InvalidPageToken)?;
         let (since, order_creation_time) = (moment(since)?, moment(created)?);
-        let order_id = OrderId::parse(order_id).map_err(|_| NotAToken)?;
+        let order_id = OrderId::parse(order_id).map_err(|_| InvalidPageToken)?;
         Ok(Self { binding: *binding, since, position: Position { order_id, order_creation_time } })
     }
 }

@@ -15,14 +15,14 @@ use rustack_sqs_model::output::{
 use rustack_sqs_model::types::{Message, MessageAttributeValue};
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a message, or of all messages of a batch, with their attributes.
-const LARGEST: usize = 1024 * 1024;
+/// The largest number of bytes of a message, or of all messages of a batch, with their attributes.
+const MAX_BYTES: usize = 1024 * 1024;
 
-/// The most bytes of a body that the engine accepts.
-const ENGINES_LARGEST: usize = 256 * 1024;
+/// The largest number of bytes of a body that the engine accepts.
+const MAX_ENGINE_BYTES: usize = 256 * 1024;
 
-/// The most attributes of a message.
-const MOST_ATTRIBUTES: usize = 10;
+/// The largest number of attributes of a message.
+const MAX_ATTRIBUTES: usize = 10;
 
 /// The attribute that contains a packed message. No client can use this name: in SQS a name may not begin with a period.
 const PACKED: &str = ".packed";
@@ -39,9 +39,9 @@ struct Packed {
 }
 
 pub(super) async fn send(engine: &RustackSqs, mut input: SendMessageInput) -> Result<SendMessageOutput, SqsError> {
-    if size(&input.message_body, &input.message_attributes) > LARGEST {
+    if size(&input.message_body, &input.message_attributes) > MAX_BYTES {
         return Err(SqsError::invalid_parameter_value(format!(
-            "One or more parameters are invalid. Reason: Message must be shorter than {LARGEST} bytes."
+            "One or more parameters are invalid. Reason: Message must be shorter than {MAX_BYTES} bytes."
         )));
     }
     let mut digests = None;
@@ -61,8 +61,8 @@ pub(super) async fn send_batch(
 ) -> Result<SendMessageBatchOutput, SqsError> {
     let entries = input.entries.iter();
     let size: usize = entries.map(|entry| size(&entry.message_body, &entry.message_attributes)).sum();
-    if size > LARGEST {
-        let message = format!("Batch requests cannot be longer than {LARGEST} bytes. You have sent {size} bytes.");
+    if size > MAX_BYTES {
+        let message = format!("Batch requests cannot be longer than {MAX_BYTES} bytes. You have sent {size} bytes.");
         return Err(SqsError::new(SqsErrorCode::BatchRequestTooLong, message));
     }
     let mut digests = HashMap::new();
@@ -101,21 +101,21 @@ pub(super) async fn attributes(
     input: GetQueueAttributesInput,
 ) -> Result<GetQueueAttributesOutput, SqsError> {
     let mut found = engine.get_queue_attributes(input).await?;
-    if let Some(limit) = found.attributes.get_mut(LIMIT).filter(|limit| **limit == ENGINES_LARGEST.to_string()) {
-        *limit = LARGEST.to_string();
+    if let Some(limit) = found.attributes.get_mut(LIMIT).filter(|limit| **limit == MAX_ENGINE_BYTES.to_string()) {
+        *limit = MAX_BYTES.to_string();
     }
     Ok(found)
 }
 
 fn is_large(body: &str) -> bool {
-    body.len() > ENGINES_LARGEST
+    body.len() > MAX_ENGINE_BYTES
 }
 
 /// Whether a queue accepts large messages: it does unless its owner has set a lower limit.
 async fn takes_large(engine: &RustackSqs, queue_url: &str) -> Result<bool, SqsError> {
     let input = GetQueueAttributesInput { queue_url: queue_url.to_owned(), attribute_names: vec![LIMIT.to_owned()] };
     let limit = engine.get_queue_attributes(input).await?.attributes.remove(LIMIT);
-    Ok(limit == Some(ENGINES_LARGEST.to_string()))
+    Ok(limit == Some(MAX_ENGINE_BYTES.to_string()))
 }
 
 /// The digests in the answer to the sender, which checks them.
@@ -126,7 +126,7 @@ struct Digests {
 
 /// Packs a message, unless it has too many attributes: then the engine rejects it.
 fn pack(body: &mut String, attributes: &mut Attributes) -> Result<Option<Digests>, SqsError> {
-    if attributes.len() > MOST_ATTRIBUTES {
+    if attributes.len() > MAX_ATTRIBUTES {
         return Ok(None);
     }
     let digests = Digests { body: md5_of_body(body), attributes: md5_of_message_attributes(attributes) };

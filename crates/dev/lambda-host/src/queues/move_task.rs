@@ -17,13 +17,13 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 use uuid::Uuid;
 
-use super::{LARGEST_BATCH, large};
+use super::{MAX_BATCH, large};
 
 const WAITING: &str = "ApproximateNumberOfMessages";
 const RUNNING: &str = "RUNNING";
 
 /// The highest rate of a task, in messages per second.
-const HIGHEST_RATE: i32 = 500;
+const MAX_RATE: i32 = 500;
 
 /// All tasks since the start. Running tasks end with this value.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Moves the messages that are in the queue now. With a rate it returns at once, as SQS does. Without a rate it returns
+    /// Moves the messages that are in the queue now. With a rate it returns immediately, as SQS does. Without a rate it returns
     /// when the task is finished, so that callers do not have to wait for it.
     pub(super) async fn start(
         &self,
@@ -67,7 +67,7 @@ impl Tasks {
         // The task continues if the client disconnects.
         let done = self.spawn(work);
         if rate.is_none() {
-            // The error is that the task was dropped with this value.
+            // This fails only if the task was dropped with this value.
             let _ = done.await;
         }
         Ok(StartMessageMoveTaskOutput { task_handle })
@@ -90,7 +90,7 @@ impl Tasks {
         while under_way.try_join_next().is_some() {}
         under_way.spawn(async move {
             work.run().await;
-            // The error is that nobody waits for the task.
+            // This fails only if nobody waits for the task.
             let _ = ended.send(());
         });
         done
@@ -121,10 +121,10 @@ impl Tasks {
 /// The time between two messages, or `None` for no limit.
 fn rate(input: &StartMessageMoveTaskInput) -> Result<Option<Duration>, SqsError> {
     let Some(rate) = input.max_number_of_messages_per_second else { return Ok(None) };
-    let messages = u32::try_from(rate).ok().filter(|_| (1..=HIGHEST_RATE).contains(&rate)).ok_or_else(|| {
+    let messages = u32::try_from(rate).ok().filter(|_| (1..=MAX_RATE).contains(&rate)).ok_or_else(|| {
         SqsError::invalid_parameter_value(format!(
             "Value {rate} for parameter MaxNumberOfMessagesPerSecond is invalid. Reason: Must be between 1 and \
-             {HIGHEST_RATE}."
+             {MAX_RATE}."
         ))
     })?;
     Ok(Some(Duration::from_secs(1) / messages))
@@ -161,7 +161,7 @@ impl Work {
             pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
         // With a rate, one at a time: the other messages stay visible while they wait.
-        let most = if pace.is_some() { 1 } else { LARGEST_BATCH };
+        let most = if pace.is_some() { 1 } else { MAX_BATCH };
         let mut moved = 0;
         while moved < self.waiting {
             let batch = receive(&self.engine, &self.source, most).await?;

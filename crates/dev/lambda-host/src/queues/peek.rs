@@ -6,13 +6,13 @@ use rustack_sqs_model::input::{
     ChangeMessageVisibilityInput, GetQueueAttributesInput, ReceiveMessageInput, StartMessageMoveTaskInput,
 };
 
-use super::{LARGEST_BATCH, Message, Queue, QueueError, Queues, large};
+use super::{MAX_BATCH, Message, Queue, QueueError, Queues, large};
 
 const WAITING: &str = "ApproximateNumberOfMessages";
 const IN_FLIGHT: &str = "ApproximateNumberOfMessagesNotVisible";
 
 /// How long `peek` hides a message at most, in seconds.
-const HIDDEN: i32 = 30;
+const HIDDEN_SECONDS: i32 = 30;
 
 /// The number of messages in a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,21 +41,21 @@ impl Queue {
         for message in seen.values() {
             let (queue_url, receipt_handle) = (self.url.clone(), message.receipt_handle.clone());
             let input = ChangeMessageVisibilityInput { queue_url, receipt_handle, visibility_timeout: 0 };
-            // The error is that the message was deleted meanwhile.
+            // This fails only if the message was deleted in the meantime.
             let _ = self.engine.change_message_visibility(input).await;
         }
         peeked?;
         Ok(seen.into_values().collect())
     }
 
-    async fn peek_into(&self, most: usize, seen: &mut Seen) -> Result<(), QueueError> {
+    async fn peek_into(&self, most: usize, seen: &mut MessagesBySendTime) -> Result<(), QueueError> {
         while seen.len() < most {
-            let missing = i32::try_from(most - seen.len()).unwrap_or(LARGEST_BATCH);
+            let missing = i32::try_from(most - seen.len()).unwrap_or(MAX_BATCH);
             let all = || vec!["All".to_owned()];
             let input = ReceiveMessageInput {
                 queue_url: self.url.clone(),
-                max_number_of_messages: Some(missing.min(LARGEST_BATCH)),
-                visibility_timeout: Some(HIDDEN),
+                max_number_of_messages: Some(missing.min(MAX_BATCH)),
+                visibility_timeout: Some(HIDDEN_SECONDS),
                 wait_time_seconds: Some(0),
                 message_system_attribute_names: all(),
                 message_attribute_names: all(),
@@ -74,7 +74,7 @@ impl Queue {
 }
 
 /// Messages by the time they were sent, and their id.
-type Seen = BTreeMap<(u64, String), Message>;
+type MessagesBySendTime = BTreeMap<(u64, String), Message>;
 
 impl Message {
     /// The time it was sent, in milliseconds since 1970.

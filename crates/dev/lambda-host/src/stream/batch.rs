@@ -152,7 +152,7 @@ impl<'a> Batch<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#[allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 mod tests {
     use super::*;
 

@@ -9,7 +9,7 @@ use crate::filter::Filter;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
-    /// The most records of one invocation (at least one).
+    /// The largest number of records of one invocation (at least one).
     pub batch_size: usize,
     /// How long records are gathered before an invocation, in seconds. A full batch does not wait.
     pub maximum_batching_window_in_seconds: u64,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 /// The number of messages that are kept for each topic.
-const KEPT: usize = 20;
+const MAX_KEPT: usize = 20;
 
 /// A published message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl RecentMessages {
         let mut messages = self.messages();
         let messages = messages.entry(topic.to_owned()).or_default();
         messages.published += 1;
-        messages.last.truncate(KEPT - 1);
+        messages.last.truncate(MAX_KEPT - 1);
         messages.last.push_front(PublishedMessage { at: SystemTime::now(), message });
     }
 

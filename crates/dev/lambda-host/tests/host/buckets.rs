@@ -142,12 +142,12 @@ async fn a_large_object_is_uploaded_in_parts() {
 #[tokio::test]
 async fn a_wrong_signature_is_rejected() {
     let s3 = Api::start().await;
-    let stranger = client(&s3.endpoint, "another secret");
-    let put = stranger.put_object().bucket("archive").key("a").body(ByteStream::from_static(b"a")).send().await;
+    let other = client(&s3.endpoint, "another secret");
+    let put = other.put_object().bucket("archive").key("a").body(ByteStream::from_static(b"a")).send().await;
     assert_eq!(rejection(put), (403, "SignatureDoesNotMatch".to_owned()));
 }
 
-/// A bucket `archive` in a folder of its own.
+/// A bucket `archive` in its own folder.
 struct Api {
     root: PathBuf,
     endpoint: String,

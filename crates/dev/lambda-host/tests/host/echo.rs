@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// For timeouts that should not expire, and for all waiting: longer than anything here takes, even on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// A timeout that should not expire, even on a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Cargo builds the examples for `cargo test`, beside the tests.
 pub(crate) fn settings() -> Settings {
@@ -34,7 +34,7 @@ impl Handler {
     /// The function's next invocation.
     pub(crate) async fn invocation(&self) -> Invocation {
         loop {
-            let (mut stream, _) = timeout(PATIENCE, self.0.accept()).await.expect("no invocation came").unwrap();
+            let (mut stream, _) = timeout(TIMEOUT, self.0.accept()).await.expect("there was no invocation").unwrap();
             let mut received = Vec::new();
             // A process that is killed meanwhile sends only a part.
             if stream.read_to_end(&mut received).await.is_ok()
@@ -45,9 +45,9 @@ impl Handler {
         }
     }
 
-    /// Asserts that no invocation comes within `time`.
+    /// Asserts that there is no invocation within `time`.
     pub(crate) async fn assert_is_idle(&self, time: Duration) {
-        assert!(timeout(time, self.0.accept()).await.is_err(), "an invocation came");
+        assert!(timeout(time, self.0.accept()).await.is_err(), "there was an invocation");
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::{PATIENCE, settings};
+use crate::echo::{TIMEOUT, settings};
 
 #[tokio::test]
 async fn a_request_is_an_event_of_format_2() {
@@ -341,7 +341,7 @@ async fn the_connection_of_an_endless_body_is_closed() {
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
 
     let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
-    let response = timeout(PATIENCE, exchange(gateway.address, head.as_bytes())).await.expect("no answer came");
+    let response = timeout(TIMEOUT, exchange(gateway.address, head.as_bytes())).await.expect("there was no answer");
     response.assert_is_gateway_error(413, "Request Entity Too Large", "a declared length that is never sent");
 }
 

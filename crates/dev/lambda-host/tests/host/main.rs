@@ -1,5 +1,5 @@
 //! Tests with a real function process: functions and the services that invoke them, topics and buckets.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 mod buckets;
 mod echo;

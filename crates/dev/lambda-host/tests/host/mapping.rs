@@ -14,16 +14,16 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::{Handler, Invocation, PATIENCE, settings};
+use crate::echo::{Handler, Invocation, TIMEOUT, settings};
 
 /// The visibility timeout of messages that are retried: short, but longer than a function takes to answer.
-const SOON: Duration = Duration::from_secs(2);
+const RETRY_TIME: Duration = Duration::from_secs(2);
 
 const MEBIBYTE: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn a_batch_becomes_an_event_in_lambdas_format() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     let sent = source.send_with_attributes("grüezi").await;
     let invocation = source.invocation().await;
     let mut event = invocation.event();
@@ -75,7 +75,7 @@ async fn a_batch_becomes_an_event_in_lambdas_format() {
 
 #[tokio::test]
 async fn a_batch_has_up_to_ten_messages() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     source.send("first").await;
     let busy = source.invocation().await;
     for number in 0..12 {
@@ -98,13 +98,13 @@ async fn a_batch_has_up_to_ten_messages() {
 #[tokio::test]
 async fn with_a_window_a_batch_has_all_messages_that_arrive_in_it() {
     let window = Duration::from_secs(3);
-    let source = Source::start_batching(PATIENCE, Batching { size: 10_000, window }).await;
+    let source = Source::start_batching(TIMEOUT, Batching { size: 10_000, window }).await;
     for number in 0..25 {
         source.send(&number.to_string()).await;
     }
     let invocation = source.invocation().await;
     let bodies: BTreeSet<_> = invocation.bodies().into_iter().collect();
-    assert_eq!(bodies, (0..25).map(|number| number.to_string()).collect(), "more than one receive gives");
+    assert_eq!(bodies, (0..25).map(|number| number.to_string()).collect(), "more than one receive returns");
     invocation.succeed().await;
     source.done(25).await;
     source.assert_is_empty().await;
@@ -112,7 +112,7 @@ async fn with_a_window_a_batch_has_all_messages_that_arrive_in_it() {
 
 #[tokio::test]
 async fn a_full_batch_does_not_wait_for_the_end_of_the_window() {
-    let source = Source::start_batching(PATIENCE, Batching { size: 12, window: 10 * PATIENCE }).await;
+    let source = Source::start_batching(TIMEOUT, Batching { size: 12, window: 10 * TIMEOUT }).await;
     for number in 0..24 {
         source.send(&number.to_string()).await;
     }
@@ -126,7 +126,7 @@ async fn a_full_batch_does_not_wait_for_the_end_of_the_window() {
 
 #[tokio::test]
 async fn failed_messages_are_retried_and_the_others_are_not() {
-    let source = Source::start(SOON).await;
+    let source = Source::start(RETRY_TIME).await;
     source.send("first").await;
     let busy = source.invocation().await;
     for body in ["good", "bad", "fine"] {
@@ -150,7 +150,7 @@ async fn failed_messages_are_retried_and_the_others_are_not() {
 
 #[tokio::test]
 async fn a_message_that_always_fails_ends_in_the_dead_letter_queue_after_five_receives() {
-    let source = Source::start(SOON).await;
+    let source = Source::start(RETRY_TIME).await;
     source.send("poison").await;
     for receives in 1..=5 {
         let invocation = source.invocation().await;
@@ -171,7 +171,7 @@ async fn a_message_that_always_fails_ends_in_the_dead_letter_queue_after_five_re
 
 #[tokio::test]
 async fn a_process_that_ended_is_replaced_and_no_message_is_lost() {
-    let source = Source::start(SOON).await;
+    let source = Source::start(RETRY_TIME).await;
     source.send("a").await;
     let first = source.invocation().await;
     let process = first.process();
@@ -187,7 +187,7 @@ async fn a_process_that_ended_is_replaced_and_no_message_is_lost() {
 
 #[tokio::test]
 async fn killing_an_idle_process_does_not_cost_a_receive() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     source.send("a").await;
     let first = source.invocation().await;
     let process = first.process();
@@ -205,7 +205,7 @@ async fn killing_an_idle_process_does_not_cost_a_receive() {
 
 #[tokio::test]
 async fn a_process_that_timed_out_is_replaced_and_its_batch_is_retried() {
-    let source = Source::start_with(SOON, Settings { timeout: SOON, ..settings() }, 1).await;
+    let source = Source::start_with(RETRY_TIME, Settings { timeout: RETRY_TIME, ..settings() }, 1).await;
     source.send("a").await;
     let stuck = source.invocation().await;
     let again = source.invocation().await;
@@ -218,7 +218,7 @@ async fn a_process_that_timed_out_is_replaced_and_its_batch_is_retried() {
 
 #[tokio::test]
 async fn a_process_that_reported_an_error_is_reused_and_its_batch_is_retried() {
-    let source = Source::start(SOON).await;
+    let source = Source::start(RETRY_TIME).await;
     source.send("a").await;
     let first = source.invocation().await;
     let process = first.process();
@@ -249,7 +249,7 @@ async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
     let mut checks = JoinSet::new();
     for answer in answers {
         checks.spawn(async move {
-            let source = Source::start(SOON).await;
+            let source = Source::start(RETRY_TIME).await;
             source.send("a").await;
             let first = source.invocation().await;
             let answer = answer.replace("ID", &first.id_of("a"));
@@ -267,7 +267,7 @@ async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
 
 #[tokio::test]
 async fn an_answer_without_failures_means_success() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     for (answer, sent) in
         ["null", "{}", r#"{"batchItemFailures": null}"#, r#"{"batchItemFailures": []}"#].iter().zip(1..)
     {
@@ -280,7 +280,7 @@ async fn an_answer_without_failures_means_success() {
 
 #[tokio::test]
 async fn a_second_process_is_started_only_when_the_first_is_busy() {
-    let source = Source::start_with(PATIENCE, settings(), 2).await;
+    let source = Source::start_with(TIMEOUT, settings(), 2).await;
     let mut processes = BTreeSet::new();
     for (body, sent) in ["a", "b"].iter().zip(1..) {
         source.send(body).await;
@@ -295,7 +295,7 @@ async fn a_second_process_is_started_only_when_the_first_is_busy() {
     let busy = source.invocation().await;
     source.send("d").await;
     let other = source.invocation().await;
-    assert_ne!(busy.process(), other.process(), "at once");
+    assert_ne!(busy.process(), other.process(), "at the same time");
     busy.succeed().await;
     other.succeed().await;
     source.done(4).await;
@@ -303,7 +303,7 @@ async fn a_second_process_is_started_only_when_the_first_is_busy() {
 
 #[tokio::test]
 async fn dead_letters_are_moved_back_to_the_queue_they_came_from() {
-    let source = Source::start(SOON).await;
+    let source = Source::start(RETRY_TIME).await;
     let sent = source.send_with_attributes("a").await;
     for _ in 0..5 {
         source.invocation().await.fail().await;
@@ -312,7 +312,7 @@ async fn dead_letters_are_moved_back_to_the_queue_they_came_from() {
     let again = source.invocation().await;
     assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 1));
     let record = &again.records()[0];
-    assert_eq!(record["md5OfMessageAttributes"], sent["MD5OfMessageAttributes"], "its attributes came with it");
+    assert_eq!(record["md5OfMessageAttributes"], sent["MD5OfMessageAttributes"], "its attributes are kept");
     again.succeed().await;
     source.done(1).await;
     source.assert_is_empty().await;
@@ -320,7 +320,7 @@ async fn dead_letters_are_moved_back_to_the_queue_they_came_from() {
 
 #[tokio::test]
 async fn dead_letters_are_moved_back_at_a_rate() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     for body in ["a", "b", "c"] {
         source.call("SendMessage", "events-dlq", json!({"MessageBody": body})).await;
     }
@@ -352,13 +352,13 @@ async fn dead_letters_are_moved_back_at_a_rate() {
             }
         }
     };
-    let task = timeout(PATIENCE, completed).await.expect("the task did not end");
+    let task = timeout(TIMEOUT, completed).await.expect("the task did not end");
     assert_eq!((&task["Status"], &task["ApproximateNumberOfMessagesMoved"]), (&json!("COMPLETED"), &json!(3)));
 }
 
 #[tokio::test]
 async fn a_message_may_have_one_mebibyte_and_no_more() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     let attribute = |value: &str| json!({"DataType": "String", "StringValue": value});
     let attributes: Value = (0..10).map(|number| (format!("name-{number}"), attribute("value"))).collect();
     let body = "ü".repeat((MEBIBYTE - 10 * "name-0Stringvalue".len()) / 2);
@@ -394,7 +394,7 @@ async fn a_message_may_have_one_mebibyte_and_no_more() {
 
 #[tokio::test]
 async fn the_messages_of_a_batch_may_have_one_mebibyte_and_no_more() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     let batch = |last: usize| {
         let entry = |id: &str, length| json!({"Id": id, "MessageBody": "x".repeat(length)});
         json!({"Entries": [entry("small", 1), entry("large", 600_000), entry("last", last)]})
@@ -419,7 +419,7 @@ async fn the_messages_of_a_batch_may_have_one_mebibyte_and_no_more() {
 
 #[tokio::test]
 async fn a_batch_does_not_exceed_lambdas_payload_limit() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     source.send("first").await;
     let busy = source.invocation().await;
     let body = "x".repeat(MEBIBYTE);
@@ -441,7 +441,7 @@ async fn a_batch_does_not_exceed_lambdas_payload_limit() {
 
 #[tokio::test]
 async fn a_queue_has_the_attributes_its_owner_sets() {
-    let source = Source::start(PATIENCE).await;
+    let source = Source::start(TIMEOUT).await;
     let attributes = source.call("GetQueueAttributes", "events", json!({"AttributeNames": ["All"]})).await;
     let attributes = &attributes["Attributes"];
     assert_eq!(attributes["VisibilityTimeout"], "60");
@@ -484,7 +484,7 @@ impl Source {
         let queues = Queues::new(api);
         let dead_letters = queues::Settings {
             name: "events-dlq".to_owned(),
-            visibility_timeout: PATIENCE.as_secs(),
+            visibility_timeout: TIMEOUT.as_secs(),
             message_retention_period: 1_209_600,
             redrive: None,
         };
@@ -537,11 +537,11 @@ impl Source {
                 }
             }
         };
-        assert_eq!(timeout(PATIENCE, moved).await.expect("there is no dead letter"), "COMPLETED");
+        assert_eq!(timeout(TIMEOUT, moved).await.expect("there is no dead letter"), "COMPLETED");
     }
 
     async fn done(&self, messages: u64) {
-        timeout(PATIENCE, self.mapping.done(messages)).await.expect("the messages were not deleted");
+        timeout(TIMEOUT, self.mapping.done(messages)).await.expect("the messages were not deleted");
     }
 
     /// No message is waiting or in flight.
@@ -578,7 +578,7 @@ impl Source {
         let mut stream = TcpStream::connect(self.api).await.unwrap();
         stream.write_all((head + &request).as_bytes()).await.unwrap();
         let mut response = String::new();
-        timeout(PATIENCE, stream.read_to_string(&mut response)).await.expect("no answer came").unwrap();
+        timeout(TIMEOUT, stream.read_to_string(&mut response)).await.expect("there was no answer").unwrap();
         let (head, body) = response.split_once("\r\n\r\n").expect("the response has no head");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str(body).unwrap())
@@ -597,5 +597,5 @@ async fn kill(process: u64) {
             }
         }
     };
-    timeout(PATIENCE, ended).await.expect("the killed process still runs");
+    timeout(TIMEOUT, ended).await.expect("the killed process still runs");
 }

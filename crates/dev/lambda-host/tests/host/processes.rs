@@ -19,14 +19,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::echo::{Handler, PATIENCE, settings};
+use crate::echo::{Handler, TIMEOUT, settings};
 
 /// The visibility timeout of messages that are retried: short, but longer than a function takes to answer.
-const SOON: Duration = Duration::from_secs(2);
+const RETRY_TIME: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn processes_and_invocations_are_counted() {
-    let world = World::start(PATIENCE).await;
+    let world = World::start(TIMEOUT).await;
     let processes = world.mapping.processes();
     assert_eq!((processes.function(), processes.ids(), processes.invocations()), ("echo", vec![], 0));
     world.queue.send("a".to_owned()).await.unwrap();
@@ -42,7 +42,7 @@ async fn processes_and_invocations_are_counted() {
 
 #[tokio::test]
 async fn the_invocation_of_a_killed_process_fails_and_the_process_is_replaced() {
-    let world = World::start(SOON).await;
+    let world = World::start(RETRY_TIME).await;
     let processes = world.mapping.processes();
     assert_eq!(processes.kill(), 0, "there is no process yet");
     world.queue.send("a".to_owned()).await.unwrap();
@@ -96,7 +96,7 @@ impl Observation for KillerObservation {
 
 #[tokio::test]
 async fn an_observer_sees_every_invocation_and_can_kill_its_process() {
-    let world = World::start(SOON).await;
+    let world = World::start(RETRY_TIME).await;
     let killer = Arc::new(Killer::default());
     let observing = world.mapping.processes().observe(Arc::clone(&killer) as Arc<dyn Observer>);
     world.queue.send("a".to_owned()).await.unwrap();
@@ -109,7 +109,7 @@ async fn an_observer_sees_every_invocation_and_can_kill_its_process() {
             }
         }
     };
-    timeout(PATIENCE, answered).await.expect("the message was not retried");
+    timeout(TIMEOUT, answered).await.expect("the message was not retried");
     world.mapping.done(1).await;
     assert_eq!(*killer.ended.lock().unwrap(), ["killed", "answered"]);
 
@@ -122,7 +122,7 @@ async fn an_observer_sees_every_invocation_and_can_kill_its_process() {
 
 #[tokio::test]
 async fn dead_letters_can_be_inspected_and_moved_back() {
-    let world = World::start(PATIENCE).await;
+    let world = World::start(TIMEOUT).await;
     for number in 0..12 {
         world.dead_letters.send(number.to_string()).await.unwrap();
         // The engine's times have milliseconds.
@@ -153,7 +153,7 @@ async fn dead_letters_can_be_inspected_and_moved_back() {
 
 #[tokio::test]
 async fn a_topic_returns_the_last_published_messages() {
-    let world = World::start(PATIENCE).await;
+    let world = World::start(TIMEOUT).await;
     let topics = Topics::new(([127, 0, 0, 1], 0).into(), &world.queues);
     let topic = topics.create("events").unwrap();
     assert_eq!((topic.subscriptions().unwrap(), topic.published(), topic.last_published()), (0, 0, vec![]));
@@ -212,7 +212,7 @@ async fn routes_in_front_of_an_http_api_are_matched_first() {
     assert!(answer.contains("/behind") && answer.contains("apigw-requestid"), "{answer}");
     assert_eq!(processes.invocations(), 1);
     drop(server);
-    timeout(PATIENCE, async {
+    timeout(TIMEOUT, async {
         while !processes.ids().is_empty() {
             sleep(Duration::from_millis(5)).await;
         }
@@ -249,7 +249,7 @@ impl World {
             message_retention_period: 345_600,
             redrive,
         };
-        let dead_letters = queues.create(&queue("events-dlq", PATIENCE.as_secs(), None)).await.unwrap();
+        let dead_letters = queues.create(&queue("events-dlq", TIMEOUT.as_secs(), None)).await.unwrap();
         let redrive = Redrive { dead_letter_queue: "events-dlq".to_owned(), max_receive_count: 5 };
         let queue = queues.create(&queue("events", visibility_timeout.as_secs(), Some(redrive))).await.unwrap();
         let mut settings = settings();

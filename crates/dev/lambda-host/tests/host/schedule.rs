@@ -6,7 +6,7 @@ use lambda_host::schedule::{Rate, Schedule};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::echo::{Handler, PATIENCE, settings};
+use crate::echo::{Handler, TIMEOUT, settings};
 
 #[tokio::test]
 async fn a_rule_invokes_its_function_once_per_period_also_after_a_failure() {
@@ -15,7 +15,7 @@ async fn a_rule_invokes_its_function_once_per_period_also_after_a_failure() {
     let (started, period) = (Instant::now(), Duration::from_millis(300));
     let schedule = Schedule::start("sweep", function, Rate(period));
     let first = handler.invocation().await;
-    assert!(started.elapsed() >= period, "the first invocation came too early");
+    assert!(started.elapsed() >= period, "the first invocation was too early");
     let mut event = first.event();
     assert_eq!(event["id"].take().as_str().unwrap().len(), 36);
     let time = event["time"].take();
@@ -37,7 +37,7 @@ async fn a_rule_invokes_its_function_once_per_period_also_after_a_failure() {
     first.fail().await;
     handler.invocation().await.exit().await;
     handler.invocation().await.succeed().await;
-    timeout(PATIENCE, schedule.done(1)).await.expect("no invocation succeeded");
+    timeout(TIMEOUT, schedule.done(1)).await.expect("no invocation succeeded");
     assert!(started.elapsed() >= 3 * period);
 }
 

@@ -19,10 +19,10 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::echo::{Handler, Invocation, PATIENCE, settings};
+use crate::echo::{Handler, Invocation, TIMEOUT, settings};
 
 /// Longer than it takes to retry a batch a few times.
-const A_MOMENT: Duration = Duration::from_millis(500);
+const SHORT_TIME: Duration = Duration::from_millis(500);
 
 #[tokio::test]
 async fn a_batch_becomes_an_event_in_lambdas_format() {
@@ -80,12 +80,12 @@ async fn records_arrive_in_order_in_batches_of_the_configured_size() {
 #[tokio::test]
 async fn a_window_gathers_records_and_a_full_batch_does_not_wait() {
     let table = Table::create().await;
-    let window = PATIENCE.as_secs() * 10;
+    let window = TIMEOUT.as_secs() * 10;
     let source =
         table.map(Settings { batch_size: 2, maximum_batching_window_in_seconds: window, ..Settings::default() });
     let source = source.await;
     table.put("a", "1").await;
-    source.handler.assert_is_idle(A_MOMENT).await;
+    source.handler.assert_is_idle(SHORT_TIME).await;
     table.put("b", "1").await;
     let invocation = source.invocation().await;
     assert_eq!(invocation.keys(), ["a", "b"]);
@@ -135,7 +135,7 @@ async fn a_retry_starts_at_the_lowest_failed_sequence_number() {
     source.done(1).await;
 
     let again = source.invocation().await;
-    assert_eq!(again.keys(), ["b", "c", "d", "e"], "and so does what succeeded after it");
+    assert_eq!(again.keys(), ["b", "c", "d", "e"], "and also the records after it that succeeded");
     let failed = [again.number_of("e")];
     again.respond(&failures(&failed)).await;
     source.done(4).await;
@@ -323,7 +323,7 @@ async fn a_function_that_does_not_start_does_not_use_up_a_retry() {
     let settings = Settings { maximum_retry_attempts: Some(0), ..Settings::default() };
     let source = table.map_to(lambda::Settings { binary: binary.clone(), ..crate::echo::settings() }, settings, None);
     let source = source.await;
-    source.handler.assert_is_idle(A_MOMENT).await;
+    source.handler.assert_is_idle(SHORT_TIME).await;
     std::os::unix::fs::symlink(crate::echo::settings().binary, binary).unwrap();
     source.invocation().await.succeed().await;
     source.done(1).await;
@@ -371,7 +371,7 @@ async fn records_that_no_filter_matches_are_not_read_again_by_the_next_start() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, kept).await.expect("the position was not stored");
+    timeout(TIMEOUT, kept).await.expect("the position was not stored");
     drop(source);
     table.put("b", "1").await;
     let source = table.map_to(settings(), Settings::default(), Some(position)).await;
@@ -479,7 +479,7 @@ impl Invocation {
     }
 }
 
-/// A table `rows` with a stream, in an engine of its own.
+/// A table `rows` with a stream, in its own engine.
 struct Table {
     engine: Engine,
     client: Client,
@@ -522,7 +522,7 @@ impl Table {
         let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         let failures = queues::Settings {
             name: "failures".to_owned(),
-            visibility_timeout: PATIENCE.as_secs(),
+            visibility_timeout: TIMEOUT.as_secs(),
             message_retention_period: 345_600,
             redrive: None,
         };
@@ -546,19 +546,19 @@ impl Source {
     }
 
     async fn done(&self, records: u64) {
-        timeout(PATIENCE, self.mapping.done(records)).await.expect("the records were not processed");
+        timeout(TIMEOUT, self.mapping.done(records)).await.expect("the records were not processed");
     }
 
     /// The next message in the on-failure queue.
     async fn failure(&self) -> Value {
-        let received = timeout(PATIENCE, self.failures.receive(1)).await.expect("no failure was reported").unwrap();
+        let received = timeout(TIMEOUT, self.failures.receive(1)).await.expect("no failure was reported").unwrap();
         serde_json::from_str(&received[0].body).unwrap()
     }
 
-    /// Call it after `done`: what is discarded is in the queue before it is counted as done, so nothing can arrive later.
+    /// Call it after `done`: a discarded record is in the queue before it is counted as done, so nothing can arrive later.
     async fn assert_no_failure(&self) {
         self.failures.send("the test's own".to_owned()).await.unwrap();
-        let received = timeout(PATIENCE, self.failures.receive(10)).await.expect("no message came").unwrap();
+        let received = timeout(TIMEOUT, self.failures.receive(10)).await.expect("no message arrived").unwrap();
         let received: Vec<_> = received.iter().map(|message| message.body.as_str()).collect();
         assert_eq!(received, ["the test's own"]);
     }

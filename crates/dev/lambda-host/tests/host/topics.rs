@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::echo::PATIENCE;
+use crate::echo::TIMEOUT;
 
 #[tokio::test]
 async fn a_message_arrives_in_the_queue_as_a_notification() {
@@ -66,7 +66,7 @@ async fn a_raw_subscription_gets_the_message_without_a_notification() {
     };
     assert_eq!(received.message_attributes["event-type"], attribute("String", Some("OrderCreated"), None));
     assert_eq!(received.message_attributes["trace"], attribute("Binary", None, Some(&[255, 0, 254])));
-    assert_eq!(message_of(&receive(&wrapped).await), "plain", "the other queue's is whole");
+    assert_eq!(message_of(&receive(&wrapped).await), "plain", "the other queue gets the whole notification");
 }
 
 #[tokio::test]
@@ -209,8 +209,8 @@ fn binary() -> MessageAttributeValue {
 }
 
 async fn receive(queue: &Queue) -> Message {
-    let mut received = timeout(PATIENCE, queue.receive(1)).await.expect("no message came").unwrap();
-    received.pop().expect("no message came")
+    let mut received = timeout(TIMEOUT, queue.receive(1)).await.expect("no message arrived").unwrap();
+    received.pop().expect("no message arrived")
 }
 
 fn message_of(received: &Message) -> String {
@@ -220,7 +220,7 @@ fn message_of(received: &Message) -> String {
 
 /// The messages of all notifications in a queue, sorted. A message is in the queue when its request is answered.
 async fn all_messages(queue: &Queue) -> Vec<String> {
-    let received = timeout(PATIENCE, queue.receive(10)).await.expect("no messages came").unwrap();
+    let received = timeout(TIMEOUT, queue.receive(10)).await.expect("no message arrived").unwrap();
     let mut messages: Vec<_> = received.iter().map(message_of).collect();
     messages.sort();
     messages
@@ -255,7 +255,7 @@ impl World {
     async fn create(&self, name: &str) -> Queue {
         let settings = queues::Settings {
             name: name.to_owned(),
-            visibility_timeout: PATIENCE.as_secs(),
+            visibility_timeout: TIMEOUT.as_secs(),
             message_retention_period: 345_600,
             redrive: None,
         };

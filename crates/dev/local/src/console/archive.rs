@@ -22,7 +22,7 @@ pub(super) struct Archive {
     counted: Mutex<Option<(Instant, ArchiveState)>>,
 }
 
-/// What is shown of the archive.
+/// The shown values of the archive.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct ArchiveState {
     files: u64,
@@ -81,7 +81,7 @@ fn each_file(folder: &Path, visit: &mut impl FnMut(&Path, u64, SystemTime)) -> i
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#[allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 mod tests {
     use super::*;
 

@@ -12,8 +12,8 @@ use super::functions::{Function, rfc3339};
 use super::problem::Problem;
 use super::watched::WatchedQueue;
 
-/// The most dead letters that are shown.
-const MOST_SHOWN: usize = 100;
+/// The largest number of dead letters that are shown.
+const MAX_SHOWN: usize = 100;
 
 /// The dead letters of all queues.
 pub(super) struct DeadLetters {
@@ -22,7 +22,7 @@ pub(super) struct DeadLetters {
     turn: Mutex<()>,
 }
 
-/// What is shown of a dead letter.
+/// The shown values of a dead letter.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeadLetter {
@@ -52,7 +52,7 @@ impl DeadLetters {
     /// The dead letters of a queue, the oldest first, with the reasons that its function logged.
     pub(super) async fn of(&self, queue: &WatchedQueue, function: &Function) -> Result<Vec<DeadLetter>, Problem> {
         let _turn = self.turn.lock().await;
-        let messages = queue.dead_letters.peek(MOST_SHOWN).await?;
+        let messages = queue.dead_letters.peek(MAX_SHOWN).await?;
         let failures = if messages.is_empty() { HashMap::new() } else { logged_failures(&function.log_lines().await?) };
         let letter = |message: Message| {
             let failure = failures.get(&message.id);

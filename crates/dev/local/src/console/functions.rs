@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::problem::Problem;
 
-/// The most bytes of a log that are read for its last line, and for its last lines.
+/// The largest number of bytes of a log that are read for its last line, and for its last lines.
 const LAST_LINE: u64 = 64 * 1024;
 const LAST_LINES: u64 = 8 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ pub(super) struct Function {
     log: PathBuf,
 }
 
-/// What is shown of a function.
+/// The shown values of a function.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FunctionState {

@@ -16,7 +16,7 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The largest body of a request, in bytes. Real requests need about a hundred.
-const LARGEST_BODY: usize = 16 * 1024;
+const MAX_BODY: usize = 16 * 1024;
 
 /// Rejects requests that another site's page may have sent.
 pub(super) async fn check(request: Request, next: Next) -> Response {
@@ -78,15 +78,15 @@ pub(super) async fn body<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -
         let message = "send JSON, with Content-Type: application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let bytes = axum::body::to_bytes(body, LARGEST_BODY).await.map_err(|_| {
-        let message = format!("send a body of at most {LARGEST_BODY} bytes");
+    let bytes = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| {
+        let message = format!("send a body of at most {MAX_BODY} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     })?;
     serde_json::from_slice(&bytes).map_err(|error| Problem::bad_request(format!("the body is invalid: {error}")))
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#[allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 mod tests {
     use super::*;
 

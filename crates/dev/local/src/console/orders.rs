@@ -11,18 +11,18 @@ use order_events::{AggregateType, Event, EventType, Invalid, OrderId, Payload, T
 use order_store::OrderStore;
 use order_store::table::INDEX;
 use order_view::facet::{CONSUMER_ID, ORDER_CREATION_TIME, STATUS};
-use order_view::{OrderView, VIEW, has_seen};
+use order_view::{OrderView, VIEW, contains_event};
 use projection::State;
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use self::next::Situation;
+use self::next::OrderStatuses;
 pub(super) use self::next::{NextEvent, sum};
-use super::dice::Dice;
 use super::problem::Problem;
 use super::publisher::Publisher;
+use super::random::Random;
 use crate::demo;
 
 /// The number of orders that are shown.
@@ -30,10 +30,10 @@ const SHOWN: usize = 50;
 
 /// The number of orders that are read to find the newest. The index is sorted by consumer, and reading all of a large table each
 /// second would keep this machine busy.
-const MOST_READ: i32 = 1_000;
+const MAX_READ: i32 = 1_000;
 
 /// The longest wait until a published event is in the view, and the pause between two reads.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// All orders.
@@ -46,7 +46,7 @@ pub(super) struct Orders {
     turn: Mutex<()>,
 }
 
-/// What is shown of an order.
+/// The shown values of an order.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OrderState {
@@ -81,7 +81,7 @@ impl Orders {
         let names =
             [("#order", VIEW.key), ("#consumer", CONSUMER_ID), ("#at", ORDER_CREATION_TIME), ("#status", STATUS)];
         let names = names.map(|(alias, name)| (alias.to_owned(), name.to_owned()));
-        let scan = self.client.scan().table_name(&self.table).index_name(INDEX).limit(MOST_READ);
+        let scan = self.client.scan().table_name(&self.table).index_name(INDEX).limit(MAX_READ);
         let scan = scan.projection_expression("#order, #consumer, #at, #status");
         let page = scan.set_expression_attribute_names(Some(names.into())).send().await?;
         let text = |value: Option<&AttributeValue>| value.and_then(|value| value.as_s().ok()).cloned();
@@ -99,15 +99,15 @@ impl Orders {
 
     /// The events that can happen next to an order.
     pub(super) async fn next(&self, order_id: &str) -> Result<Vec<NextEvent>, Problem> {
-        Ok(Situation::of(&self.find(order_id).await?.view).next())
+        Ok(OrderStatuses::of(&self.find(order_id).await?.view).next())
     }
 
     /// Publishes an order's next event, and returns the event's id. It waits until the view has the event, so that two clicks do not
-    /// publish it twice; but not longer than `PATIENCE`.
+    /// publish it twice. It waits for at most `TIMEOUT`.
     pub(super) async fn publish_next(&self, order_id: &str, event_type: &str) -> Result<String, Problem> {
         let _turn = self.turn.lock().await;
         let order = self.find(order_id).await?;
-        let offered = Situation::of(&order.view).next();
+        let offered = OrderStatuses::of(&order.view).next();
         let Some(next) = offered.iter().find(|next| next.event_type.name() == event_type) else {
             let offered: Vec<_> = offered.iter().map(|next| next.event_type.name()).collect();
             let message = match offered.as_slice() {
@@ -122,7 +122,7 @@ impl Orders {
         let event = Event { id: self.publisher.next_id()?, aggregate_id, payload };
         self.publisher.publish(&event).await?;
         // After the timeout the event is still published.
-        let _ = timeout(PATIENCE, self.wait_for(&order.view.order_id, &event)).await;
+        let _ = timeout(TIMEOUT, self.wait_for(&order.view.order_id, &event)).await;
         Ok(event.id.to_string())
     }
 
@@ -130,7 +130,7 @@ impl Orders {
     async fn wait_for(&self, order_id: &OrderId, event: &Event) -> Result<(), Problem> {
         loop {
             let found = self.store.find_order(order_id).await?;
-            if found.is_some_and(|found| has_seen(&found.state, event.event_type(), event.id)) {
+            if found.is_some_and(|found| contains_event(&found.state, event.event_type(), event.id)) {
                 return Ok(());
             }
             sleep(PAUSE).await;
@@ -139,15 +139,15 @@ impl Orders {
 
     /// Creates an order of the demo's consumer, and returns the order's id.
     pub(super) async fn create(&self) -> Result<String, Problem> {
-        let mut dice = Dice(Uuid::new_v4().as_u64_pair().0);
+        let mut random = Random(Uuid::new_v4().as_u64_pair().0);
         let order_id = loop {
             // Six digits are easy to read.
-            let order_id: OrderId = (100_000 + dice.roll(900_000)).to_string().parse()?;
+            let order_id: OrderId = (100_000 + random.below(900_000)).to_string().parse()?;
             if self.store.find_order(&order_id).await?.is_none() {
                 break order_id;
             }
         };
-        let payload = Payload::OrderCreated(new_order(&mut dice)?);
+        let payload = Payload::OrderCreated(new_order(&mut random)?);
         let event = Event { id: self.publisher.next_id()?, aggregate_id: order_id.as_str().parse()?, payload };
         self.publisher.publish(&event).await?;
         Ok(order_id.to_string())
@@ -189,12 +189,12 @@ const MENUS: [(&str, [Dish; 3]); 3] = [
     ("Trattoria Fiume", [("Tagliatelle al ragù", "13.60"), ("Insalata mista", "6.40"), ("Tiramisù", "5.90")]),
 ];
 
-fn new_order(dice: &mut Dice) -> Result<OrderCreated, Invalid> {
-    let restaurant = dice.roll(MENUS.len());
+fn new_order(random: &mut Random) -> Result<OrderCreated, Invalid> {
+    let restaurant = random.below(MENUS.len());
     let (restaurant_name, dishes) = MENUS[restaurant];
     let (mut line_items, mut order_total) = (Vec::new(), "0".parse()?);
-    for (number, (name, price)) in (1..).zip(dishes).take(1 + dice.roll(dishes.len())) {
-        let (quantity, price) = (1 + u32::from(dice.roll(3) == 0), price.parse()?);
+    for (number, (name, price)) in (1..).zip(dishes).take(1 + random.below(dishes.len())) {
+        let (quantity, price) = (1 + u32::from(random.below(3) == 0), price.parse()?);
         order_total = (0..quantity).try_fold(order_total, |total, _| sum(&total, &price))?;
         line_items.push(LineItem { menu_item_id: format!("{number}"), name: name.to_owned(), price, quantity });
     }

@@ -14,7 +14,7 @@ pub(super) struct Outbox {
     pub(super) table: String,
 }
 
-/// What is shown of the outbox. A row is deleted when it is published, so every row is unpublished.
+/// The shown values of the outbox. A row is deleted when it is published, so every row is unpublished.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OutboxState {

@@ -17,7 +17,7 @@ use super::{Console, guard, site};
 
 /// The default and the largest number of log lines in an answer.
 const LINES: usize = 50;
-const MOST_LINES: usize = 1_000;
+const MAX_LINES: usize = 1_000;
 
 type Shared = State<Arc<Console>>;
 type Answer = Result<Response, Problem>;
@@ -71,8 +71,8 @@ async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): 
         Some(lines) => lines
             .parse()
             .ok()
-            .filter(|lines| (1..=MOST_LINES).contains(lines))
-            .ok_or_else(|| Problem::bad_request(format!("lines must be a number from 1 to {MOST_LINES}")))?,
+            .filter(|lines| (1..=MAX_LINES).contains(lines))
+            .ok_or_else(|| Problem::bad_request(format!("lines must be a number from 1 to {MAX_LINES}")))?,
     };
     Ok(answer(&json!({"lines": function.last_lines(lines).await?})))
 }

@@ -30,12 +30,12 @@ use super::problem::Problem;
 use super::publisher::Publisher;
 
 /// The number of shuffles that are kept.
-const REMEMBERED: usize = 10;
+const MAX_SHUFFLES: usize = 10;
 
 /// The largest integer that JavaScript represents exactly.
-const LARGEST_SEED: u64 = (1 << 53) - 1;
+const MAX_SEED: u64 = (1 << 53) - 1;
 
-/// What a shuffle needs.
+/// The settings of all shuffles.
 #[derive(Clone)]
 pub(super) struct Settings {
     /// The functions that project events.
@@ -66,8 +66,8 @@ impl Shuffles {
     pub(super) fn start(&self, seed: Option<u64>) -> Result<String, Problem> {
         let id = Uuid::new_v4();
         let seed = seed.unwrap_or_else(|| id.as_u64_pair().1 & u64::from(u32::MAX));
-        if seed > LARGEST_SEED {
-            return Err(Problem::bad_request(format!("seed must be a whole number from 0 to {LARGEST_SEED}")));
+        if seed > MAX_SEED {
+            return Err(Problem::bad_request(format!("seed must be a whole number from 0 to {MAX_SEED}")));
         }
         let mut known = lock(&self.known);
         if known.front().is_some_and(|newest| newest.is_running()) {
@@ -75,7 +75,7 @@ impl Shuffles {
         }
         let run = Run::new(self.settings.clone(), id, seed)?;
         let id = run.report().shuffle().id;
-        known.truncate(REMEMBERED - 1);
+        known.truncate(MAX_SHUFFLES - 1);
         known.push_front(Arc::clone(run.report()));
         let mut running = lock(&self.running);
         while running.try_join_next().is_some() {}

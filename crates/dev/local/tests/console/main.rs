@@ -1,5 +1,5 @@
 //! The console of `make run`, on the real system with the real functions.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 mod shuffle;
 mod system;

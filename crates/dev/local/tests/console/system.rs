@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", "S3_PORT", "GATEWAY_PORT"];
 
 /// The longest wait for a condition.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running system. It ends with this value.
 pub(crate) struct System {
@@ -143,7 +143,7 @@ pub(crate) async fn eventually<T>(ask: impl Fn() -> RequestBuilder, look: impl F
         if let Some(found) = look(&shown) {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "the condition was not fulfilled in time: {shown}");
+        assert!(began.elapsed() < TIMEOUT, "the condition was not fulfilled in time: {shown}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -94,7 +94,7 @@ impl Lines {
                     continue;
                 }
                 None => return,
-                // The value reaches the end. To parse each later part again could take too long.
+                // The value is not complete before the end of the line. To parse again from each later part could take too long.
                 Some(Err(error)) if error.is_eof() => rest.len(),
                 Some(Err(_)) => self.joint.find(rest).map_or(rest.len(), |place| place + 1),
             };

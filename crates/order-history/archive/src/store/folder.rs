@@ -104,8 +104,8 @@ impl Folder {
         blocking(put).await
     }
 
-    pub(super) async fn replace(&self, key: &str, bytes: Vec<u8>, seen: &Version) -> Result<bool, Error> {
-        let (path, seen) = (self.path(key), seen.clone());
+    pub(super) async fn replace(&self, key: &str, bytes: Vec<u8>, expected: &Version) -> Result<bool, Error> {
+        let (path, expected) = (self.path(key), expected.clone());
         let replace = move || {
             // If two processes replace the same object, one waits here for the other.
             let lock = locked(&path)?;
@@ -114,7 +114,7 @@ impl Folder {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(source) => return Err(Error::File { path, source }),
             };
-            if version(&now) != seen {
+            if version(&now) != expected {
                 return Ok(now == bytes);
             }
             let part = write_beside(&path, &bytes)?;

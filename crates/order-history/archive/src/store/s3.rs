@@ -24,7 +24,7 @@ const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A transfer without progress is stopped after this time.
-const STALLED: Duration = Duration::from_secs(5);
+const STALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client for S3 with settings for objects of several megabytes.
 ///
@@ -39,7 +39,7 @@ pub fn client(config: &SdkConfig, attempt: Duration) -> Client {
     let settings = Builder::from(config)
         .force_path_style(has_endpoint(config))
         .timeout_config(timeouts.build())
-        .stalled_stream_protection(StalledStreamProtectionConfig::enabled().grace_period(STALLED).build())
+        .stalled_stream_protection(StalledStreamProtectionConfig::enabled().grace_period(STALL_TIMEOUT).build())
         .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
     Client::from_conf(settings.build())
 }
@@ -114,14 +114,14 @@ impl Bucket {
         request.send().await.map(|_| ()).map_err(|error| self.error(error, key))
     }
 
-    /// Puts an object if its version is still `seen`; without `seen`, if the key is free. Returns whether it has the new
+    /// Puts an object if its version is still `expected`; without `expected`, if the key is free. Returns whether it has the new
     /// content now.
-    pub(super) async fn put_if(&self, key: &str, bytes: Vec<u8>, seen: Option<&Version>) -> Result<bool, Error> {
+    pub(super) async fn put_if(&self, key: &str, bytes: Vec<u8>, expected: Option<&Version>) -> Result<bool, Error> {
         let bytes = bytes::Bytes::from(bytes);
         let mut pause = PAUSE;
         for attempt in 1.. {
             let request = self.client.put_object().bucket(&self.name).key(self.key(key));
-            let request = match seen {
+            let request = match expected {
                 Some(Version(tag)) => request.if_match(tag),
                 None => request.if_none_match("*"),
             };

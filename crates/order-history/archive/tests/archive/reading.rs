@@ -215,7 +215,7 @@ fn records_before_the_damage_are_read() {
     let last = file.len() - 1;
     file[last] ^= 1;
     let whole = [(1, r#"{"a":1}"#.to_owned()), (2, r#"{"b":2}"#.to_owned()), (2, r#"{"c":3}"#.to_owned())];
-    assert_eq!(records(&file), (whole.to_vec(), Err(Damaged::Gzip { good: 25 })), "the begun record is not given");
+    assert_eq!(records(&file), (whole.to_vec(), Err(Damaged::Gzip { good: 25 })), "the incomplete record is not used");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_file_that_is_neither_text_nor_compressed_is_damaged() {
     {
         let (found, outcome) = records(file);
         if file.starts_with(b"PAR1") {
-            assert_eq!(outcome, Ok(()), "it cannot be told from text; its lines are no JSON");
+            assert_eq!(outcome, Ok(()), "it cannot be distinguished from text; its lines are not JSON");
             continue;
         }
         assert_eq!((found, outcome), (vec![], Err(Damaged::Binary)), "{file:?}");

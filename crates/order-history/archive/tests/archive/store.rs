@@ -114,7 +114,10 @@ async fn an_object_is_replaced_only_if_it_has_not_changed() {
         assert_eq!(content, b"1");
         assert!(store.replace("latest", b"2".to_vec(), Some(&seen)).await.unwrap());
         assert!(!store.replace("latest", b"3".to_vec(), Some(&seen)).await.unwrap(), "{}", store.location());
-        assert!(store.replace("latest", b"2".to_vec(), Some(&seen)).await.unwrap(), "it is so already");
+        assert!(
+            store.replace("latest", b"2".to_vec(), Some(&seen)).await.unwrap(),
+            "the object already has this content"
+        );
         assert_eq!(store.get("latest").await.unwrap().unwrap(), b"2");
         assert!(!store.replace("gone", b"2".to_vec(), Some(&seen)).await.unwrap(), "{}", store.location());
         assert_eq!(keys(&store, "").await, ["latest"]);

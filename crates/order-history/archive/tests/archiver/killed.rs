@@ -15,29 +15,29 @@ use tokio::time::timeout;
 use crate::Account;
 
 /// A timeout that is long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// When the archiver is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum KillTime {
     BeforeThePut,
     AfterThePut,
 }
 
 #[tokio::test]
 async fn an_archiver_that_is_killed_before_the_put_leaves_no_duplicates() {
-    assert_eq!(objects_after(Moment::BeforeThePut).await, 1);
+    assert_eq!(objects_after(KillTime::BeforeThePut).await, 1);
 }
 
 #[tokio::test]
 async fn an_archiver_that_is_killed_after_the_put_leaves_only_duplicates() {
-    assert_eq!(objects_after(Moment::AfterThePut).await, 2);
+    assert_eq!(objects_after(KillTime::AfterThePut).await, 2);
 }
 
 /// Archives a batch whose first archiver is killed. Checks that each object contains all messages, and returns the number of objects.
-async fn objects_after(moment: Moment) -> usize {
+async fn objects_after(kill_time: KillTime) -> usize {
     let account = Account::create().await;
-    let proxy = Proxy::start(account.endpoint.strip_prefix("http://").unwrap().parse().unwrap(), moment);
+    let proxy = Proxy::start(account.endpoint.strip_prefix("http://").unwrap().parse().unwrap(), kill_time);
     let function = account.settings(&[("AWS_ENDPOINT_URL_S3", &proxy.endpoint)]);
 
     let queues = Queues::new("127.0.0.1:9".parse().unwrap());
@@ -54,15 +54,15 @@ async fn objects_after(moment: Moment) -> usize {
     }
     let batching = Batching { size: 10_000, window: Duration::from_millis(500) };
     let mapping = Mapping::start(queue, function, batching, 1);
-    timeout(PATIENCE, mapping.done(bodies.len() as u64)).await.expect("the messages are acknowledged");
-    assert_eq!(proxy.killed.load(Ordering::SeqCst), 1, "{moment:?}");
+    timeout(TIMEOUT, mapping.done(bodies.len() as u64)).await.expect("the messages are acknowledged");
+    assert_eq!(proxy.killed.load(Ordering::SeqCst), 1, "{kill_time:?}");
 
     let objects = account.store().list("").await.unwrap().len();
     let mut archived = account.records().await;
     archived.sort_unstable();
     let mut expected: Vec<_> = bodies.iter().flat_map(|body| vec![body.clone(); objects]).collect();
     expected.sort_unstable();
-    assert_eq!(archived, expected, "{moment:?}");
+    assert_eq!(archived, expected, "{kill_time:?}");
     objects
 }
 
@@ -73,7 +73,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(s3: SocketAddr, moment: Moment) -> Self {
+    fn start(s3: SocketAddr, kill_time: KillTime) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let killed = Arc::<AtomicUsize>::default();
@@ -81,7 +81,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, of_archiver, count) = (client.unwrap(), of_archiver.clone(), Arc::clone(&count));
-                thread::spawn(move || pass_on(client, s3, moment, &of_archiver, &count));
+                thread::spawn(move || pass_on(client, s3, kill_time, &of_archiver, &count));
             }
         });
         Self { endpoint, killed }
@@ -89,17 +89,17 @@ impl Proxy {
 }
 
 /// Forwards requests and answers, and kills the client at the given moment.
-fn pass_on(mut client: TcpStream, s3: SocketAddr, moment: Moment, endpoint: &str, killed: &AtomicUsize) {
+fn pass_on(mut client: TcpStream, s3: SocketAddr, kill_time: KillTime, endpoint: &str, killed: &AtomicUsize) {
     let mut server = TcpStream::connect(s3).unwrap();
     let first = || killed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     while let Some(request) = message(&mut client) {
-        if moment == Moment::BeforeThePut && first() {
+        if kill_time == KillTime::BeforeThePut && first() {
             kill(endpoint);
             return;
         }
         server.write_all(&request).unwrap();
         let Some(answer) = message(&mut server) else { return };
-        if moment == Moment::AfterThePut && first() {
+        if kill_time == KillTime::AfterThePut && first() {
             kill(endpoint);
             return;
         }
@@ -135,7 +135,7 @@ fn kill(endpoint: &str) {
         environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
     });
     let ids: Vec<_> = processes.map(|process| process.file_name().into_string().unwrap()).collect();
-    assert_eq!(ids.len(), 1, "one archiver is told of {endpoint}");
+    assert_eq!(ids.len(), 1, "one archiver uses {endpoint}");
     assert!(Command::new("kill").args(["-9", &ids[0]]).status().unwrap().success());
     // A process that has ended has no environment any more.
     while std::fs::read(format!("/proc/{}/environ", ids[0])).is_ok_and(|environment| !environment.is_empty()) {

@@ -51,7 +51,7 @@ async fn the_log_line_of_a_batch_contains_its_object_and_metrics_but_no_customer
     function.invoke(json!({"Records": []})).await.unwrap();
 
     let log = log_of(function).await;
-    assert_eq!(log.len(), 1, "an empty batch has nothing to say: {log:?}");
+    assert_eq!(log.len(), 1, "an empty batch is not logged: {log:?}");
     let line = &log[0];
     assert_eq!(line["Archived"], event["Records"].as_array().unwrap().len());
     assert_eq!(line["object"], account.store().list("").await.unwrap()[0].key);

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 fn check(body: &str, code: &str, text: &str) {
     let malformed = Message::parse(body).unwrap_err();
     let causes = std::iter::successors(Some(&malformed as &dyn Error), |&error| error.source());
-    let told = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-    assert_eq!(malformed.code(), code, "{told}");
-    assert_eq!(told.matches(text).count(), 1, "{told}");
-    assert!(!told.contains("SECRET"), "a value leaks: {told}");
+    let error = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    assert_eq!(malformed.code(), code, "{error}");
+    assert_eq!(error.matches(text).count(), 1, "{error}");
+    assert!(!error.contains("SECRET"), "the error contains a value: {error}");
 }
 
 fn message(payload: &str, headers: &Value) -> String {
@@ -127,7 +127,7 @@ fn errors_never_contain_unknown_names() {
     }
 }
 
-/// serde also reads a struct from an array of its members' values, but no publisher means that.
+/// serde also reads a struct from an array of its members' values, but no publisher sends that on purpose.
 #[test]
 fn an_array_instead_of_a_message_or_its_headers_is_refused() {
     let headers = json!(["0000019ca9450a07-0242ac1200080001", "DeliveryPickedUp", "Delivery", "d1", null]);

@@ -23,7 +23,7 @@ fn every_event_type_has_a_sample() {
     }
 }
 
-/// serde also reads a struct from an array of its members' values, but no publisher means that.
+/// serde also reads a struct from an array of its members' values, but no publisher sends that on purpose.
 #[test]
 fn an_array_instead_of_an_object_is_refused_for_every_type() {
     for &event_type in EventType::ALL {

@@ -112,12 +112,12 @@ fn an_order_created_without_an_address_removes_the_address_of_an_earlier_consume
         |state: &State| state.attribute::<Address>(order_view::facet::Address::WATERMARK, "deliveryAddress");
     let revised = of_type(EventType::OrderRevised);
     let elsewhere = address_of(&fold([&revised]).unwrap().states["99"]);
-    assert!(elsewhere.is_some(), "the revision moves the order");
+    assert!(elsewhere.is_some(), "the revision changes the address");
     for later_has_an_address in [false, true] {
         let [mut earlier, mut later] = [of_type(EventType::OrderCreated), of_type(EventType::OrderCreated)];
         later.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
         let without = if later_has_an_address { &mut earlier } else { &mut later };
-        let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("of this type") };
+        let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("the event is an OrderCreated") };
         payload.delivery_address = None;
         payload.order_details.consumer_id = "another".parse().unwrap();
 
@@ -181,7 +181,7 @@ fn a_late_event_is_applied_to_an_item_of_a_newer_version() {
     let order_id = created.order_id();
     let state = folded(&story, &order_id).unwrap();
     let expected = OrderView::of(order_id.clone(), Found { state, unreadable: Vec::new() });
-    assert_eq!(table.view(&order_id), expected, "but for what this version cannot show");
+    assert_eq!(table.view(&order_id), expected, "except for the attributes that this version cannot show");
 }
 
 /// An event whose entry an older version stored with its time, and whose idempotency record has expired.

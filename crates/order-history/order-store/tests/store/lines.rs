@@ -71,7 +71,7 @@ fn the_line_of_an_order_is_equal_to_its_item_and_can_be_read() {
         table.clear(order_id);
         let put = table.client.put_item().table_name(ORDER_HISTORY_TABLE).set_item(Some(item(&line)));
         table.block_on(put.send()).unwrap();
-        assert_eq!(read_item(&VIEW, stored(&table, order_id)).state, found.state, "as an import puts it");
+        assert_eq!(read_item(&VIEW, stored(&table, order_id)).state, found.state, "as after an import");
     };
     for (place, event) in story.iter().enumerate() {
         let order_id = OrderId::parse(format!("alone-{place}")).unwrap();

@@ -41,7 +41,7 @@ fn check(fresh: i64, page: &[i64], after: Option<i64>, next: Option<i64>, expect
     let query = query(filter, 3, after.map(position));
     let orders = page.iter().map(|second| order(*second, OrderStatus::Approved)).collect();
     let mut page = Page { orders, next: next.map(position), left_out: Vec::new() };
-    page.show(order(fresh, OrderStatus::Approved), &query);
+    page.put_fresh(order(fresh, OrderStatus::Approved), &query);
     let seconds: Vec<i64> = page.orders.iter().map(|order| order.order_creation_time.as_millis() / 1_000).collect();
     assert_eq!((seconds.as_slice(), page.next), (expected.0, expected.1.map(position)));
 }
@@ -80,11 +80,11 @@ fn an_order_on_the_page_is_replaced_by_its_fresh_version() {
     let fresh = order(8, OrderStatus::Approved);
 
     let mut page = stale();
-    page.show(fresh.clone(), &query(filter(None), 1, None));
+    page.put_fresh(fresh.clone(), &query(filter(None), 1, None));
     assert_eq!((page.orders, page.next), (vec![fresh.clone()], Some(position(8))));
 
     let mut page = stale();
     let pending = filter(Some(OrderStatus::ApprovalPending));
-    page.show(fresh, &query(pending, 1, None));
+    page.put_fresh(fresh, &query(pending, 1, None));
     assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
 }

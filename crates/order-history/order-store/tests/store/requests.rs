@@ -15,7 +15,7 @@ fn in_sequence_each_event_needs_one_update_and_no_read() {
         assert_eq!(applied, Applied::Written, "{}", event.event_type());
     }
     assert_eq!(wire.count("UpdateItem"), story.len());
-    assert_eq!(wire.requests().len(), story.len(), "nothing but updates");
+    assert_eq!(wire.requests().len(), story.len(), "only updates");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_late_event_needs_at_most_two_updates_and_no_read() {
             Applied::WrittenLate => 2,
         };
         assert_eq!(wire.count("UpdateItem"), updates, "{}", event.event_type());
-        assert_eq!(wire.requests().len(), updates, "nothing but updates");
+        assert_eq!(wire.requests().len(), updates, "only updates");
     }
 }
 
@@ -58,7 +58,7 @@ fn a_retry_by_the_sdk_after_a_lost_answer_writes_once() {
     let config = table.engine.config().http_client(wire.clone()).build();
     let store = order_store::OrderStore::new(aws_sdk_dynamodb::Client::from_conf(config), ORDER_HISTORY_TABLE);
     let applied = table.block_on(store.apply(created)).unwrap();
-    assert_eq!(applied, Applied::Duplicate, "the retry meets its own first try");
+    assert_eq!(applied, Applied::Duplicate, "the retry finds the effect of the first attempt");
     assert_eq!(wire.count("UpdateItem"), 2);
     let order_id = created.order_id();
     assert_eq!(table.state(&order_id), folded(std::slice::from_ref(created), &order_id));

@@ -8,12 +8,12 @@ use sample_events::arbitrary as events;
 
 fn view<'a>(events: impl IntoIterator<Item = &'a Event>) -> State {
     let mut folded = fold(events).unwrap();
-    assert_eq!(folded.contradictions, [], "an id stands for one event");
+    assert_eq!(folded.contradictions, [], "an id belongs to one event");
     folded.states.remove("99").unwrap_or_default()
 }
 
 fn merged(mut one: State, other: State) -> State {
-    assert_eq!(one.merge(other), [], "an id stands for one event");
+    assert_eq!(one.merge(other), [], "an id belongs to one event");
     one
 }
 

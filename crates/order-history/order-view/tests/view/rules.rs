@@ -2,7 +2,7 @@
 
 use order_events::{Event, EventType};
 use order_view::facet::{Address, TIMELINE};
-use order_view::{DeliveryStatus, OrderStatus, OrderView, PaymentStatus, TicketStatus, effect, fold, has_seen};
+use order_view::{DeliveryStatus, OrderStatus, OrderView, PaymentStatus, TicketStatus, contains_event, effect, fold};
 use projection::{Found, Piece, State};
 use sample_events::story;
 
@@ -30,11 +30,14 @@ fn the_view_after_all_events_of_the_story_is_complete() {
     assert_eq!(view.ticket, Some(TicketStatus::PickedUp));
     assert_eq!(view.promise.unwrap().0.to_string(), "2026-03-01T12:30:00.000Z");
     assert_eq!(view.delivery, Some(DeliveryStatus::Delivered));
-    assert_eq!(view.schedule.unwrap().courier_id.as_str(), "8", "the second delivery's");
+    assert_eq!(view.schedule.unwrap().courier_id.as_str(), "8", "the courier of the second delivery");
     assert_eq!(view.location.unwrap().latitude.to_string(), "37.8716");
     let payment = &view.payment.unwrap();
     assert_eq!(payment.status, PaymentStatus::Charged);
-    assert_eq!(payment.error_code, None, "a facet is written whole: the first failure left nothing behind");
+    assert_eq!(
+        payment.error_code, None,
+        "a facet is always written completely, so nothing of the first failure is left"
+    );
     assert!(view.unreadable.is_empty());
     assert_eq!(state(&story()).marks().count(), 6, "one order, one ticket, two deliveries, two payment intents");
 }
@@ -98,9 +101,9 @@ fn old_state(events: &[Event]) -> State {
 fn an_entry_that_was_stored_with_its_time_is_shown_like_any_other() {
     let story = story();
     let old = old_state(&story);
-    assert!(old.set(TIMELINE).any(|entry| *entry == with_time(&story[0])), "the test makes old entries");
+    assert!(old.set(TIMELINE).any(|entry| *entry == with_time(&story[0])), "the test has old entries");
     for event in &story {
-        assert!(has_seen(&old, event.event_type(), event.id), "{event:?}");
+        assert!(contains_event(&old, event.event_type(), event.id), "{event:?}");
     }
     let shown = OrderView::of(story[0].order_id(), Found { state: old, unreadable: Vec::new() });
     assert_eq!(shown, view(&story));

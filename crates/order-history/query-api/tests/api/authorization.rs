@@ -35,7 +35,7 @@ async fn nothing_of_another_consumer_is_shown() {
         RequestBuilder::get("/orders?pageSize=1&since=0").claims(json!({"sub": "8", "scope": "orders:read-any"}));
     let of_8_for_7 = {
         let page = api.send(of_8).await;
-        assert_eq!(body(&page)["startKey"], Value::Null, "8 has one order, so there is no token of theirs yet");
+        assert_eq!(body(&page)["startKey"], Value::Null, "consumer 8 has one order, so the list has no page token");
         world.project(&[created("8", 4, 4_000, "A")]).await;
         let page = api.send(RequestBuilder::get("/orders?pageSize=1&since=0").claims(consumer("8"))).await;
         body(&page)["startKey"].as_str().unwrap().to_owned()
@@ -48,52 +48,62 @@ async fn nothing_of_another_consumer_is_shown() {
     .to_string();
 
     let attempts: [(&str, RequestBuilder, u16, &str); 13] = [
-        ("another's order", RequestBuilder::get("/orders/2").claims(consumer("7")), 404, "order-not-found"),
-        ("another's list", RequestBuilder::get("/orders?consumerId=8").claims(consumer("7")), 403, "forbidden"),
         (
-            "another's token in one's own list",
+            "an order of another consumer",
+            RequestBuilder::get("/orders/2").claims(consumer("7")),
+            404,
+            "order-not-found",
+        ),
+        (
+            "the list of another consumer",
+            RequestBuilder::get("/orders?consumerId=8").claims(consumer("7")),
+            403,
+            "forbidden",
+        ),
+        (
+            "a page token of another consumer in the caller's list",
             RequestBuilder::get(&format!("/orders?since=0&startKey={of_8_for_7}")).claims(consumer("7")),
             400,
             "invalid-parameters",
         ),
         (
-            "another's token in another's list",
+            "a page token of another consumer in that consumer's list",
             RequestBuilder::get(&format!("/orders?consumerId=8&since=0&startKey={of_8_for_7}")).claims(consumer("7")),
             403,
             "forbidden",
         ),
         (
-            "another's order by its consistency token",
+            "an order of another consumer by its consistency token",
             RequestBuilder::get("/orders/2").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
             412,
             "not-yet-seen",
         ),
         (
-            "another's order put into one's own list",
+            "an order of another consumer in the caller's list, by its consistency token",
             RequestBuilder::get("/orders").claims(consumer("7")).header("consistency-token", token_of_2.as_str()),
             412,
             "not-yet-seen",
         ),
-        ("nobody's order", RequestBuilder::get("/orders/1"), 401, "unauthenticated"),
-        ("nobody's list", RequestBuilder::get("/orders?consumerId=7"), 401, "unauthenticated"),
+        ("an order without a token", RequestBuilder::get("/orders/1"), 401, "unauthenticated"),
+        ("a list without a token", RequestBuilder::get("/orders?consumerId=7"), 401, "unauthenticated"),
         ("a token without a consumer", RequestBuilder::get("/orders/1").claims(json!({"aud": "x"})), 403, "forbidden"),
         ("an empty consumer", RequestBuilder::get("/orders?consumerId=7").claims(consumer("")), 403, "forbidden"),
         (
-            "a scope that only reads like it",
+            "scopes that only look similar",
             RequestBuilder::get("/orders/2")
                 .claims(json!({"sub": "7", "scope": "orders:read-any-thing xorders:read-any"})),
             404,
             "order-not-found",
         ),
         (
-            "the scopes that the route wants",
+            "the scopes that the route requires",
             RequestBuilder::get("/orders/2")
                 .context("authorizer", json!({"jwt": {"claims": {"sub": "7"}, "scopes": ["orders:read-any"]}})),
             404,
             "order-not-found",
         ),
         (
-            "a header that claims it",
+            "a header with the scope",
             RequestBuilder::get("/orders/2").claims(consumer("7")).header("scope", "orders:read-any"),
             404,
             "order-not-found",

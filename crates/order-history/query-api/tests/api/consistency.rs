@@ -102,7 +102,7 @@ async fn a_list_with_a_token_contains_an_order_that_is_not_in_the_index_yet() {
     assert_eq!(
         ids(&[api.json("/orders?consumerId=7").await]),
         Vec::<String>::new(),
-        "without the token, as the index has it"
+        "without the token, the list is as in the index"
     );
 }
 
@@ -191,9 +191,9 @@ async fn a_request_does_not_wait_for_an_event_that_can_no_longer_arrive() {
         ("of now", id(NOW), true),
         ("of a publisher whose clock is a minute ahead", id(NOW + 60_000), true),
         ("of tomorrow", id(NOW + DAY), false),
-        ("of a minute later still", id(NOW + 60_001), false),
+        ("of one millisecond more than a minute ahead", id(NOW + 60_001), false),
         ("of 28 days ago", id(NOW - 28 * DAY), true),
-        ("older than any message", id(NOW - 28 * DAY - 1), false),
+        ("of one millisecond more than 28 days ago", id(NOW - 28 * DAY - 1), false),
         ("of 2099", "000003b8b5daf000-0000000000000001".to_owned(), false),
     ] {
         let reads = reads(&world, max_wait, &event_id).await;

@@ -92,7 +92,7 @@ async fn the_tag_of_a_cut_page_depends_on_the_shown_orders() {
     assert!(shown < 100);
     let exact = format!("/orders?consumerId=7&pageSize={shown}");
     let again = api.send(RequestBuilder::get(&exact).header("if-none-match", first.headers["etag"].as_str())).await;
-    assert_eq!(again.status_code, 304, "a page of {shown} shows the same");
+    assert_eq!(again.status_code, 304, "a page of {shown} orders has the same tag");
     let fewer = format!("/orders?consumerId=7&pageSize={}", shown - 1);
     let other = api.send(RequestBuilder::get(&fewer).header("if-none-match", first.headers["etag"].as_str())).await;
     assert_eq!(other.status_code, 200);

@@ -79,7 +79,9 @@ async fn a_missing_address_is_left_out() {
     let world = World::create().await;
     let (with_address, mut without) = (story().remove(0), story().remove(0));
     without.id = "0000019ca9450a08-0000000000000000".parse().unwrap();
-    let Payload::OrderCreated(payload) = &mut without.payload else { unreachable!("the story begins with it") };
+    let Payload::OrderCreated(payload) = &mut without.payload else {
+        unreachable!("the story begins with OrderCreated")
+    };
     payload.delivery_address = None;
     payload.order_details.consumer_id = "another".parse().unwrap();
     world.project(&[with_address, without]).await;

@@ -60,9 +60,9 @@ async fn every_order_is_on_exactly_one_page_while_new_orders_are_created() {
             })
             .await;
         let found: Vec<_> = ids(&pages).into_iter().filter(|id| id.parse::<u64>().unwrap() <= 1_000).collect();
-        assert_eq!(found, expected, "{list}: newest first, each once");
+        assert_eq!(found, expected, "{list}: newest first, each order once");
         let all = ids(&pages);
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{list}: none twice");
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{list}: an order is repeated");
     }
 }
 
@@ -75,7 +75,7 @@ async fn orders_of_the_same_millisecond_are_on_exactly_one_page() {
         let pages = world.open().walk(&format!("/orders?consumerId=7&pageSize={page_size}"), async || {}).await;
         let found: BTreeSet<u64> = ids(&pages).iter().map(|id| id.parse().unwrap()).collect();
         assert_eq!(found, (1..=50).collect(), "pageSize {page_size}");
-        assert_eq!(ids(&pages).len(), 50, "pageSize {page_size}: none twice");
+        assert_eq!(ids(&pages).len(), 50, "pageSize {page_size}: an order is repeated");
     }
 }
 
@@ -87,7 +87,10 @@ async fn one_order_in_five_thousand_is_found_and_each_request_stays_within_its_r
     seed(&world, &events).await;
     let pages = world.open().walk("/orders?consumerId=7&keywords=einhorn", async || {}).await;
     assert_eq!(ids(&pages), ["4321"]);
-    assert!((5..=6).contains(&pages.len()), "1,000 orders looked at for each page, and perhaps a look at the end");
+    assert!(
+        (5..=6).contains(&pages.len()),
+        "1,000 orders are read for each page, and perhaps one more page at the end"
+    );
 }
 
 #[tokio::test]

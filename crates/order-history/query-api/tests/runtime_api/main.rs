@@ -197,7 +197,7 @@ async fn unreadable_attributes_are_logged_and_counted_without_their_values() {
     assert_eq!((&logged[0]["order_id"], &logged[0]["attributes"]), (&json!("99"), &json!("payment")));
     assert_eq!(logged[0]["request_id"], "Zr1hOh5PoAMEJ9g=");
     let counted: Vec<_> = lines.iter().filter(|line| line["UnreadableAttributes"] == 1).collect();
-    assert_eq!(counted, logged, "one line says both");
+    assert_eq!(counted, logged, "one line has both");
     let declared = &counted[0]["_aws"]["CloudWatchMetrics"][0];
     assert_eq!(declared["Metrics"][0]["Name"], "UnreadableAttributes");
     assert_eq!(declared["Namespace"], "ftgo-staging");
@@ -279,7 +279,7 @@ async fn over_http_the_page_is_served_compressed_and_uncompressed() {
     assert!(get("/assets/none.js", "").await.0.starts_with("HTTP/1.1 404"));
 }
 
-/// Lambda once refused a page of 100 orders of 75 KB, and of 30 orders of 55 KB of quotes.
+/// Lambda refused these two pages in the past: 100 orders of 75 KB, and 30 orders of 55 KB of quotes.
 #[tokio::test]
 async fn a_list_larger_than_lambda_accepts_is_cut_and_logged() {
     for (count, text, size) in [(100, "€", 75_000), (30, "\"", 55_000)] {

@@ -11,13 +11,13 @@ use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table,
 
 /// The output of a command and its exit code.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
 
-impl Ended {
+impl CommandResult {
     /// The last line of the output, as JSON.
     fn json(&self) -> Value {
         let last = self.output.lines().last().unwrap_or_else(|| panic!("no output: {self:?}"));
@@ -41,13 +41,13 @@ pub(crate) fn command(engine: &Engine, arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) async fn ended(child: Child) -> Ended {
+pub(crate) async fn ended(child: Child) -> CommandResult {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code(), output: text(output.stdout), errors: text(output.stderr) }
+    CommandResult { code: output.status.code(), output: text(output.stdout), errors: text(output.stderr) }
 }
 
-pub(crate) async fn rebuild(engine: &Engine, arguments: &[&str]) -> Ended {
+pub(crate) async fn rebuild(engine: &Engine, arguments: &[&str]) -> CommandResult {
     ended(command(engine, arguments).spawn().unwrap()).await
 }
 
@@ -85,11 +85,11 @@ async fn a_run_fills_the_table_and_reports() {
 #[tokio::test]
 async fn the_exit_code_says_what_was_left_out() {
     let (engine, client) = engine();
-    let poison = "Ajanta, in a line that cannot be read".to_owned();
+    let bad = "Ajanta, in a line that cannot be read".to_owned();
     let mut cut = encoded("x.gz", life(1));
     cut.truncate(100);
     let (quarantined, damaged) = (Folder::new(), Folder::new());
-    quarantined.put(&key(1, "a"), [life(1), vec![poison]].concat());
+    quarantined.put(&key(1, "a"), [life(1), vec![bad]].concat());
     damaged.put_bytes(&key(1, "a"), &cut);
     damaged.put(&key(1, "b"), life(2));
     for (folder, expected, order) in [(&quarantined, 3, 1), (&damaged, 4, 2)] {

@@ -127,10 +127,10 @@ async fn a_run_keeps_the_rate() {
     assert_eq!(orders(&client, &table).await.len(), 240);
     #[allow(clippy::cast_precision_loss)]
     let units = report.stored.milliunits as f64 / 1_000.0;
-    assert!(units > 800.0, "{units} units are too few to tell");
+    assert!(units > 800.0, "{units} units are too few to measure a rate");
     let rate = units / took.as_secs_f64();
-    assert!(rate <= 400.0 * 1.1, "{rate} units a second");
-    assert!(rate >= 400.0 * 0.5, "{rate} units a second");
+    assert!(rate <= 400.0 * 1.1, "{rate} units per second");
+    assert!(rate >= 400.0 * 0.5, "{rate} units per second");
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn a_table_that_throttles_slows_the_run_down_and_it_finishes() {
 }
 
 #[tokio::test]
-async fn an_order_past_400_kilobytes_is_reported_and_the_others_are_stored() {
+async fn an_order_of_more_than_400_kilobytes_is_reported_and_the_others_are_stored() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let (first, long) = (life(2)[0].clone(), "Chicken Vindaloo ".repeat(30_000));

@@ -21,7 +21,7 @@ fn archive() -> (Vec<(String, Vec<String>)>, Orders) {
         (key(1, "a"), lines[..8].to_vec()),
         (key(2, "b"), lines[8..30].to_vec()),
         (key(2, "c"), lines[25..].to_vec()),
-        (key(3, "d"), [&lines[4..12], &["poison".to_owned()]].concat()),
+        (key(3, "d"), [&lines[4..12], &["not an event".to_owned()]].concat()),
     ];
     (files, expected)
 }
@@ -34,13 +34,13 @@ async fn a_run_that_is_killed_before_any_request_and_resumed_makes_the_same_tabl
     loop {
         let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
         let reached = Arc::new(Notify::new());
-        let (told, last) = (Arc::clone(&reached), kills);
+        let (signal, last) = (Arc::clone(&reached), kills);
         // A killed process sends no more requests.
         let wire = Wire::disturbed(move |request| {
             if request.number <= last {
                 return Disturbance::None;
             }
-            told.notify_one();
+            signal.notify_one();
             Disturbance::Stall
         });
         let killed =
@@ -68,13 +68,13 @@ async fn a_run_that_is_killed_before_any_request_and_resumed_makes_the_same_tabl
 async fn a_run_survives_any_lost_answer_and_any_failed_request() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let (files, expected) = archive();
-    let run = async |wire: Wire, told: String| {
+    let run = async |wire: Wire, case: String| {
         let (bucket, table) = (s3.bucket(&files), new_table(&client).await);
         let rebuild =
             Rebuild { jobs: 1, ..Rebuild::new(s3.store_over(&wire, &bucket), engine.client_over(&wire), &table) };
         let (report, _) = rebuild.resume("run").await.unwrap();
-        assert_eq!(orders(&client, &table).await, expected, "{told}");
-        assert_eq!(report.batches, 3, "{told}");
+        assert_eq!(orders(&client, &table).await, expected, "{case}");
+        assert_eq!(report.batches, 3, "{case}");
         wire.requests()
     };
     let undisturbed = run(Wire::watched(), "undisturbed".to_owned()).await;

@@ -136,7 +136,7 @@ fn a_snapshot_that_is_stopped_at_any_request_can_be_resumed_and_the_latest_one_s
             } else {
                 replaced += 1;
             }
-            assert_eq!(built(&files), expected, "from what is the latest after request {last}");
+            assert_eq!(built(&files), expected, "from the latest snapshot after request {last}");
 
             // A run that was not started does not prevent another one.
             let resume = unfinished(&files);

@@ -328,9 +328,9 @@ fn every_later_snapshot_keeps_the_lines_that_cannot_be_read() {
     let (folder, lines) = (Folder::new(), lives(0..4));
     let archive = folder.archive();
     let files = spread(&lines, 3);
-    let mut poisoned = files[0].clone();
-    poisoned.insert(1, "{\"no\": \"event\"}".to_owned());
-    folder.put(&key(1, "a"), &poisoned);
+    let mut with_bad_line = files[0].clone();
+    with_bad_line.insert(1, "{\"no\": \"event\"}".to_owned());
+    folder.put(&key(1, "a"), &with_bad_line);
     let first = snapshot(&archive);
     let count = |manifest: &Manifest| manifest.quarantined.values().sum::<u64>();
     assert_eq!((first.files, count(&first)), (1, 1), "its other lines are consumed");
@@ -359,9 +359,9 @@ fn a_damaged_file_is_reported_by_every_snapshot_until_it_is_restored() {
     let files = spread(&lines, 2);
     folder.put(&key(1, "a"), &files[0]);
     let whole = crate::world::encoded("b.gz", &files[1]);
-    let poison = crate::world::encoded("b.gz", ["poison"]);
+    let bad = crate::world::encoded("b.gz", ["not an event"]);
     // A line that cannot be read, then a truncated member.
-    let damaged = [poison, whole[..whole.len() / 2].to_vec()].concat();
+    let damaged = [bad, whole[..whole.len() / 2].to_vec()].concat();
     folder.put_bytes(&key(2, "b"), &damaged);
     for _ in 0..2 {
         let (manifest, summary) = done(runtime().block_on(take(options(&archive), |_| ())).unwrap());

@@ -5,14 +5,14 @@ use std::path::Path;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::buckets::orders_in;
-use crate::commands::{Ended, rebuild};
+use crate::commands::{CommandResult, rebuild};
 use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table, orders};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-fn json(ended: &Ended) -> serde_json::Value {
+fn json(ended: &CommandResult) -> serde_json::Value {
     serde_json::from_str(ended.output.lines().last().unwrap()).unwrap()
 }
 
@@ -22,8 +22,8 @@ async fn a_rebuild_from_a_snapshot_does_not_read_the_files_in_it() {
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let lines = lives(0..6);
     let (first, second) = lines.split_at(lines.len() / 2);
-    let poisoned = first.iter().map(String::as_str).chain(["poison"]);
-    folder.put(&key(1, "a"), poisoned);
+    let with_bad_line = first.iter().map(String::as_str).chain(["not an event"]);
+    folder.put(&key(1, "a"), with_bad_line);
     let from = text(folder.path());
     let taken = rebuild(&engine, &["snapshot", "--from", from]).await;
     assert_eq!(taken.code, Some(3), "a line cannot be read: {taken:?}");
@@ -74,7 +74,7 @@ async fn verify_ends_with_1_and_lists_differences_without_values() {
 async fn verify_reports_what_could_not_be_compared() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), life(1).iter().map(String::as_str).chain(["poison"]));
+    folder.put(&key(1, "a"), life(1).iter().map(String::as_str).chain(["not an event"]));
     let from = text(folder.path());
     assert_eq!(rebuild(&engine, &["run", "--from", from, "--into", &table]).await.code, Some(3));
     let verify = async || rebuild(&engine, &["verify", "--left", &table, "--right", from, "--pause", "0"]).await;

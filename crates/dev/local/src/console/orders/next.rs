@@ -1,7 +1,7 @@
 //! The next events of an order, in each of the services. Payments are made on the page.
 
 use order_events::payload::{
-    DeliveryLocationUpdated, DeliveryScheduled, Nothing, OfOrder, OrderRevised, OrderRevision, RevisedLineItem,
+    DeliveryLocationUpdated, DeliveryScheduled, Nothing, OrderReference, OrderRevised, OrderRevision, RevisedLineItem,
     TicketAccepted,
 };
 use order_events::{EventType, Invalid, Money, Payload, Timestamp};
@@ -27,13 +27,13 @@ pub(in crate::console) struct NextEvent {
 
 /// The order's status in each service.
 #[derive(Debug)]
-pub(super) struct Situation<'a> {
+pub(super) struct OrderStatuses<'a> {
     order: Option<&'a OrderStatus>,
     ticket: Option<&'a TicketStatus>,
     delivery: Option<&'a DeliveryStatus>,
 }
 
-impl<'a> Situation<'a> {
+impl<'a> OrderStatuses<'a> {
     pub(super) fn of(view: &'a OrderView) -> Self {
         Self { order: view.state.as_ref(), ticket: view.ticket.as_ref(), delivery: view.delivery.as_ref() }
     }
@@ -130,10 +130,10 @@ pub(super) fn payload(order: &OrderView, event_type: EventType, now: Timestamp) 
             estimated_pickup_time: minutes(20)?,
             estimated_delivery_time: minutes(40)?,
         }),
-        DeliveryPickedUp => Payload::DeliveryPickedUp(OfOrder { order_id: order_id() }),
+        DeliveryPickedUp => Payload::DeliveryPickedUp(OrderReference { order_id: order_id() }),
         Moved => Payload::DeliveryLocationUpdated(moved(order)?),
-        DeliveryDelivered => Payload::DeliveryDelivered(OfOrder { order_id: order_id() }),
-        // `Situation::next` never returns these types.
+        DeliveryDelivered => Payload::DeliveryDelivered(OrderReference { order_id: order_id() }),
+        // `OrderStatuses::next` never returns these types.
         EventType::OrderCreated
         | EventType::PaymentIntentChargeRequested
         | EventType::PaymentIntentCharged
@@ -198,7 +198,7 @@ mod tests {
         expected: &[EventType],
     ) {
         let (order, ticket, delivery) = (Some(&order), ticket.as_ref(), delivery.as_ref());
-        let next = Situation { order, ticket, delivery }.next();
+        let next = OrderStatuses { order, ticket, delivery }.next();
         assert_eq!(next.iter().map(|next| next.event_type).collect::<Vec<_>>(), expected);
     }
 

@@ -32,8 +32,8 @@ pub(super) struct Lane {
     /// The events' indexes in the story, by their ids.
     pub(super) positions: HashMap<String, usize>,
     pub(super) names: Names,
-    /// Held while an invocation has a message of this lane, so that its effect on the item is known. Other invocations wait; they
-    /// could also have come later.
+    /// Held while an invocation has a message of this lane, so that its effect on the item is known. Other invocations wait, as if
+    /// their messages had arrived later.
     pub(super) turn: Arc<AsyncMutex<()>>,
     /// The indexes of the events that changed the item.
     pub(super) applied: Mutex<HashSet<usize>>,
@@ -53,7 +53,7 @@ pub(super) struct ShuffleObserver {
 
 /// A message of the shuffle in an invocation.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ObservedMessage {
     lane: usize,
     /// Its index in the lane's messages.
     message: usize,
@@ -68,7 +68,7 @@ struct Seen {
 /// An invocation with messages of a shuffle.
 struct ObservedInvocation {
     observer: Arc<ShuffleObserver>,
-    seen: Vec<Seen>,
+    seen: Vec<ObservedMessage>,
     /// The states of the orders before it.
     before: HashMap<usize, State>,
     kill_after: Option<Duration>,
@@ -121,7 +121,7 @@ impl ShuffleObserver {
     }
 
     /// Finds the record's message, if it belongs to this shuffle.
-    async fn find(&self, record: &Value) -> Option<Seen> {
+    async fn find(&self, record: &Value) -> Option<ObservedMessage> {
         let notification: Value = serde_json::from_str(record["body"].as_str()?).ok()?;
         let message: Value = serde_json::from_str(notification["Message"].as_str()?).ok()?;
         let id = message["headers"]["ID"].as_str()?.parse::<EventId>().ok()?.to_string();
@@ -130,7 +130,7 @@ impl ShuffleObserver {
         let sent = self.lanes[lane].sent.lock().await;
         let index = *sent.get(notification["MessageId"].as_str()?)?;
         let message_id = record["messageId"].as_str()?.to_owned();
-        Some(Seen { lane, message: index, event, message_id, was_projected: false })
+        Some(ObservedMessage { lane, message: index, event, message_id, was_projected: false })
     }
 
     /// Updates a lane's report from its item.
@@ -191,7 +191,7 @@ impl ObservedInvocation {
     }
 
     /// If a batch has two messages of one event, the second one has no effect.
-    fn outcomes(&self, seen: &Seen, is_first: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
+    fn outcomes(&self, seen: &ObservedMessage, is_first: bool, before: &State, after: &State) -> Vec<PieceOutcome> {
         let pieces = &self.observer.lanes[seen.lane].pieces[seen.event];
         if is_first {
             return outcomes(pieces, seen.was_projected, before, after);

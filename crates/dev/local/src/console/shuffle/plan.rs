@@ -1,7 +1,7 @@
 //! The sequence in which the events are sent.
 
 use super::report::LaneMessage;
-use crate::console::dice::Dice;
+use crate::console::random::Random;
 
 /// Each event once, in the story's sequence.
 pub(super) fn in_order(events: usize) -> Vec<LaneMessage> {
@@ -10,13 +10,13 @@ pub(super) fn in_order(events: usize) -> Vec<LaneMessage> {
 
 /// Each event once, and about a third of them twice, in random sequence. `facets` has the facets that each event writes. In at least one
 /// facet an event comes after a later one, so that the shuffle shows a late event.
-pub(super) fn shuffled(facets: &[Vec<&str>], dice: &mut Dice) -> Vec<LaneMessage> {
+pub(super) fn shuffled(facets: &[Vec<&str>], random: &mut Random) -> Vec<LaneMessage> {
     let mut events: Vec<usize> = (0..facets.len()).collect();
     loop {
-        dice.shuffle(&mut events);
+        random.shuffle(&mut events);
         let twice = events[..facets.len().div_ceil(3)].to_vec();
         let mut sent = [events.as_slice(), &twice].concat();
-        dice.shuffle(&mut sent);
+        random.shuffle(&mut sent);
         if is_late_somewhere(facets, &sent) {
             return numbered(&sent);
         }
@@ -43,7 +43,7 @@ mod tests {
     fn every_event_is_sent_a_third_of_them_twice_and_some_late() {
         let facets = [vec!["state"], vec!["state"], vec!["total"], vec![], vec!["ticket"], vec!["ticket"]];
         for seed in 0..200 {
-            let sent = shuffled(&facets, &mut Dice(seed));
+            let sent = shuffled(&facets, &mut Random(seed));
             let positions: Vec<_> = sent.iter().map(|message| message.event).collect();
             assert!((0..facets.len()).all(|event| positions.contains(&event)), "{positions:?}");
             assert_eq!(sent.iter().filter(|message| message.copy == 2).count(), 2, "{positions:?}");
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence() {
         let facets = [vec!["state"], vec!["state"], vec!["state"], vec!["state"]];
-        let order = |seed| shuffled(&facets, &mut Dice(seed)).iter().map(|message| message.event).collect::<Vec<_>>();
+        let order = |seed| shuffled(&facets, &mut Random(seed)).iter().map(|message| message.event).collect::<Vec<_>>();
         assert_eq!(order(7), order(7));
         assert!((0..20).any(|seed| order(seed) != order(7)));
     }

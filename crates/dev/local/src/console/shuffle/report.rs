@@ -154,7 +154,7 @@ impl Report {
     /// Waits until a condition holds.
     pub(super) async fn wait_for(&self, mut holds: impl FnMut(&Shuffle) -> bool) {
         let mut changes = self.changes.subscribe();
-        // The only error is that this value was dropped.
+        // This fails only if this value was dropped.
         let _ = changes.wait_for(|_| holds(&lock(&self.shuffle))).await;
     }
 }

@@ -20,14 +20,14 @@ use super::piece::{name, piece_values, position};
 use super::plan;
 use super::report::{self, LaneMessage, MessageState, Report, Shuffle, StoryEvent};
 use super::story::story;
-use crate::console::dice::Dice;
 use crate::console::problem::Problem;
+use crate::console::random::Random;
 
 /// The index of the lane whose events are sent in sequence.
 const IN_ORDER: usize = 0;
 
 /// The longest time of the functions for all messages, in addition to the pace and the retries.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The number of tries to kill a process before it answers, and the longest wait of the first try in milliseconds. The later tries do
 /// not wait.
@@ -49,13 +49,13 @@ impl Run {
         let lanes =
             [lane(&format!("shuffle-{id}-a"), number & !1, now)?, lane(&format!("shuffle-{id}-b"), number | 1, now)?];
 
-        let mut dice = Dice(seed);
+        let mut random = Random(seed);
         let in_order = &lanes[IN_ORDER];
         let facets = in_order
             .pieces
             .iter()
             .map(|pieces| pieces.iter().filter(|piece| is_facet(piece)).filter_map(name).collect());
-        let messages = plan::shuffled(&facets.collect::<Vec<_>>(), &mut dice);
+        let messages = plan::shuffled(&facets.collect::<Vec<_>>(), &mut random);
         let shown = |name, lane: &Lane, messages| report::Lane {
             name,
             order_id: lane.order_id.clone(),
@@ -79,7 +79,7 @@ impl Run {
             report: Arc::new(Report::new(shuffle)),
             items: Items { client: settings.client.clone(), tables: settings.tables.clone() },
             lanes,
-            kill_after: Mutex::new(kills(&mut dice)),
+            kill_after: Mutex::new(kills(&mut random)),
         };
         Ok(Self { settings, observer: Arc::new(observer) })
     }
@@ -93,7 +93,7 @@ impl Run {
         let messages = self.report().shuffle().lanes.map(|lane| lane.messages.len()).into_iter().max();
         let steps = self.settings.pace * u32::try_from(messages.unwrap_or_default()).unwrap_or(u32::MAX);
         // A message may be retried twice: once after the kill, and once because the killed function still held the claim.
-        let limit = PATIENCE + steps + 3 * self.settings.visibility_timeout;
+        let limit = TIMEOUT + steps + 3 * self.settings.visibility_timeout;
         let sent = timeout(limit, self.send_events()).await.unwrap_or_else(|_| {
             let message =
                 format!("not every event was projected within {limit:?}: check the queues and the dead letters");
@@ -219,7 +219,7 @@ fn story_of(lane: &Lane) -> Vec<StoryEvent> {
     events.map(event).collect()
 }
 
-fn kills(dice: &mut Dice) -> VecDeque<Duration> {
-    let first = Duration::from_millis(1 + dice.roll(LATEST_KILL) as u64);
+fn kills(random: &mut Random) -> VecDeque<Duration> {
+    let first = Duration::from_millis(1 + random.below(LATEST_KILL) as u64);
     [first].into_iter().chain((1..KILLS).map(|_| Duration::ZERO)).collect()
 }

@@ -1,8 +1,8 @@
 //! The story: all events of one order, from all services.
 
 use order_events::payload::{
-    DeliveryInformation, DeliveryLocationUpdated, DeliveryScheduled, LineItem, Nothing, OfOrder, OrderCreated,
-    OrderDetails, OrderRevised, OrderRevision, PaymentIntentChargeFailed, PaymentIntentCharged, RevisedLineItem,
+    DeliveryInformation, DeliveryLocationUpdated, DeliveryScheduled, LineItem, Nothing, OrderCreated, OrderDetails,
+    OrderReference, OrderRevised, OrderRevision, PaymentIntentChargeFailed, PaymentIntentCharged, RevisedLineItem,
     TicketAccepted,
 };
 use order_events::{AggregateType, Event, Invalid, OrderId, Payload, Timestamp};
@@ -24,7 +24,7 @@ pub(super) fn story(order_id: &OrderId, number: u64, now: Timestamp) -> Result<V
     let began = now.as_millis() - LENGTH * MINUTE;
     let minute = |minute: i64| Timestamp::from_millis(began + minute * MINUTE).ok_or(Invalid::Timestamp);
     let order = || order_id.clone();
-    let of_order = || OfOrder { order_id: order() };
+    let of_order = || OrderReference { order_id: order() };
     let moved = |latitude: &str, longitude: &str| {
         let (latitude, longitude) = (latitude.parse()?, longitude.parse()?);
         Ok::<_, Invalid>(Payload::DeliveryLocationUpdated(DeliveryLocationUpdated {
