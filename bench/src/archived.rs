@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{Result, peers};
 
 /// The events of an order, in sequence.
-pub const TEN: [EventType; 10] = [
+pub const TEN_EVENTS: [EventType; 10] = [
     EventType::OrderCreated,
     EventType::PaymentIntentChargeRequested,
     EventType::PaymentIntentCharged,
@@ -37,8 +37,8 @@ const HOUR: i64 = 60 * 60 * 1_000;
 
 /// An archive on disk. It is removed when this value is dropped.
 #[derive(Debug)]
-pub struct Archived {
-    /// Where it is.
+pub struct BenchArchive {
+    /// Its location.
     pub root: PathBuf,
     /// Its files.
     pub files: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Archived {
     pub events: usize,
 }
 
-impl Archived {
+impl BenchArchive {
     /// Writes an archive of these orders.
     pub fn write(name: &str, orders: Range<usize>) -> Result<Self> {
         let root = peers::home("archives").join(name);
@@ -69,13 +69,13 @@ impl Archived {
             fs::write(&file, gzip.finish()?)?;
             files.push(file);
         }
-        Ok(Self { root, files, events: orders.len() * TEN.len() })
+        Ok(Self { root, files, events: orders.len() * TEN_EVENTS.len() })
     }
 
     /// The number of its orders.
     #[must_use]
     pub fn orders(&self) -> usize {
-        self.events / TEN.len()
+        self.events / TEN_EVENTS.len()
     }
 
     /// The lines of its first file.
@@ -87,7 +87,7 @@ impl Archived {
     }
 }
 
-impl Drop for Archived {
+impl Drop for BenchArchive {
     fn drop(&mut self) {
         // A leftover folder does no harm.
         let _ = fs::remove_dir_all(&self.root);
@@ -132,14 +132,14 @@ fn templates() -> Result<Vec<Template>> {
         let sample = samples.iter().find(is_of).ok_or_else(|| format!("no {event_type} in the story"))?;
         Template::of(event_type, sample)
     };
-    TEN.into_iter().map(of).collect()
+    TEN_EVENTS.into_iter().map(of).collect()
 }
 
 /// The lines of some orders: the first event of each, then the second of each, and so on.
 fn lines(templates: &[Template], begun: i64, orders: Range<usize>) -> Result<String> {
     let date = Timestamp::from_millis(begun).and_then(Timestamp::to_http_date).ok_or("no such date")?;
     let orders: Vec<_> = orders.collect();
-    let mut text = String::with_capacity(orders.len() * TEN.len() * 512);
+    let mut text = String::with_capacity(orders.len() * TEN_EVENTS.len() * 512);
     let mut now = u64::try_from(begun)?;
     for orders in orders.chunks(AT_ONCE) {
         for template in templates {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_archive_has_ten_events_of_each_order() {
-        let archived = Archived::write("a-test", 0..2_003).unwrap();
+        let archived = BenchArchive::write("a-test", 0..2_003).unwrap();
         assert_eq!((archived.files.len(), archived.events), (2, 20_030));
         let lines = archived.first_lines().unwrap();
         assert_eq!(lines.len(), 20_000);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::contender::{Connection, Contender, succeeded};
 use crate::dynamodb::DynamoDb;
 use crate::messages::{FIRST_FIVE, Messages};
-use crate::query::Asked;
+use crate::query::RunningFunction;
 use crate::statistics::Rounds;
 use crate::{Result, payments, peers, process, query};
 
@@ -19,9 +19,9 @@ pub struct ColdStart {
     /// The contender's name.
     pub name: String,
     /// To the first `next`, in milliseconds.
-    pub to_next: Moment,
+    pub to_next: StartTime,
     /// To the first answer, in milliseconds.
-    pub to_answer: Moment,
+    pub to_answer: StartTime,
     /// The peak memory until the first answer, in bytes.
     pub peak_memory: u64,
     /// The size of the binary in bytes, if there is one.
@@ -30,14 +30,14 @@ pub struct ColdStart {
 
 /// A time since the start of the process, in milliseconds, for each round.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Moment {
+pub struct StartTime {
     /// Wall-clock time.
     pub wall: Rounds,
     /// CPU time.
     pub cpu: Rounds,
 }
 
-impl Moment {
+impl StartTime {
     fn add(&mut self, wall: Duration, cpu: Duration) {
         self.wall.0.push(wall.as_secs_f64() * 1e3);
         self.cpu.0.push(cpu.as_secs_f64() * 1e3);
@@ -90,7 +90,7 @@ pub async fn compare(directories: &[PathBuf], dynamodb: &DynamoDb, rounds: usize
     let lambdas: Vec<_> = directories.iter().map(|directory| query::query_api(directory)).collect();
     // From here on the stub answers with a page.
     let first = lambdas.first().ok_or("name one directory or more")?;
-    Asked::start(first, &endpoints.meter).await?.ask(&page, 1).await?;
+    RunningFunction::start(first, &endpoints.meter).await?.send_repeatedly(&page, 1).await?;
     let connection =
         Connection { endpoint: endpoints.tls.clone(), root: Some(endpoints.root.clone()), more: Vec::new() };
     let mut cold_starts = vec![ColdStart::default(); lambdas.len()];

@@ -82,7 +82,7 @@ pub fn payment_tables() -> Tables {
 /// How a function reaches DynamoDB.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// Where it is.
+    /// Its location.
     pub endpoint: String,
     /// The root certificate to trust, if it is not a public one.
     pub root: Option<PathBuf>,

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::dynamodb::DISTANCE;
 use crate::logs::Logged;
 use crate::projection::{InBatches, PerEvent};
-use crate::query::Answered;
+use crate::query::RequestCost;
 
 /// List prices in US dollars, and the memory of the functions.
 #[derive(Debug, Clone, Deserialize)]
@@ -100,7 +100,7 @@ impl Bill {
 const MEMORY_OF_A_CORE_MB: f64 = 1769.0;
 
 impl Prices {
-    /// Reads them.
+    /// Reads `bench/prices.json`.
     pub fn read() -> Result<Self> {
         Ok(serde_json::from_str(include_str!("../prices.json"))?)
     }
@@ -124,7 +124,7 @@ impl Prices {
 
     /// The cost of a million queries.
     #[must_use]
-    pub fn queries(&self, answered: &Answered) -> Bill {
+    pub fn queries(&self, answered: &RequestCost) -> Bill {
         let waiting_millis = answered.per_request.all_requests() * DISTANCE.as_secs_f64() * 1e3;
         let cpu_millis = answered.stub.cpu_micros.median() / 1e3;
         Bill {

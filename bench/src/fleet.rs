@@ -60,14 +60,14 @@ impl AddAssign for Effort {
 
 /// Measures some processes.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Stopwatch {
     process_ids: Vec<u32>,
     began: Instant,
     cpu: Duration,
     busy: Duration,
 }
 
-impl Watch {
+impl Stopwatch {
     /// Starts measuring.
     pub fn start(process_ids: Vec<u32>) -> Result<Self> {
         let (cpu, busy) = used(&process_ids)?;
@@ -91,12 +91,12 @@ fn used(process_ids: &[u32]) -> Result<(Duration, Duration)> {
 
 /// Running functions.
 #[derive(Debug)]
-pub struct Fleet {
+pub struct ContenderFunctions {
     name: &'static str,
     functions: Vec<(EventType, Function)>,
 }
 
-impl Fleet {
+impl ContenderFunctions {
     /// Starts a function for each of these event types.
     pub async fn start(contender: &Contender, events: &[EventType], connection: &Connection) -> Result<Self> {
         let mut functions = Vec::new();
@@ -112,7 +112,7 @@ impl Fleet {
     /// Invokes each batch's function, one after the other.
     pub async fn handle(&self, batches: Vec<(EventType, Value)>) -> Result<Effort> {
         let mut count = 0;
-        let watch = Watch::start(self.process_ids().collect())?;
+        let watch = Stopwatch::start(self.process_ids().collect())?;
         for (event_type, batch) in batches {
             count += batch["Records"].as_array().map_or(0, Vec::len);
             let answer =
@@ -168,7 +168,7 @@ impl Program {
     }
 
     /// Sends a task, and waits until it is done.
-    pub async fn tell(&mut self, line: &str) -> Result<()> {
+    pub async fn run_task(&mut self, line: &str) -> Result<()> {
         self.tasks.write_all(format!("{line}\n").as_bytes()).await?;
         self.reports.next_line().await?.ok_or("the program has ended")?;
         Ok(())
@@ -195,9 +195,9 @@ impl Floor {
     pub async fn handle(&mut self, batches: &[(EventType, Value)]) -> Result<Effort> {
         let records = batches.iter().flat_map(|(_, batch)| batch["Records"].as_array().into_iter().flatten());
         let messages: Vec<&Value> = records.map(|record| &record["body"]).collect();
-        self.0.tell(&serde_json::to_string(&messages)?).await?;
-        let watch = Watch::start(vec![self.0.process_id()?])?;
-        self.0.tell("go").await?;
+        self.0.run_task(&serde_json::to_string(&messages)?).await?;
+        let watch = Stopwatch::start(vec![self.0.process_id()?])?;
+        self.0.run_task("go").await?;
         watch.stop(messages.len())
     }
 }

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::contender::{Connection, Contender};
-use crate::dynamodb::{DynamoDb, Tally, Units};
-use crate::fleet::{Effort, Fleet};
+use crate::dynamodb::{DynamoDb, MeterCounts, Units};
+use crate::fleet::{ContenderFunctions, Effort};
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::projection::{BATCH, PerEvent};
-use crate::query::{Asked, fill, item_of, page, query_api};
+use crate::query::{RunningFunction, fill, item_of, page, query_api};
 use crate::statistics::Rounds;
 use crate::units::{Item, item_bytes, write_units};
 
-/// All three.
+/// The measured growth.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Growth {
     /// An order that is revised many times: every event adds to its timeline, every second one to its revisions.
@@ -56,7 +56,7 @@ pub async fn age(
 ) -> Result<Vec<Point>> {
     let life: Vec<EventType> = FIRST_FIVE.iter().chain(then.iter().cycle()).take(AGES).copied().collect();
     let types: Vec<EventType> = FIRST_FIVE.iter().chain(then).copied().collect();
-    let fleet = Fleet::start(contender, &types, &Connection::plain(&dynamodb.endpoints.meter)).await?;
+    let fleet = ContenderFunctions::start(contender, &types, &Connection::plain(&dynamodb.endpoints.meter)).await?;
     fleet.handle(messages.batches(&types, BATCH, 3)?).await?;
     let groups: Vec<Vec<String>> = (0..AGING_BATCHES).map(|_| messages.fresh_orders(BATCH)).collect();
     let client = dynamodb.client();
@@ -73,7 +73,7 @@ pub async fn age(
         }
         let each = PerEvent::of(&dynamodb.metered().await?, count);
         let bytes = item_bytes(&item_of(&client, &groups[0][0]).await?);
-        agree(&each.written, write_units(before, bytes), event_type)?;
+        check_units(&each.written, write_units(before, bytes), event_type)?;
         before = bytes;
         points.push(Point { size: u32::try_from(age + 1)?, cpu_micros, each, item_bytes: Some(bytes) });
     }
@@ -81,7 +81,7 @@ pub async fn age(
 }
 
 /// The engine's answer must agree with DynamoDB's documented rule; otherwise the result is not usable.
-fn agree(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
+fn check_units(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
     if format!("{}", written.orders) == by_size.to_string() {
         return Ok(());
     }
@@ -111,19 +111,19 @@ pub async fn fill_histories(dynamodb: &DynamoDb, like: &Item) -> Result<()> {
 }
 
 /// Reads the first page of each history, in turn; `page_size` is a part of the query, or empty for 20.
-pub async fn page_through(
+pub async fn measure_pages(
     binaries: &Path,
     dynamodb: &mut DynamoDb,
     rounds: usize,
     page_size: &str,
 ) -> Result<Vec<Point>> {
-    let lambda = Asked::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
-    lambda.ask(&page(&consumer_of(HISTORIES[2]), page_size), PAGES).await?;
+    let lambda = RunningFunction::start(&query_api(binaries), &dynamodb.endpoints.meter).await?;
+    lambda.send_repeatedly(&page(&consumer_of(HISTORIES[2]), page_size), PAGES).await?;
     let questions = HISTORIES.map(|orders| page(&consumer_of(orders), page_size));
     let mut points = Point::of_sizes(&HISTORIES)?;
     for (question, point) in questions.iter().zip(&mut points) {
         dynamodb.metered().await?;
-        let effort = lambda.ask(question, 1).await?;
+        let effort = lambda.send_repeatedly(question, 1).await?;
         point.each = PerEvent::of(&dynamodb.metered().await?, effort.count);
     }
     for round in 1..=rounds {
@@ -131,7 +131,7 @@ pub async fn page_through(
         let mut efforts = [Effort::default(); HISTORIES.len()];
         for _ in 0..PAGES / PAGES_IN_A_ROW {
             for (question, effort) in questions.iter().zip(&mut efforts) {
-                *effort += lambda.ask(question, PAGES_IN_A_ROW).await?;
+                *effort += lambda.send_repeatedly(question, PAGES_IN_A_ROW).await?;
             }
         }
         for (point, effort) in points.iter_mut().zip(efforts) {
@@ -153,7 +153,8 @@ pub async fn batches(
     rounds: usize,
 ) -> Result<Vec<Point>> {
     let event_type = [EventType::OrderCreated];
-    let fleet = Fleet::start(contender, &event_type, &Connection::plain(&dynamodb.endpoints.meter)).await?;
+    let fleet =
+        ContenderFunctions::start(contender, &event_type, &Connection::plain(&dynamodb.endpoints.meter)).await?;
     fleet.handle(messages.batches(&event_type, BATCH, 20)?).await?;
     let mut points = Point::of_sizes(&BATCHES)?;
     for round in 1..=rounds {
@@ -175,7 +176,7 @@ impl Point {
     }
 
     /// Adds a round. The meter has no noise, so its last value is enough.
-    fn add(&mut self, effort: &Effort, tally: &Tally) {
+    fn add(&mut self, effort: &Effort, tally: &MeterCounts) {
         self.cpu_micros.0.push(effort.cpu_micros_each());
         self.each = PerEvent::of(tally, effort.count);
     }

@@ -19,10 +19,10 @@ pub mod query;
 pub mod rebuild;
 pub mod report;
 pub mod results;
-pub mod sight;
 pub mod statistics;
 pub mod svg;
 pub mod units;
+pub mod visibility;
 
 /// A benchmark that fails stops with the reason.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

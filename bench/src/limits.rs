@@ -9,7 +9,7 @@ use crate::costs::Prices;
 use crate::growth::Growth;
 use crate::locks::{IN_PLACE, PYTHON_LOCKS, TRANSACTION};
 use crate::payments::Step;
-use crate::rebuild::{FOLD, IntoEngine, MEMORY_MB};
+use crate::rebuild::{EngineRebuild, FOLD, MEMORY_MB};
 use crate::results::Results;
 use crate::statistics::Rounds;
 
@@ -208,7 +208,7 @@ pub fn rebuild(results: &Results) -> Vec<Limit> {
         // Not less: the floor, which keeps nothing, is 1/24 of it (docs/benchmarks/tried.md).
         limits.push(limit("CPU of the fold against the same fold in Python", 1.0 / 6.0, times, " ×"));
     }
-    let IntoEngine { rebuild_cpu_micros, queues_cpu_micros, per_order, .. } = &rebuild.into_engine;
+    let EngineRebuild { rebuild_cpu_micros, queues_cpu_micros, per_order, .. } = &rebuild.into_engine;
     let peak = rebuild.growth.iter().map(|grown| grown.peak_memory).max();
     let peak = peak.map_or(f64::NAN, |peak| in_megabytes(peak, 1024.0 * 1024.0));
     limits.extend([
@@ -236,11 +236,11 @@ pub fn in_megabytes(bytes: u64, unit: f64) -> f64 {
 #[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 mod tests {
     use super::*;
-    use crate::locks::{Alone, Locking};
+    use crate::locks::{Locking, Uncontended};
     use crate::logs::Logged;
     use crate::projection::{InBatches, Pace, PerEvent, Projection};
-    use crate::query::Answered;
-    use crate::rebuild::{Grown, Peer, Rebuild, Stage};
+    use crate::query::RequestCost;
+    use crate::rebuild::{Peer, Rebuild, RebuildOfSize, Stage};
 
     /// A contender with these logged bytes and this CPU time on the engine.
     fn contender(name: &str, bytes: f64, engine_cpu: f64) -> Projection {
@@ -283,10 +283,10 @@ mod tests {
     fn missed_by_lock(requests: f64, cpu: f64) -> Vec<String> {
         let locking = |name: &str, cpu| Locking {
             name: name.to_owned(),
-            alone: Alone {
+            alone: Uncontended {
                 stub: Pace { cpu_micros: Rounds(vec![cpu]), ..Pace::default() },
                 per_grant: PerEvent { requests: [("UpdateItem".to_owned(), requests)].into(), ..PerEvent::default() },
-                ..Alone::default()
+                ..Uncontended::default()
             },
             ..Locking::default()
         };
@@ -305,10 +305,10 @@ mod tests {
 
     #[test]
     fn each_step_of_a_payment_has_its_own_limit() {
-        let took = |step: Step, requests| Answered {
+        let took = |step: Step, requests| RequestCost {
             question: step.name().to_owned(),
             per_request: PerEvent { requests: [("GetItem".to_owned(), requests)].into(), ..PerEvent::default() },
-            ..Answered::default()
+            ..RequestCost::default()
         };
         let steps = vec![took(Step::Charge, 2.1), took(Step::Settle, 3.0), took(Step::Relay, 1.2)];
         let limits = payments(&Results { payments: steps, ..Results::default() });
@@ -325,12 +325,12 @@ mod tests {
             stages: vec![Stage { name: FOLD.to_owned(), pace: pace(fold) }],
             python: Some(Peer { pace: pace(24.0), ..Peer::default() }),
             view_bytes: 4_096.0,
-            growth: vec![Grown { peak_memory: 512 << 20, ..Grown::default() }],
-            into_engine: IntoEngine {
+            growth: vec![RebuildOfSize { peak_memory: 512 << 20, ..RebuildOfSize::default() }],
+            into_engine: EngineRebuild {
                 rebuild_cpu_micros: Rounds(vec![50.0]),
                 queues_cpu_micros: Rounds(vec![500.0]),
                 per_order: PerEvent { requests, ..PerEvent::default() },
-                ..IntoEngine::default()
+                ..EngineRebuild::default()
             },
         };
         change(&mut measured);

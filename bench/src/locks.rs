@@ -12,8 +12,8 @@ use serde_json::json;
 use tokio::process::Command;
 
 use crate::contender::Connection;
-use crate::dynamodb::{DynamoDb, Tally};
-use crate::fleet::{Effort, Program, Watch};
+use crate::dynamodb::{DynamoDb, MeterCounts};
+use crate::fleet::{Effort, Program, Stopwatch};
 use crate::projection::{Pace, PerEvent};
 use crate::statistics::Rounds;
 use crate::{Result, peers};
@@ -26,14 +26,14 @@ pub struct Locking {
     /// Its components, with versions.
     pub made_of: String,
     /// Without contention.
-    pub alone: Alone,
+    pub alone: Uncontended,
     /// With [`CONTENDERS`] processes that want it at the same time.
     pub contended: Contended,
 }
 
 /// The cost of a grant without contention.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Alone {
+pub struct Uncontended {
     /// Against the stub.
     pub stub: Pace,
     /// Against the engine.
@@ -146,7 +146,7 @@ pub async fn lock_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -
 }
 
 impl Contended {
-    fn add(&mut self, effort: &Effort, tally: &Tally) {
+    fn add(&mut self, effort: &Effort, tally: &MeterCounts) {
         let grants = f64::from(effort.count);
         self.pace.add(effort);
         self.requests.0.push(f64::from(tally.all_requests()) / grants);
@@ -163,8 +163,8 @@ const REFUSED: f64 = 1.0;
 async fn grants(programs: &mut [Program], times: usize, work_millis: u32) -> Result<Effort> {
     let task = json!({"key": KEY, "times": times, "work_millis": work_millis}).to_string();
     let count = programs.len() * times;
-    let watch = Watch::start(programs.iter().map(Program::process_id).collect::<Result<_>>()?)?;
-    try_join_all(programs.iter_mut().map(|program| program.tell(&task))).await?;
+    let watch = Stopwatch::start(programs.iter().map(Program::process_id).collect::<Result<_>>()?)?;
+    try_join_all(programs.iter_mut().map(|program| program.run_task(&task))).await?;
     watch.stop(count)
 }
 

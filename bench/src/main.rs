@@ -13,7 +13,7 @@ use bench::limits::{Limit, limits, rebuild as rebuild_limits};
 use bench::messages::Messages;
 use bench::projection::Bench;
 use bench::results::{Results, machine};
-use bench::{Result, locks, payments, query, rebuild, report, sight};
+use bench::{Result, locks, payments, query, rebuild, report, visibility};
 use order_events::{EventType, Timestamp};
 
 /// The default number of rounds. Fewer give no useful spread.
@@ -23,11 +23,11 @@ const ROUNDS: usize = 5;
 async fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
-        Some("report") => tell_again(),
-        Some("sight") => look().await,
-        Some("commands") => command().await,
-        Some("rebuild") => build_again().await,
-        Some("starts") => compare_starts().await,
+        Some("report") => write_report_again(),
+        Some("sight") => measure_visibility().await,
+        Some("commands") => measure_commands().await,
+        Some("rebuild") => measure_rebuild().await,
+        Some("starts") => compare_cold_starts().await,
         _ => run().await,
     };
     match done {
@@ -45,17 +45,17 @@ async fn run() -> Result<bool> {
     let began = Instant::now();
     let results = measure(&root().join("target/release"), rounds()?).await?;
     eprintln!("measured in {:.0?}", began.elapsed());
-    tell(&results)
+    write_report(&results)
 }
 
 /// Writes the document from the last run's results, for example after a change of prices.
-fn tell_again() -> Result<bool> {
-    tell(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
+fn write_report_again() -> Result<bool> {
+    write_report(&serde_json::from_str(&std::fs::read_to_string(root().join("docs/benchmarks/results.json"))?)?)
 }
 
 /// Measures only the time until an order is visible, with the functions of the given directory or of the release build; writes nothing.
-async fn look() -> Result<bool> {
-    let found = sight::look(&binaries(), &mut Messages::starting_at(now()?)?, rounds()?).await?;
+async fn measure_visibility() -> Result<bool> {
+    let found = visibility::measure(&binaries(), &mut Messages::starting_at(now()?)?, rounds()?).await?;
     for (how, times) in [("polled", found.polled), ("waited", found.waited)] {
         println!("{how}: p50 {:.1} ms, p99 {:.1} ms", times.percentile(50), times.percentile(99));
     }
@@ -63,7 +63,7 @@ async fn look() -> Result<bool> {
 }
 
 /// Measures only locks and payments, with the binaries of the given directory or of the release build; writes nothing.
-async fn command() -> Result<bool> {
+async fn measure_commands() -> Result<bool> {
     let (binaries, rounds, mut dynamodb) = (binaries(), rounds()?, DynamoDb::start().await?);
     let locks = locks::lock_all(&binaries, &mut dynamodb, rounds).await?;
     let payments = payments::pay(&binaries, &mut dynamodb, rounds).await?;
@@ -72,7 +72,7 @@ async fn command() -> Result<bool> {
 }
 
 /// Measures only a rebuild, with the binaries of the given directory or of the release build; writes nothing.
-async fn build_again() -> Result<bool> {
+async fn measure_rebuild() -> Result<bool> {
     let mut dynamodb = DynamoDb::start().await?;
     let rebuild = Some(rebuild::rebuild_all(&binaries(), &mut dynamodb, rounds()?).await?);
     let results = Results { rebuild, ..Results::default() };
@@ -85,7 +85,7 @@ async fn build_again() -> Result<bool> {
 }
 
 /// Measures only cold starts of the query functions of the given directories, in turn; writes nothing.
-async fn compare_starts() -> Result<bool> {
+async fn compare_cold_starts() -> Result<bool> {
     let directories: Vec<_> = std::env::args_os().skip(2).map(PathBuf::from).collect();
     let cold_starts = cold_start::compare(&directories, &DynamoDb::start().await?, rounds()?).await?;
     for cold_start in &cold_starts {
@@ -118,7 +118,7 @@ fn now() -> Result<u64> {
     Ok(u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?)
 }
 
-fn tell(results: &Results) -> Result<bool> {
+fn write_report(results: &Results) -> Result<bool> {
     report::write(results, &root())?;
     let limits = limits(results, &Prices::read()?);
     for limit in &limits {
@@ -149,11 +149,11 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
 
     let like = query::typical_order(ours, &dynamodb, &mut messages).await?;
     growth::fill_histories(&dynamodb, &like).await?;
-    let history = growth::page_through(binaries, &mut dynamodb, rounds, "").await?;
-    let small_pages = growth::page_through(binaries, &mut dynamodb, rounds, "&pageSize=5").await?;
+    let history = growth::measure_pages(binaries, &mut dynamodb, rounds, "").await?;
+    let small_pages = growth::measure_pages(binaries, &mut dynamodb, rounds, "&pageSize=5").await?;
     let consumer = growth::consumer_of(1_000);
     let order_id = query::order_of(&consumer, 500);
-    let answered = query::ask_all(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
+    let answered = query::measure_queries(binaries, &mut dynamodb, (&consumer, &order_id), rounds).await?;
 
     let locks = locks::lock_all(binaries, &mut dynamodb, rounds).await?;
     let payments = payments::pay(binaries, &mut dynamodb, rounds).await?;
@@ -161,7 +161,7 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let rebuild = Some(rebuild::rebuild_all(binaries, &mut dynamodb, rounds).await?);
 
     // The remaining measurements use new tables.
-    let sight = sight::look(binaries, &mut messages, rounds).await?;
+    let sight = visibility::measure(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();

@@ -15,7 +15,7 @@ use crate::contender::{Connection, Contender, payment_tables};
 use crate::dynamodb::DynamoDb;
 use crate::logs::Logged;
 use crate::projection::{BATCH, PerEvent};
-use crate::query::{Answered, Asked, without_peers};
+use crate::query::{RequestCost, RunningFunction, without_peers};
 use crate::units::Item;
 
 /// The name of the HTTP Lambda of Payments.
@@ -79,7 +79,7 @@ pub fn any_charge() -> Value {
 }
 
 /// Runs all steps with new intents, in rounds.
-pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<Answered>> {
+pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<Vec<RequestCost>> {
     let client = dynamodb.client();
     create_tables(&client, &payment_tables()).await?;
     let gateway = StandIn::start(TcpListener::bind("127.0.0.1:0").await?, Settings::default())?;
@@ -103,12 +103,12 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         let (binary, handler) = step.function();
         let lambda = without_peers(binary, binaries);
         let rows = Rows::read(&client).await?;
-        let mut found = Answered { question: step.name().to_owned(), ..Answered::default() };
+        let mut found = RequestCost { question: step.name().to_owned(), ..RequestCost::default() };
 
-        let on_meter = Asked::start_as(&lambda, handler, &connection(&endpoints.meter)).await?;
+        let on_meter = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.meter)).await?;
         let events = groups[0].events(step, &rows)?;
         dynamodb.metered().await?;
-        let (effort, answers) = on_meter.ask_each(events.clone()).await?;
+        let (effort, answers) = on_meter.send_each(events.clone()).await?;
         let tally = dynamodb.metered().await?;
         if tally.refused > 0 {
             return Err(format!("{} requests to {} were rejected", tally.refused, step.name()).into());
@@ -119,12 +119,12 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         found.logged = Logged::between(&[], &on_meter.stop().await?, effort.count);
 
         // From here on the stub repeats the engine's last answers, so the last request can be repeated.
-        let on_stub = Asked::start_as(&lambda, handler, &connection(&endpoints.stub)).await?;
-        let on_engine = Asked::start_as(&lambda, handler, &connection(&endpoints.engine)).await?;
+        let on_stub = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.stub)).await?;
+        let on_engine = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.engine)).await?;
         let again = again(step, &events)?;
         for (round, group) in groups.iter_mut().skip(1).enumerate() {
-            let (stub, _) = on_stub.ask_each(again.clone()).await?;
-            let (engine, answers) = on_engine.ask_each(group.events(step, &rows)?).await?;
+            let (stub, _) = on_stub.send_each(again.clone()).await?;
+            let (engine, answers) = on_engine.send_each(group.events(step, &rows)?).await?;
             group.note(step, &answers)?;
             if round > 0 {
                 found.stub.add(&stub);

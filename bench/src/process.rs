@@ -84,7 +84,7 @@ fn ended(stat: &str) -> Result<Option<Duration>> {
 }
 
 /// A process, those that it started, and those that they started.
-pub fn family(process_id: u32) -> Result<Vec<u32>> {
+pub fn process_tree(process_id: u32) -> Result<Vec<u32>> {
     let mut parents = Vec::new();
     for entry in read_dir("/proc")? {
         let Ok(process_id) = entry?.file_name().to_string_lossy().parse::<u32>() else { continue };
@@ -124,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_of_its_parents_family() {
+    fn a_child_is_in_the_process_tree_of_its_parent() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let family = family(std::process::id()).unwrap();
+        let family = process_tree(std::process::id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(family.contains(&std::process::id()) && family.contains(&child.id()), "{family:?}");

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::contender::{Connection, Contender, FLOOR, FLOOR_OF_TEN};
-use crate::dynamodb::{DynamoDb, Tally, Units};
-use crate::fleet::{Effort, Fleet, Floor};
+use crate::dynamodb::{DynamoDb, MeterCounts, Units};
+use crate::fleet::{ContenderFunctions, Effort, Floor};
 use crate::logs::{self, Logged};
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::statistics::Rounds;
@@ -101,7 +101,7 @@ impl Pace {
 impl PerEvent {
     /// The meter's tally divided by the number of events or requests.
     #[must_use]
-    pub fn of(tally: &Tally, count: u32) -> Self {
+    pub fn of(tally: &MeterCounts, count: u32) -> Self {
         let count = f64::from(count);
         let share = |units: Units| Units {
             orders: units.orders / count,
@@ -126,7 +126,7 @@ type Batches = Vec<(EventType, Value)>;
 
 /// A running contender.
 enum Worker {
-    Lambdas(Fleet, Contender),
+    Lambdas(ContenderFunctions, Contender),
     Floor(Box<Floor>),
 }
 
@@ -225,7 +225,7 @@ impl Bench<'_> {
     async fn lambdas(&self, endpoint: &str) -> Result<Vec<Worker>> {
         let mut workers = Vec::new();
         for contender in self.contenders {
-            let fleet = Fleet::start(contender, &FIRST_FIVE, &Connection::plain(endpoint)).await?;
+            let fleet = ContenderFunctions::start(contender, &FIRST_FIVE, &Connection::plain(endpoint)).await?;
             workers.push(Worker::Lambdas(fleet, contender.clone()));
         }
         Ok(workers)
@@ -349,7 +349,7 @@ async fn printed(
     events: &[EventType],
     batches: Batches,
 ) -> Result<Vec<String>> {
-    let fleet = Fleet::start(contender, events, connection).await?;
+    let fleet = ContenderFunctions::start(contender, events, connection).await?;
     fleet.handle(batches).await?;
     fleet.stop().await
 }

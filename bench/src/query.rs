@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::contender::{Connection, Contender, succeeded};
 use crate::dynamodb::DynamoDb;
-use crate::fleet::{Effort, Fleet, Watch};
+use crate::fleet::{ContenderFunctions, Effort, Stopwatch};
 use crate::logs::Logged;
 use crate::messages::{FIRST_FIVE, Messages};
 use crate::projection::{Pace, PerEvent};
@@ -25,7 +25,7 @@ use crate::{Result, process};
 
 /// The cost of answering a query or executing a command.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Answered {
+pub struct RequestCost {
     /// The question.
     pub question: String,
     /// Against the stub.
@@ -61,12 +61,12 @@ pub fn without_peers(name: &'static str, binaries: &Path) -> Contender {
 }
 
 /// Sends each query in rounds; `consumer` has many orders, and `order_id` is one of them.
-pub async fn ask_all(
+pub async fn measure_queries(
     binaries: &Path,
     dynamodb: &mut DynamoDb,
     (consumer, order_id): (&str, &str),
     rounds: usize,
-) -> Result<Vec<Answered>> {
+) -> Result<Vec<RequestCost>> {
     let questions = [
         ("one order", one_order(consumer, order_id)),
         ("a page of 20", page(consumer, "")),
@@ -74,27 +74,27 @@ pub async fn ask_all(
     ];
     let endpoints = dynamodb.endpoints.clone();
     let lambda = query_api(binaries);
-    let stub = Asked::start(&lambda, &endpoints.stub).await?;
-    let engine = Asked::start(&lambda, &endpoints.engine).await?;
+    let stub = RunningFunction::start(&lambda, &endpoints.stub).await?;
+    let engine = RunningFunction::start(&lambda, &endpoints.engine).await?;
     let mut answered = Vec::new();
     for (question, request) in questions {
         eprintln!("query: {question}");
         dynamodb.metered().await?;
         // From here on the stub repeats the engine's last answers.
-        let metered = Asked::start(&lambda, &endpoints.meter).await?;
-        let effort = metered.ask(&request, METERED).await?;
+        let metered = RunningFunction::start(&lambda, &endpoints.meter).await?;
+        let effort = metered.send_repeatedly(&request, METERED).await?;
         let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
         // A start prints nothing.
         let logged = Logged::between(&[], &metered.stop().await?, effort.count);
         let (mut on_stub, mut on_engine) = (Pace::default(), Pace::default());
-        stub.ask(&request, REQUESTS).await?;
-        engine.ask(&request, REQUESTS).await?;
+        stub.send_repeatedly(&request, REQUESTS).await?;
+        engine.send_repeatedly(&request, REQUESTS).await?;
         for _ in 0..rounds {
-            on_stub.add(&stub.ask(&request, REQUESTS).await?);
-            on_engine.add(&engine.ask(&request, REQUESTS).await?);
+            on_stub.add(&stub.send_repeatedly(&request, REQUESTS).await?);
+            on_engine.add(&engine.send_repeatedly(&request, REQUESTS).await?);
         }
         let peak_memory = engine.peak_memory()?;
-        answered.push(Answered {
+        answered.push(RequestCost {
             question: question.to_owned(),
             stub: on_stub,
             engine: on_engine,
@@ -108,13 +108,13 @@ pub async fn ask_all(
 
 /// A running function.
 #[derive(Debug)]
-pub struct Asked {
+pub struct RunningFunction {
     function: Function,
     process_id: u32,
 }
 
-impl Asked {
-    /// Starts it.
+impl RunningFunction {
+    /// Starts the function.
     pub async fn start(lambda: &Contender, endpoint: &str) -> Result<Self> {
         Self::start_as(lambda, lambda.name, &Connection::plain(endpoint)).await
     }
@@ -128,15 +128,15 @@ impl Asked {
     }
 
     /// Sends the same request repeatedly.
-    pub async fn ask(&self, request: &Value, times: u32) -> Result<Effort> {
-        Ok(self.ask_each(vec![request.clone(); usize::try_from(times)?]).await?.0)
+    pub async fn send_repeatedly(&self, request: &Value, times: u32) -> Result<Effort> {
+        Ok(self.send_each(vec![request.clone(); usize::try_from(times)?]).await?.0)
     }
 
     /// Sends the requests one after the other, and also returns the answers. For a batch, each message is counted.
-    pub async fn ask_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
+    pub async fn send_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
         let mut count = 0;
         let mut answers = Vec::with_capacity(requests.len());
-        let watch = Watch::start(vec![self.process_id])?;
+        let watch = Stopwatch::start(vec![self.process_id])?;
         for request in requests {
             count += request["Records"].as_array().map_or(1, Vec::len);
             let answer = self.function.invoke(request).await?;
@@ -165,7 +165,7 @@ fn one_order(consumer: &str, order_id: &str) -> Value {
     request["requestContext"]["http"]["path"] = path.as_str().into();
     request["rawPath"] = path.into();
     request["pathParameters"]["orderId"] = order_id.into();
-    asked_by(consumer, request)
+    sent_by(consumer, request)
 }
 
 /// A page of this consumer's orders of any age.
@@ -173,17 +173,18 @@ fn one_order(consumer: &str, order_id: &str) -> Value {
 pub fn page(consumer: &str, filter: &str) -> Value {
     let mut request = sample_events::sample("query-history");
     request["rawQueryString"] = format!("since=2020-01-01T00%3A00%3A00Z{filter}").into();
-    asked_by(consumer, request)
+    sent_by(consumer, request)
 }
 
-fn asked_by(consumer: &str, mut request: Value) -> Value {
+fn sent_by(consumer: &str, mut request: Value) -> Value {
     request["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = consumer.into();
     request
 }
 
 /// An order's item after its first five events, written by our handler.
 pub async fn typical_order(contender: &Contender, dynamodb: &DynamoDb, messages: &mut Messages) -> Result<Item> {
-    let fleet = Fleet::start(contender, &FIRST_FIVE, &Connection::plain(&dynamodb.endpoints.engine)).await?;
+    let fleet =
+        ContenderFunctions::start(contender, &FIRST_FIVE, &Connection::plain(&dynamodb.endpoints.engine)).await?;
     let orders = messages.fresh_orders(1);
     for event_type in FIRST_FIVE {
         let batch: (EventType, Value) = (event_type, messages.batch(event_type, &orders)?);
@@ -200,15 +201,15 @@ pub async fn item_of(client: &Client, order_id: &str) -> Result<Item> {
     Ok(found.item.ok_or_else(|| format!("no order {order_id}"))?)
 }
 
-/// The most items one request may write.
+/// The largest number of items in one request.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>
-const WRITTEN_AT_ONCE: usize = 25;
+const MAX_WRITE_ITEMS: usize = 25;
 
 /// Creates this many orders of a consumer, a minute apart, as copies of this one; every second one has no vindaloo.
 pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -> Result<()> {
     let began = Instant::now();
     let numbers: Vec<usize> = (0..orders).collect();
-    stream::iter(numbers.chunks(WRITTEN_AT_ONCE).map(<[usize]>::to_vec))
+    stream::iter(numbers.chunks(MAX_WRITE_ITEMS).map(<[usize]>::to_vec))
         .map(|numbers| async move {
             let writes = numbers.into_iter().map(|number| write(like, consumer, number)).collect::<Result<Vec<_>>>()?;
             client.batch_write_item().request_items(ORDER_HISTORY_TABLE, writes).send().await?;
@@ -224,11 +225,11 @@ pub async fn fill(client: &Client, like: &Item, consumer: &str, orders: usize) -
 }
 
 fn write(like: &Item, consumer: &str, number: usize) -> Result<WriteRequest> {
-    const FIRST_MADE: usize = 1_600_000_000_000;
+    const FIRST_CREATION_TIME: usize = 1_600_000_000_000;
     let mut item = like.clone();
     item.insert(VIEW.key.to_owned(), AttributeValue::S(order_of(consumer, number)));
     item.insert(CONSUMER_ID.to_owned(), AttributeValue::S(consumer.to_owned()));
-    let made = FIRST_MADE + number * 60_000;
+    let made = FIRST_CREATION_TIME + number * 60_000;
     item.insert(ORDER_CREATION_TIME.to_owned(), AttributeValue::N(made.to_string()));
     if let (1, Some(AttributeValue::Ss(words))) = (number % 2, item.get_mut(KEYWORDS)) {
         words.retain(|word| word != "vindaloo");

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::archived::{Archived, TEN};
+use crate::archived::{BenchArchive, TEN_EVENTS};
 use crate::contender::Connection;
 use crate::dynamodb::DynamoDb;
-use crate::fleet::{Program, Watch};
+use crate::fleet::{Program, Stopwatch};
 use crate::projection::{Pace, PerEvent};
-use crate::sight::System;
 use crate::statistics::Rounds;
+use crate::visibility::System;
 use crate::{Result, peers, process};
 
 /// The cost of a rebuild.
@@ -28,9 +28,9 @@ pub struct Rebuild {
     /// The bytes of memory for a view of ten events.
     pub view_bytes: f64,
     /// Rebuilds into files, by the number of events.
-    pub growth: Vec<Grown>,
+    pub growth: Vec<RebuildOfSize>,
     /// Into a table of the engine, and through the queues of the local system.
-    pub into_engine: IntoEngine,
+    pub into_engine: EngineRebuild,
 }
 
 /// A stage, with those before it.
@@ -53,7 +53,7 @@ pub struct Peer {
 
 /// A rebuild of an archive of some size.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Grown {
+pub struct RebuildOfSize {
     /// Events.
     pub events: u32,
     /// Microseconds of CPU per event.
@@ -66,7 +66,7 @@ pub struct Grown {
 
 /// The same events in a rebuild, and as live events.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct IntoEngine {
+pub struct EngineRebuild {
     /// Events.
     pub events: u32,
     /// Microseconds of CPU per event of a rebuild: its process and the engine's.
@@ -89,11 +89,11 @@ const ORDERS: usize = 2_000;
 /// How often a file is processed in a round, so that a round takes some hundreds of milliseconds.
 const TIMES: usize = 10;
 /// Orders whose views are held in memory.
-const HELD: usize = 40_000;
+const ORDERS_IN_MEMORY: usize = 40_000;
 /// Orders that go through the queues.
-const QUEUED: usize = 200;
+const ORDERS_IN_QUEUES: usize = 200;
 /// The default of the largest archive, in events.
-const MOST_EVENTS: usize = 10_000_000;
+const MAX_EVENTS: usize = 10_000_000;
 
 impl Rebuild {
     /// A stage, if it was measured.
@@ -108,7 +108,7 @@ pub async fn rebuild_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize
     let mut found = stages(binaries, rounds).await?;
     found.view_bytes = view_bytes(binaries).await?;
     found.into_engine = into_engine(binaries, dynamodb, rounds).await?;
-    let most = std::env::var("BENCH_EVENTS").map_or(Ok(MOST_EVENTS), |most| most.parse())?;
+    let most = std::env::var("BENCH_EVENTS").map_or(Ok(MAX_EVENTS), |most| most.parse())?;
     for events in [10_000, 100_000, 1_000_000, 10_000_000].into_iter().filter(|events| *events <= most) {
         eprintln!("a rebuild of {events} events into files");
         found.growth.push(into_files(binaries, events)?);
@@ -118,7 +118,7 @@ pub async fn rebuild_all(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize
 
 /// Each stage, the floor and the peer in turn, in rounds.
 async fn stages(binaries: &Path, rounds: usize) -> Result<Rebuild> {
-    let archived = Archived::write("stages", 0..ORDERS)?;
+    let archived = BenchArchive::write("stages", 0..ORDERS)?;
     let file = &archived.files[0];
     let task = |stage: &str| json!({"stage": stage, "file": file}).to_string();
     let mut ours = Program::start(&mut tokio::process::Command::new(binaries.join("fold-loop")))?;
@@ -134,12 +134,12 @@ async fn stages(binaries: &Path, rounds: usize) -> Result<Rebuild> {
         stages: STAGES.map(|name| Stage { name: name.to_owned(), pace: Pace::default() }).into(),
         ..Rebuild::default()
     };
-    ours.tell(&task("load")).await?;
+    ours.run_task(&task("load")).await?;
     for stage in ["lean"].into_iter().chain(STAGES) {
-        ours.tell(&task(stage)).await?;
+        ours.run_task(&task(stage)).await?;
     }
     if let Some((program, _)) = &mut peer {
-        program.tell(&task(FOLD)).await?;
+        program.run_task(&task(FOLD)).await?;
     }
     for round in 1..=rounds {
         eprintln!("stages of a rebuild, round {round} of {rounds}");
@@ -156,9 +156,9 @@ async fn stages(binaries: &Path, rounds: usize) -> Result<Rebuild> {
 }
 
 async fn measure(program: &mut Program, task: &str, times: usize, events: usize, pace: &mut Pace) -> Result<()> {
-    let watch = Watch::start(vec![program.process_id()?])?;
+    let watch = Stopwatch::start(vec![program.process_id()?])?;
     for _ in 0..times {
-        program.tell(task).await?;
+        program.run_task(task).await?;
     }
     pace.add(&watch.stop(times * events)?);
     Ok(())
@@ -167,14 +167,14 @@ async fn measure(program: &mut Program, task: &str, times: usize, events: usize,
 /// Computed from the resident memory before and after many views are made. A first fold warms up the memory.
 async fn view_bytes(binaries: &Path) -> Result<f64> {
     eprintln!("the memory of views");
-    let archived = Archived::write("memory", 0..HELD)?;
+    let archived = BenchArchive::write("memory", 0..ORDERS_IN_MEMORY)?;
     let mut ours = Program::start(&mut tokio::process::Command::new(binaries.join("fold-loop")))?;
     let mut before = 0;
     for (place, file) in archived.files.iter().enumerate() {
         if place == 1 {
             before = process::memory(ours.process_id()?)?;
         }
-        ours.tell(&json!({"stage": "hold", "file": file}).to_string()).await?;
+        ours.run_task(&json!({"stage": "hold", "file": file}).to_string()).await?;
     }
     let more = process::memory(ours.process_id()?)?.saturating_sub(before);
     let views = archived.orders() - archived.orders() / archived.files.len();
@@ -182,12 +182,12 @@ async fn view_bytes(binaries: &Path) -> Result<f64> {
 }
 
 /// The same events as a rebuild into a fresh table of the engine, and through the queues of the local system.
-async fn into_engine(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<IntoEngine> {
+async fn into_engine(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Result<EngineRebuild> {
     let system = System::start(binaries).await?;
-    let mut found = IntoEngine::default();
+    let mut found = EngineRebuild::default();
     for round in 0..=rounds {
         eprintln!("a rebuild and the queues, round {round} of {rounds}");
-        let archived = Archived::write("engine", round * QUEUED..(round + 1) * QUEUED)?;
+        let archived = BenchArchive::write("engine", round * ORDERS_IN_QUEUES..(round + 1) * ORDERS_IN_QUEUES)?;
         found.events = u32::try_from(archived.events)?;
         let events = f64::from(found.events);
 
@@ -217,15 +217,15 @@ async fn into_engine(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) ->
     Ok(found)
 }
 
-fn into_files(binaries: &Path, events: usize) -> Result<Grown> {
-    let archived = Archived::write("files", 0..events / TEN.len())?;
+fn into_files(binaries: &Path, events: usize) -> Result<RebuildOfSize> {
+    let archived = BenchArchive::write("files", 0..events / TEN_EVENTS.len())?;
     let began = Instant::now();
     let ended = run(Command::new(binaries.join("rebuild"))
         .args(["run", "--sink", "files", "--snapshot", "none", "--memory", &MEMORY_MB.to_string(), "--from"])
         .arg(&archived.root)
         .envs(Connection::plain("http://127.0.0.1:1").environment()))?;
     let events = u32::try_from(archived.events)?;
-    Ok(Grown {
+    Ok(RebuildOfSize {
         events,
         cpu_micros: ended.cpu.as_secs_f64() * 1e6 / f64::from(events),
         per_second: f64::from(events) / began.elapsed().as_secs_f64(),
@@ -234,26 +234,26 @@ fn into_files(binaries: &Path, events: usize) -> Result<Grown> {
 }
 
 /// The effort of a process that has ended.
-struct Ended {
+struct ProcessCost {
     cpu: Duration,
     peak_memory: u64,
 }
 
 /// Runs a program to its end.
-fn run(command: &mut Command) -> Result<Ended> {
+fn run(command: &mut Command) -> Result<ProcessCost> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let (peak_memory, cpu) = follow(&child)?;
     let output = child.stderr.take().map(std::io::read_to_string).transpose()?.unwrap_or_default();
     let status = child.wait()?;
     if status.success() {
-        Ok(Ended { cpu, peak_memory })
+        Ok(ProcessCost { cpu, peak_memory })
     } else {
         Err(format!("{command:?} ended with {status}: {output}").into())
     }
 }
 
 /// The polling interval: the last reading of the memory is at most this long before the end.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Waits for the end of a process, and returns its peak memory and its CPU time.
 fn follow(child: &Child) -> Result<(u64, Duration)> {
@@ -264,7 +264,7 @@ fn follow(child: &Child) -> Result<(u64, Duration)> {
         }
         // It may end between the two readings, and then has no memory.
         peak = process::peak_memory(child.id()).unwrap_or(peak);
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

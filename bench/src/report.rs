@@ -40,7 +40,7 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
         projection::queries(results),
         projection::cold_starts(results),
         growth::growth(results),
-        growth::sight(&results.sight),
+        growth::visibility(&results.sight),
         commands::locks(results),
         commands::payments(results),
         rebuild(results),

@@ -10,9 +10,9 @@ use crate::growth::Growth;
 use crate::locks::Locking;
 use crate::payments::Step;
 use crate::projection::Projection;
-use crate::query::Answered;
+use crate::query::RequestCost;
 use crate::rebuild::Rebuild;
-use crate::sight::Sight;
+use crate::visibility::Visibility;
 
 /// The results of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,19 +26,19 @@ pub struct Results {
     /// The projection of events.
     pub projections: Vec<Projection>,
     /// The query Lambda.
-    pub answered: Vec<Answered>,
+    pub answered: Vec<RequestCost>,
     /// Cold starts.
     pub cold_starts: Vec<ColdStart>,
     /// Growth.
     pub growth: Growth,
     /// The time until an order is visible.
-    pub sight: Sight,
+    pub sight: Visibility,
     /// Locks; empty in older results.
     #[serde(default)]
     pub locks: Vec<Locking>,
     /// The steps of a payment; empty in older results.
     #[serde(default)]
-    pub payments: Vec<Answered>,
+    pub payments: Vec<RequestCost>,
     /// A rebuild; absent in older results.
     #[serde(default)]
     pub rebuild: Option<Rebuild>,
@@ -59,7 +59,7 @@ impl Results {
 
     /// A step of a payment, if it was measured.
     #[must_use]
-    pub fn payment(&self, step: Step) -> Option<&Answered> {
+    pub fn payment(&self, step: Step) -> Option<&RequestCost> {
         self.payments.iter().find(|answered| answered.question == step.name())
     }
 

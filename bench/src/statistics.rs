@@ -42,7 +42,7 @@ impl Rounds {
         sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
     }
 
-    /// The middle one.
+    /// The median.
     #[must_use]
     pub fn median(&self) -> f64 {
         self.spread().median

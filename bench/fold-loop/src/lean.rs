@@ -44,7 +44,7 @@ payloads! {
     Address { street1: &'a str, city: &'a str, state: &'a str, zip: &'a str, }
     TicketAccepted { ready_by: &'a str, }
     DeliveryScheduled { order_id: &'a str, courier_id: u64, estimated_pickup_time: &'a str, estimated_delivery_time: &'a str, }
-    OfOrder { order_id: &'a str, }
+    OrderReference { order_id: &'a str, }
     Location { order_id: &'a str, latitude: f64, longitude: f64, }
     ChargeRequested { order_id: &'a str, amount: i64, currency: &'a str, }
     Charged { order_id: &'a str, amount: i64, currency: &'a str, charge_id: &'a str, }
@@ -62,7 +62,7 @@ pub(crate) fn read(line: &str) -> Result<()> {
         "OrderCreatedEvent" => payload_of::<OrderCreated<'_>>(&payload),
         "TicketAcceptedEvent" => payload_of::<TicketAccepted<'_>>(&payload),
         "DeliveryScheduled" => payload_of::<DeliveryScheduled<'_>>(&payload),
-        "DeliveryPickedUp" | "DeliveryDelivered" => payload_of::<OfOrder<'_>>(&payload),
+        "DeliveryPickedUp" | "DeliveryDelivered" => payload_of::<OrderReference<'_>>(&payload),
         "DeliveryLocationUpdated" => payload_of::<Location<'_>>(&payload),
         "PaymentIntentChargeRequested" => payload_of::<ChargeRequested<'_>>(&payload),
         "PaymentIntentCharged" => payload_of::<Charged<'_>>(&payload),

@@ -1,7 +1,7 @@
 //! A loop that takes a lock, writes one item under it and releases it. `bench/peers/python/locks.py` does the same.
 //!
 //! A line on standard input is a [`Task`]; when it is done, the program prints a line. The time between the two
-//! line to the other. The argument says how the item is written and the lock released: see [`Way`].
+//! lines is measured. The argument says how the item is written and the lock released: see [`WriteMode`].
 
 use std::error::Error;
 use std::io::stdin;
@@ -21,7 +21,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The longest wait for a lock that others hold. Here locks are held for some milliseconds only.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// A failed try is repeated after 50 to 100 % of this. The peer in Python always waits for the mean.
 const PAUSE: Duration = Duration::from_millis(26);
 
@@ -38,7 +38,7 @@ struct Task {
 
 /// How the item is written and the lock released.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum WriteMode {
     /// Both in one transaction, which fails if the lock is lost.
     Transaction,
     /// The lock is in the item. Both in one update, which fails if the lock is lost.
@@ -47,7 +47,7 @@ enum Way {
     Apart,
 }
 
-impl Way {
+impl WriteMode {
     fn parse(name: &str) -> Option<Self> {
         match name {
             "transaction" => Some(Self::Transaction),
@@ -62,23 +62,23 @@ struct Loop {
     client: Client,
     locks: Locks,
     items: String,
-    way: Way,
+    mode: WriteMode,
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = lambda_boot::dynamodb(&Environment::of_process())?;
     let items = std::env::var("ITEMS_TABLE")?;
-    let way = std::env::args()
+    let mode = std::env::args()
         .nth(1)
-        .and_then(|name| Way::parse(&name))
+        .and_then(|name| WriteMode::parse(&name))
         .ok_or("usage: lock-loop transaction|in-place|apart")?;
-    let locks = match way {
-        Way::Transaction | Way::Apart => Locks::builder(client.clone(), std::env::var("LOCKS_TABLE")?),
-        Way::InPlace => Locks::builder(client.clone(), items.clone()).in_place(),
+    let locks = match mode {
+        WriteMode::Transaction | WriteMode::Apart => Locks::builder(client.clone(), std::env::var("LOCKS_TABLE")?),
+        WriteMode::InPlace => Locks::builder(client.clone(), items.clone()).in_place(),
     };
     let locks = locks.polling(PAUSE, PAUSE).build();
-    let run = Loop { client, locks, items, way };
+    let run = Loop { client, locks, items, mode };
     for line in stdin().lines() {
         let task: Task = serde_json::from_str(&line?)?;
         for number in 0..task.times {
@@ -91,22 +91,22 @@ async fn main() -> Result<()> {
 
 impl Loop {
     async fn once(&self, task: &Task, number: u32) -> Result<()> {
-        let lock = match self.locks.exclusive(task.key.as_str()).wait_for(PATIENCE).acquire().await? {
+        let lock = match self.locks.exclusive(task.key.as_str()).wait_for(TIMEOUT).acquire().await? {
             Acquired::Granted(lock) => lock,
             Acquired::Held(holder) => return Err(format!("the lock was not granted: {holder:?}").into()),
         };
         if task.work_millis > 0 {
             tokio::time::sleep(Duration::from_millis(task.work_millis)).await;
         }
-        match self.way {
-            Way::Transaction => {
+        match self.mode {
+            WriteMode::Transaction => {
                 let put = self.put(&task.key, number)?;
                 let put = TransactWriteItem::builder().put(put).build();
                 let request = self.client.transact_write_items().transact_items(put);
                 request.transact_items(lock.release_with()).send().await?;
             }
-            Way::InPlace => self.update(&lock, &task.key, number).await?,
-            Way::Apart => {
+            WriteMode::InPlace => self.update(&lock, &task.key, number).await?,
+            WriteMode::Apart => {
                 let put = self.put(&task.key, number)?;
                 self.client.put_item().table_name(put.table_name).set_item(Some(put.item)).send().await?;
                 if lock.release().await? == Release::Lost {

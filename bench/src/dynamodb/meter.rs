@@ -15,12 +15,12 @@ use sample_events::IDEMPOTENCY_TABLE;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::server::{Answers, operation};
+use super::server::{RequestHandler, operation};
 use crate::Result;
 
 /// The requests and units that the meter has counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct MeterCounts {
     /// The number of requests for each operation.
     pub requests: BTreeMap<String, u32>,
     /// The number of rejected requests, for example because of a condition.
@@ -50,7 +50,7 @@ impl Units {
     }
 }
 
-impl Tally {
+impl MeterCounts {
     /// All requests.
     #[must_use]
     pub fn all_requests(&self) -> u32 {
@@ -104,7 +104,7 @@ impl LastReads {
 pub(super) struct Meter {
     engine: String,
     client: Client<HttpConnector, Full<Bytes>>,
-    tally: Mutex<Tally>,
+    tally: Mutex<MeterCounts>,
     reads: Arc<LastReads>,
 }
 
@@ -126,7 +126,7 @@ impl Meter {
     }
 
     /// Returns the tally and resets it.
-    pub(super) fn take(&self) -> Tally {
+    pub(super) fn take(&self) -> MeterCounts {
         std::mem::take(&mut *self.tally.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -135,7 +135,7 @@ impl Meter {
     }
 }
 
-impl Answers for Meter {
+impl RequestHandler for Meter {
     /// Forwards a request. The meter adds `ReturnConsumedCapacity`, and removes the capacity from the client's answer.
     async fn answer(&self, mut request: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
         let operation = operation(&request).to_owned();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn units_are_counted_by_what_they_were_used_for() {
-        let mut tally = Tally::default();
+        let mut tally = MeterCounts::default();
         let order = json!({
             "TableName": ORDER_HISTORY_TABLE, "CapacityUnits": 3.0,
             "Table": {"CapacityUnits": 2.0}, "GlobalSecondaryIndexes": {"by-consumer": {"CapacityUnits": 1.0}},

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-pub use meter::{Tally, Units};
+pub use meter::{MeterCounts, Units};
 
 use crate::Result;
 use meter::Meter;
@@ -40,7 +40,7 @@ pub struct Endpoints {
     pub engine: String,
     /// The engine behind the meter.
     pub meter: String,
-    /// A server that answers at once.
+    /// A server that answers immediately.
     pub stub: String,
     /// The same, with the latency [`DISTANCE`].
     pub distant_stub: String,
@@ -55,7 +55,7 @@ pub struct Endpoints {
 /// The process. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct DynamoDb {
-    /// Where it is.
+    /// Its location.
     pub endpoints: Endpoints,
     process: Child,
     questions: ChildStdin,
@@ -83,7 +83,7 @@ impl DynamoDb {
     }
 
     /// The meter's tally since the last call.
-    pub async fn metered(&mut self) -> Result<Tally> {
+    pub async fn metered(&mut self) -> Result<MeterCounts> {
         self.questions.write_all(b"metered\n").await?;
         let tally = self.answers.next_line().await?.ok_or("DynamoDB's side has ended")?;
         Ok(serde_json::from_str(&tally)?)

@@ -18,12 +18,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::Result;
 
 /// Answers requests whose body has been read.
-pub(super) trait Answers: Send + Sync + 'static {
+pub(super) trait RequestHandler: Send + Sync + 'static {
     fn answer(&self, request: Parts, body: Bytes) -> impl Future<Output = Result<Response<Full<Bytes>>>> + Send;
 }
 
 /// Serves on a free port until the process ends; returns the address.
-pub(super) async fn listen(answers: Arc<impl Answers>) -> Result<String> {
+pub(super) async fn listen(answers: Arc<impl RequestHandler>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let endpoint = format!("http://{}", listener.local_addr()?);
     tokio::spawn(async move {
@@ -35,7 +35,7 @@ pub(super) async fn listen(answers: Arc<impl Answers>) -> Result<String> {
 }
 
 /// The same over TLS. The URL has a host name, as AWS's endpoints do.
-pub(super) async fn listen_tls(answers: Arc<impl Answers>, acceptor: TlsAcceptor) -> Result<String> {
+pub(super) async fn listen_tls(answers: Arc<impl RequestHandler>, acceptor: TlsAcceptor) -> Result<String> {
     let listener = TcpListener::bind("localhost:0").await?;
     let endpoint = format!("https://localhost:{}", listener.local_addr()?.port());
     tokio::spawn(async move {
@@ -58,7 +58,7 @@ async fn accept(listener: &TcpListener) -> Result<TcpStream> {
     Ok(connection)
 }
 
-async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, answers: Arc<impl Answers>) {
+async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, answers: Arc<impl RequestHandler>) {
     let service = service_fn(|request: Request<Incoming>| {
         let answers = Arc::clone(&answers);
         async move { Ok::<_, Infallible>(answered(request, &*answers).await.unwrap_or_else(|error| failed(&*error))) }
@@ -67,7 +67,7 @@ async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, answers: Arc<imp
     let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
 }
 
-async fn answered(request: Request<Incoming>, answers: &impl Answers) -> Result<Response<Full<Bytes>>> {
+async fn answered(request: Request<Incoming>, answers: &impl RequestHandler) -> Result<Response<Full<Bytes>>> {
     let (request, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     answers.answer(request, body).await

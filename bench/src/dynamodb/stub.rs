@@ -1,4 +1,4 @@
-//! A server that answers at once, so that only the client's own cost is measured.
+//! A server that answers immediately, so that only the client's own cost is measured.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
 use super::meter::{LastReads, is_read};
-use super::server::{Answers, operation};
+use super::server::{RequestHandler, operation};
 use crate::Result;
 
 /// Every write succeeds. A read gets the engine's last answer to the same operation that went
@@ -25,7 +25,7 @@ impl Stub {
     }
 }
 
-impl Answers for Stub {
+impl RequestHandler for Stub {
     async fn answer(&self, request: Parts, _: Bytes) -> Result<Response<Full<Bytes>>> {
         let body = match operation(&request) {
             "BatchWriteItem" => Bytes::from_static(br#"{"UnprocessedItems":{}}"#),

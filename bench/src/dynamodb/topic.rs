@@ -1,4 +1,4 @@
-//! An SNS topic that accepts every message at once. The meter counts the requests.
+//! An SNS topic that accepts every message immediately. The meter counts the requests.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
 use super::meter::Meter;
-use super::server::Answers;
+use super::server::RequestHandler;
 use crate::Result;
 
 pub(super) struct Topic(pub(super) Arc<Meter>);
 
-impl Answers for Topic {
+impl RequestHandler for Topic {
     async fn answer(&self, _: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
         self.0.count("PublishBatch");
-        Ok(Response::builder().header("content-type", "text/xml").body(Full::new(Bytes::from(taken(&body))))?)
+        Ok(Response::builder().header("content-type", "text/xml").body(Full::new(Bytes::from(all_accepted(&body))))?)
     }
 }
 
 /// The answer to a `PublishBatch`: all entries are accepted.
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>
-fn taken(body: &[u8]) -> String {
+fn all_accepted(body: &[u8]) -> String {
     let mut members = String::new();
     for (name, id) in form_urlencoded::parse(body) {
         if name.starts_with("PublishBatchRequestEntries.") && name.ends_with(".Id") {
@@ -42,10 +42,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_is_taken_and_nothing_else() {
+    fn every_entry_is_accepted_and_nothing_else() {
         let body = b"Action=PublishBatch&TopicArn=arn&PublishBatchRequestEntries.member.1.Id=0\
             &PublishBatchRequestEntries.member.1.Message=m&PublishBatchRequestEntries.member.2.Id=1";
-        let answer = taken(body);
+        let answer = all_accepted(body);
         assert!(answer.contains("<Id>0</Id>") && answer.contains("<Id>1</Id>"), "{answer}");
         assert_eq!(answer.matches("<member>").count(), 2);
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{by_operation, dynamodb, mib, paces, spread};
-use crate::locks::{Alone, CONTENDERS, WORK_MILLIS};
+use crate::locks::{CONTENDERS, Uncontended, WORK_MILLIS};
 use crate::results::Results;
 use crate::svg::number;
 
@@ -28,7 +28,7 @@ meanwhile. The peer reads the lock before it writes it, and its writes succeed e
 "
     );
     for locking in &results.locks {
-        let Alone { stub, engine, per_grant } = &locking.alone;
+        let Uncontended { stub, engine, per_grant } = &locking.alone;
         let _ = writeln!(
             section,
             "| {} | {} | {} | {} | {} | {} | {} | {} |",

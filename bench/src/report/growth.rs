@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::spread;
 use crate::growth::Point;
 use crate::results::Results;
-use crate::sight::Sight;
 use crate::statistics::Rounds;
 use crate::svg::number;
+use crate::visibility::Visibility;
 
 pub(super) fn growth(results: &Results) -> String {
     let growth = &results.growth;
@@ -73,8 +73,8 @@ orders gets half a page, which costs less.
     section
 }
 
-pub(super) fn sight(sight: &Sight) -> String {
-    let Sight { polled, waited } = sight;
+pub(super) fn visibility(visibility: &Visibility) -> String {
+    let Visibility { polled, waited } = visibility;
     let row = |name: &str, times: &Rounds| {
         let [half, most] = [50, 99].map(|percent| number(times.percentile(percent)));
         format!("| {name} | {half} | {most} |\n")

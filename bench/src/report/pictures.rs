@@ -2,7 +2,7 @@
 
 use crate::growth::Point;
 use crate::limits::in_megabytes;
-use crate::rebuild::Grown;
+use crate::rebuild::RebuildOfSize;
 use crate::results::Results;
 use crate::statistics::{Rounds, Spread};
 use crate::svg::{Bar, Chart, Line, bars, lines};
@@ -58,7 +58,7 @@ pub(super) fn pictures(results: &Results) -> Vec<(&'static str, String)> {
         ],
     };
     let grown = results.rebuild.as_ref().map(|rebuild| &rebuild.growth[..]).unwrap_or_default();
-    let grown_line = |label: &str, value: fn(&Grown) -> f64| Line {
+    let grown_line = |label: &str, value: fn(&RebuildOfSize) -> f64| Line {
         label: label.to_owned(),
         points: grown.iter().map(|grown| (f64::from(grown.events), value(grown))).collect(),
     };

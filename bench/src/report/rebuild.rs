@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::spread;
 use crate::limits::in_megabytes;
-use crate::rebuild::{Grown, MEMORY_MB, Rebuild};
+use crate::rebuild::{MEMORY_MB, Rebuild, RebuildOfSize};
 use crate::results::Results;
 use crate::svg::number;
 
@@ -58,7 +58,7 @@ do not fit into memory. Times are of one run each.
         spread(into_engine.queues_cpu_micros.spread()),
         spread(into_engine.queues_cpu_micros.times(&into_engine.rebuild_cpu_micros)),
     );
-    for Grown { events, cpu_micros, per_second, peak_memory } in growth {
+    for RebuildOfSize { events, cpu_micros, per_second, peak_memory } in growth {
         let memory = in_megabytes(*peak_memory, 1024.0 * 1024.0);
         let cells = [f64::from(*events), *cpu_micros, *per_second, memory].map(number).join(" | ");
         let _ = writeln!(section, "| {cells} |");

@@ -22,7 +22,7 @@ use crate::{Result, peers, process};
 
 /// Milliseconds from the send of an `OrderCreated` to the answer that shows its order, order by order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Sight {
+pub struct Visibility {
     /// For a client that polls, without a consistency token.
     pub polled: Rounds,
     /// For a client that sends one request with a consistency token and `Prefer: wait`.
@@ -36,26 +36,26 @@ const WARM_UP: usize = 10;
 /// The pause of the polling client after each answer.
 const PAUSE: Duration = Duration::from_millis(1);
 /// The longest wait for an order.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Starts the local system with these functions, and sends orders; the two kinds of clients take turns.
-pub async fn look(binaries: &Path, messages: &mut Messages, rounds: usize) -> Result<Sight> {
+pub async fn measure(binaries: &Path, messages: &mut Messages, rounds: usize) -> Result<Visibility> {
     let system = System::start(binaries).await?;
     for order_id in messages.fresh_orders(WARM_UP) {
         system.poll(&order_id, &messages.message(EventType::OrderCreated, &order_id)?).await?;
     }
-    let mut sight = Sight::default();
+    let mut visibility = Visibility::default();
     for round in 1..=rounds {
         eprintln!("time until an order is visible, round {round} of {rounds}");
         for _ in 0..ORDERS {
             let orders = messages.fresh_orders(2);
             let message = messages.message(EventType::OrderCreated, &orders[0])?;
-            sight.polled.0.push(in_millis(system.poll(&orders[0], &message).await?));
+            visibility.polled.0.push(in_millis(system.poll(&orders[0], &message).await?));
             let message = messages.message(EventType::OrderCreated, &orders[1])?;
-            sight.waited.0.push(in_millis(system.wait(&orders[1], &message).await?));
+            visibility.waited.0.push(in_millis(system.wait(&orders[1], &message).await?));
         }
     }
-    Ok(sight)
+    Ok(visibility)
 }
 
 fn in_millis(time: Duration) -> f64 {
@@ -103,13 +103,13 @@ impl System {
         let (http, endpoint) = (http.unwrap_or_default(), sqs.unwrap_or_default());
         let name = format!("ftgo-order-history-{}", EventType::OrderCreated);
         let found = sqs_request(&client, &endpoint, "GetQueueUrl", &json!({ "QueueName": name })).await?;
-        let url = found["QueueUrl"].as_str().ok_or("SQS does not say where the queue is")?.to_owned();
+        let url = found["QueueUrl"].as_str().ok_or("the answer of SQS has no queue URL")?.to_owned();
         Ok(Self { process, http, queue: Queue { endpoint, url }, client })
     }
 
     /// The CPU time of the system and its functions.
     pub(crate) fn cpu(&self) -> Result<Duration> {
-        let family = process::family(self.process.id().ok_or("the local system has ended")?)?;
+        let family = process::process_tree(self.process.id().ok_or("the local system has ended")?)?;
         // A function may end after it was listed.
         Ok(family.into_iter().filter_map(|process_id| process::cpu(process_id).ok()).sum())
     }
@@ -134,7 +134,7 @@ impl System {
         let began = Instant::now();
         for url in urls {
             while !self.is_empty(&url).await? {
-                if began.elapsed() > 60 * PATIENCE {
+                if began.elapsed() > 60 * TIMEOUT {
                     return Err(format!("{url} is not empty").into());
                 }
                 tokio::time::sleep(10 * PAUSE).await;
@@ -154,9 +154,9 @@ impl System {
     async fn poll(&self, order_id: &str, message: &str) -> Result<Duration> {
         let began = Instant::now();
         self.send(message).await?;
-        while self.ask(self.request(order_id)).await? != StatusCode::OK {
-            if began.elapsed() > PATIENCE {
-                return Err(format!("order {order_id} is not there after {PATIENCE:?}").into());
+        while self.send_request(self.request(order_id)).await? != StatusCode::OK {
+            if began.elapsed() > TIMEOUT {
+                return Err(format!("order {order_id} is not visible after {TIMEOUT:?}").into());
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -170,11 +170,11 @@ impl System {
             ConsistencyToken { event_type: event.event_type(), event_id: event.id, order_id: order_id.parse()? };
         let began = Instant::now();
         self.send(message).await?;
-        let wait = format!("wait={}", PATIENCE.as_secs());
+        let wait = format!("wait={}", TIMEOUT.as_secs());
         let request = self.request(order_id).header("Consistency-Token", token.to_string()).header("Prefer", wait);
-        match self.ask(request).await? {
+        match self.send_request(request).await? {
             StatusCode::OK => Ok(began.elapsed()),
-            status => Err(format!("order {order_id}, asked for with a token, is answered with {status}").into()),
+            status => Err(format!("order {order_id}, requested with a token, is answered with {status}").into()),
         }
     }
 
@@ -182,7 +182,7 @@ impl System {
         Request::get(format!("{}/orders/{order_id}", self.http))
     }
 
-    async fn ask(&self, request: hyper::http::request::Builder) -> Result<StatusCode> {
+    async fn send_request(&self, request: hyper::http::request::Builder) -> Result<StatusCode> {
         let answer = self.client.request(request.body(Full::default())?).await?;
         let status = answer.status();
         answer.into_body().collect().await?;
@@ -224,7 +224,7 @@ fn install(binaries: &Path) -> Result<PathBuf> {
     }
     std::fs::create_dir_all(&home)?;
     let here = std::env::current_exe()?;
-    let local = here.parent().ok_or("this program is nowhere")?.join("local");
+    let local = here.parent().ok_or("this program has no folder")?.join("local");
     std::fs::copy(&local, home.join("local")).map_err(|error| format!("{}: {error}", local.display()))?;
     for function in ["event-handler", "archiver", "query-api", "payment-api", "charge-handler", "outbox-relay"] {
         std::fs::copy(binaries.join(function), home.join(function))?;
