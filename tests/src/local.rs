@@ -28,7 +28,7 @@ const PORTS: [&str; 6] = ["HTTP_PORT", "DYNAMODB_PORT", "SQS_PORT", "SNS_PORT", 
 /// The topic of all events.
 const TOPIC: &str = "arn:aws:sns:us-east-1:000000000000:domain-events";
 
-/// The most messages that one request publishes: <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
+/// The largest number of messages that one request publishes: <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>.
 const BATCH: usize = 10;
 
 /// The process of `make run` and its data. Both are removed with this value.

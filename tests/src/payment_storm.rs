@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::local::{DataDir, Local, command, start_with};
 use crate::order::{Order, consumer};
 use crate::payments::Command;
-use crate::storm::{Dice, kill_functions};
+use crate::storm::{Random, kill_functions};
 use crate::system::{System, eventually, within};
 
 /// The longest wait until all work is finished.
@@ -51,8 +51,8 @@ struct Outcome {
 
 /// Runs a storm on a new system, and checks all charges.
 pub async fn run_payment_storm(storm: &PaymentStorm) {
-    let mut dice = Dice(storm.seed);
-    let mut payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut dice)).collect();
+    let mut random = Random(storm.seed);
+    let mut payers: Vec<_> = (0..storm.intents).map(|_| Payer::new(&mut random)).collect();
     // Even the smallest storm has one declined charge and one that succeeds.
     for (payer, amount) in payers.iter_mut().zip([10_002, 10_050]) {
         (payer.amount, payer.change) = (amount, None);
@@ -83,11 +83,11 @@ pub async fn run_payment_storm(storm: &PaymentStorm) {
     let mut killed = 0;
     let outcomes = tokio::select! {
         outcomes = paying => outcomes,
-        () = kill_functions(&system, &mut dice, &mut killed) => unreachable!("kill_functions never ends"),
+        () = kill_functions(&system, &mut random, &mut killed) => unreachable!("kill_functions never ends"),
     };
     println!("{:4} s: all work is finished, {killed} functions were killed", began.elapsed().as_secs());
     assert!(killed > 0, "no function was killed");
-    assert_money_is_right(&system, &outcomes).await;
+    assert_charges_are_correct(&system, &outcomes).await;
     println!("{:4} s: the gateway, the payment intents and the order histories agree", began.elapsed().as_secs());
     eventually("everything to be archived", async || (system.unarchived().await == 0).then_some(())).await;
     system.assert_rebuilt_equals_live("ftgo-order-history-after-the-storm", false).await;
@@ -98,21 +98,21 @@ pub async fn run_payment_storm(storm: &PaymentStorm) {
 }
 
 impl Payer {
-    fn new(dice: &mut Dice) -> Self {
+    fn new(random: &mut Random) -> Self {
         // The last two digits choose the gateway's fault.
         let faults = [2, 3, 5, 9];
         let mut amount = || {
-            let fault = usize::try_from(dice.roll(8)).unwrap();
+            let fault = usize::try_from(random.below(8)).unwrap();
             let cents = faults.get(fault).copied().unwrap_or(50);
-            (1 + i64::try_from(dice.roll(500)).unwrap()) * 100 + cents
+            (1 + i64::try_from(random.below(500)).unwrap()) * 100 + cents
         };
         let (amount, other) = (amount(), amount());
-        let change = match dice.roll(10) {
+        let change = match random.below(10) {
             0..3 => Some((other, true)),
             3..5 => Some((other, false)),
             _ => None,
         };
-        Self { order: Order::new(&consumer(), 5), amount, change, is_doubled: dice.roll(4) == 0 }
+        Self { order: Order::new(&consumer(), 5), amount, change, is_doubled: random.below(4) == 0 }
     }
 
     /// Pays, and returns the ids of the order, the consumer and the payment intent.
@@ -175,7 +175,7 @@ async fn await_idle(system: &System<Local>, began: Instant) {
     .await;
 }
 
-async fn assert_money_is_right(system: &System<Local>, outcomes: &[Outcome]) {
+async fn assert_charges_are_correct(system: &System<Local>, outcomes: &[Outcome]) {
     let amount = |value: &Value| value["amount"].as_i64().unwrap_or_else(|| panic!("no amount: {value}"));
     let charged: Vec<_> = outcomes.iter().filter(|outcome| outcome.intent["state"] == "CHARGED").collect();
     let charges = system.charges().await;

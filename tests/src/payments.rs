@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::order::{Order, consumer};
-use crate::system::{Answer, Environment, PATIENCE, System, eventually};
+use crate::system::{Answer, Environment, System, TIMEOUT, eventually};
 
 /// An answer of Payments.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ impl<E: Environment> System<E> {
 
     /// Sends a command, and retries it with the same key until there is a final answer.
     pub async fn command(&self, token: &str, command: &Command) -> Reply {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let reply = self.try_command(token, command).await;
             if let Some(reply) = reply
@@ -102,7 +102,7 @@ impl<E: Environment> System<E> {
             {
                 return reply;
             }
-            assert!(Instant::now() < end, "waited {PATIENCE:?} for an answer to {command:?}");
+            assert!(Instant::now() < end, "waited {TIMEOUT:?} for an answer to {command:?}");
             sleep(Duration::from_millis(200)).await;
         }
     }

@@ -49,20 +49,20 @@ type Messages = BTreeMap<EventType, Vec<String>>;
 
 /// Runs a storm on a new system, and checks every order, dead letter and archived message.
 pub async fn run_storm(storm: &Storm) {
-    let mut dice = Dice(storm.seed);
-    let orders: Vec<_> = (0..storm.orders).map(|number| selection(number, &mut dice)).collect();
+    let mut random = Random(storm.seed);
+    let orders: Vec<_> = (0..storm.orders).map(|number| selection(number, &mut random)).collect();
     let events: Vec<&PublishedEvent> = orders.iter().flat_map(|order| &order.story).collect();
     let malformed = malformed(events.len() * storm.malformed_percent / 100);
     let unknown = unknown(events.len() * storm.unknown_percent / 100);
     // Each with the event type by which the topic selects its queue.
     let mut messages: Vec<(String, String)> = Vec::new();
     for event in &events {
-        let times = if dice.roll(100) < storm.duplicated_percent { 2 } else { 1 };
+        let times = if random.below(100) < storm.duplicated_percent { 2 } else { 1 };
         messages.extend((0..times).map(|_| (event.type_name.clone(), event.body.clone())));
     }
     messages.extend(by_queue(&malformed));
     messages.extend(unknown.iter().cloned());
-    dice.shuffle(&mut messages);
+    random.shuffle(&mut messages);
     let (sent, distinct, bad) = (messages.len(), events.len(), malformed.values().map(Vec::len).sum::<usize>());
     println!(
         "storm {}: {sent} messages, {distinct} events of {} orders, {bad} malformed, {} of unknown types",
@@ -90,11 +90,11 @@ pub async fn run_storm(storm: &Storm) {
     let mut killed = 0;
     tokio::select! {
         () = passed => {}
-        () = kill_functions(&system, &mut dice, &mut killed) => {}
+        () = kill_functions(&system, &mut random, &mut killed) => {}
     }
     println!("{:4} s: the queues are empty, {killed} functions were killed", began.elapsed().as_secs());
     assert!(killed > 0, "no function was killed");
-    assert_is_whole(&system, &orders, &malformed).await;
+    assert_is_complete(&system, &orders, &malformed).await;
     println!(
         "{:4} s: every order has the result of its events, every malformed message is a dead letter",
         began.elapsed().as_secs()
@@ -124,10 +124,10 @@ async fn rebuild_into_the_live_table(system: &System<Local>, began: Instant) {
 }
 
 /// An order with some of the events: `OrderCreated`, and twelve or thirteen others.
-fn selection(number: usize, dice: &mut Dice) -> Order {
+fn selection(number: usize, random: &mut Random) -> Order {
     let mut order = Order::new(&consumer(), 60);
     let mut others = order.story.split_off(1);
-    dice.shuffle(&mut others);
+    random.shuffle(&mut others);
     others.truncate(if number.is_multiple_of(3) { 13 } else { 12 });
     order.story.extend(others);
     order
@@ -186,20 +186,20 @@ async fn assert_is_archived(system: &System<Local>, messages: &[(String, String)
 }
 
 /// Kills a function every second, until this future is dropped.
-pub(crate) async fn kill_functions(system: &System<Local>, dice: &mut Dice, killed: &mut usize) {
+pub(crate) async fn kill_functions(system: &System<Local>, random: &mut Random, killed: &mut usize) {
     let mut seconds = interval(Duration::from_secs(1));
     loop {
         seconds.tick().await;
         let functions = system.functions().await;
         if !functions.is_empty() {
-            let chosen = dice.roll(functions.len() as u64);
+            let chosen = random.below(functions.len() as u64);
             kill("-KILL", &functions[usize::try_from(chosen).unwrap()]).await;
             *killed += 1;
         }
     }
 }
 
-async fn assert_is_whole(system: &System<Local>, orders: &[Order], malformed: &Messages) {
+async fn assert_is_complete(system: &System<Local>, orders: &[Order], malformed: &Messages) {
     let token = system.reader_token();
     let find = |order: &Order| {
         let (path, expected) = (format!("/orders/{}", order.id), order.expected_json(&order.story));
@@ -227,20 +227,20 @@ fn published(notification: &str) -> String {
 
 /// Pseudo-random numbers from a seed (`SplitMix64`).
 #[derive(Debug)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Random(pub(crate) u64);
 
-impl Dice {
-    /// Returns a number below `sides`.
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+impl Random {
+    /// Returns a number below `limit`.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
+        (mixed ^ (mixed >> 31)) % limit
     }
 
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for index in (1..items.len()).rev() {
-            let other = self.roll(index as u64 + 1);
+            let other = self.below(index as u64 + 1);
             items.swap(index, usize::try_from(other).unwrap());
         }
     }

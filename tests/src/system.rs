@@ -13,9 +13,9 @@ use crate::aws::Aws;
 use crate::order::PublishedEvent;
 
 /// For all waiting: longer than anything here takes, even on a busy machine.
-pub const PATIENCE: Duration = Duration::from_mins(3);
+pub const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// The most messages that one request sends or receives:
+/// The largest number of messages that one request sends or receives:
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>.
 const BATCH: usize = 10;
 
@@ -177,19 +177,19 @@ impl<E: Environment> System<E> {
     }
 }
 
-/// Calls `look` until it returns something. The system has no other way to signal that it is done.
+/// Calls `check` until it returns something. The system has no other way to signal that it is done.
 pub async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
-    within(PATIENCE, what, look).await
+    within(TIMEOUT, what, look).await
 }
 
-/// Calls `look` until it returns something, for at most `patience`.
-pub async fn within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let end = Instant::now() + patience;
+/// Calls `check` until it returns something, for at most `timeout`.
+pub async fn within<T>(timeout: Duration, what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + timeout;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = check().await {
             return found;
         }
-        assert!(Instant::now() < end, "waited {patience:?} for {what}");
+        assert!(Instant::now() < end, "waited {timeout:?} for {what}");
         sleep(Duration::from_millis(100)).await;
     }
 }

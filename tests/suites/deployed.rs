@@ -1,5 +1,5 @@
 //! The scenarios on the system of `make e2e`, and tests of what only a deployment has: real tokens, a topic, roles.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 use std::time::{Duration, SystemTime};
 

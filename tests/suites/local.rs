@@ -1,5 +1,5 @@
 //! The scenarios on the system of `make run`, and tests of what only it has: its data, a restart, a storm.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap fails the test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use end_to_end::payment_storm::{PaymentStorm, run_payment_storm};
 use end_to_end::payments::{Command, new_order};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
-use end_to_end::system::{Answer, PATIENCE, System, eventually, list};
+use end_to_end::system::{Answer, System, TIMEOUT, eventually, list};
 use order_events::EventType;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -175,7 +175,7 @@ async fn a_folder_belongs_to_one_system_until_its_process_ends() {
     let system = start().await;
     let folder = system.data().display().to_string();
     let second = command(system.data()).kill_on_drop(true).output();
-    let second = timeout(PATIENCE, second).await.expect("the second system did not exit").unwrap();
+    let second = timeout(TIMEOUT, second).await.expect("the second system did not exit").unwrap();
     let expected = format!(
         "error: {folder} is in use by process {}: stop it, or set DATA_DIR to another folder\n",
         system.process()
@@ -197,7 +197,7 @@ async fn ctrl_c_stops_the_system_without_error_messages() {
     wait_until(|| projected(data.path()) > 0).await;
     // A terminal sends the signal to all processes of the group.
     kill("-INT", &format!("-{}", system.id().unwrap())).await;
-    let ended = timeout(PATIENCE, system.wait_with_output()).await.expect("the system still runs").unwrap();
+    let ended = timeout(TIMEOUT, system.wait_with_output()).await.expect("the system still runs").unwrap();
     assert_eq!((str::from_utf8(&ended.stderr), ended.status.code()), (Ok(""), Some(0)));
 }
 
@@ -260,7 +260,7 @@ async fn wait_until(is_time: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(PATIENCE, time).await.expect("the condition was never true");
+    timeout(TIMEOUT, time).await.expect("the condition was never true");
 }
 
 /// The API's answers about the demo, without the ids and times of payments.
