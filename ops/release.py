@@ -3,8 +3,9 @@
 1. The tree is clean, the branch is main, and the version has no tag yet.
 2. The version is the same everywhere: crates, their dependencies on each other, Cargo.lock, API documents.
 3. Every changelog has a dated section for the version, and nothing under "Unreleased".
-4. `make check`, `make package` and `make semver` pass. `make check` is not repeated for a commit for which it passed here;
-   CHECK=skip leaves it out, and then the release is not confirmed.
+4. `make advisories`, `make package`, `make semver`, `make guide` and `make check` pass. `make check` runs with release binaries, and a step
+   that is skipped is a failure. It is not repeated for a commit for which it passed here. CHECK=skip and ADVISORIES=skip leave these two out,
+   and then the release is not confirmed.
 """
 
 import datetime
@@ -16,8 +17,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+from check import standalone
 from package import ROOT, metadata, publishable
-from terminal import say, stop
+from terminal import say, series, stop
 
 CHECKED = ROOT / "target/release-checked"
 
@@ -28,30 +30,42 @@ def main():
     version = version_of(ROOT)
     commit = git(ROOT, "rev-parse", "HEAD")
     say(f"version {version} of commit {commit[:12]}: tree, versions and changelogs are ready")
-    for step in ["package", "semver"]:
-        say(f"== make {step}")
-        make(step)
-    is_checked = CHECKED.exists() and CHECKED.read_text() == commit
-    if is_checked:
-        say("== make check passed for this commit before")
-    elif os.environ.get("CHECK") != "skip":
-        say("== make check")
-        make("check")
-        if git(ROOT, "status", "--porcelain"):
-            stop("make check has changed files: commit them, and start again")
-        CHECKED.parent.mkdir(exist_ok=True)
-        CHECKED.write_text(commit)
-        is_checked = True
+    skipped = run_steps(os.environ, CHECKED, commit, make)
+    if git(ROOT, "status", "--porcelain"):
+        stop("the checks have changed files: commit them, and start again")
     say()
+    if os.environ.get("BASELINE") == "none":
+        say("BASELINE=none: this is the first publication, so make semver has compared nothing.")
     say(f"The notes of the tag, from CHANGELOG.md: {version}")
     for line in section((ROOT / "CHANGELOG.md").read_text(), version).splitlines():
         say(f"  {line}".rstrip())
     say()
-    if not is_checked:
-        stop("not confirmed: make check was skipped. Run `make release` without CHECK=skip before you tag.")
+    if skipped:
+        stop(f"not confirmed: skipped by {series(skipped)}. Run `make release` without this before you tag.")
     say("Ready. To release it:")
     for command in commands(version, publishable(metadata(ROOT))):
         say(f"  {command}")
+
+
+def run_steps(environment, checked, commit, make):
+    """Runs what must pass, the short steps first. Returns the settings that left a step out."""
+    skipped = [f"{name}=skip" for name in ["ADVISORIES", "CHECK"] if environment.get(name) == "skip"]
+    if "ADVISORIES=skip" not in skipped:
+        make(
+            "advisories",
+            hint="If it could not download RustSec's database, ADVISORIES=skip goes on without it; the release is then not confirmed.",
+        )
+    for step in ["package", "semver", "guide"]:
+        make(step)
+    if checked.exists() and checked.read_text() == commit:
+        say("== make check passed for this commit before")
+        return [name for name in skipped if name != "CHECK=skip"]
+    if "CHECK=skip" not in skipped:
+        # As CI does: with the binaries that are deployed (docs/adr/0020).
+        make("check", BUILD_PROFILE="release", SKIPS="fail")
+        checked.parent.mkdir(exist_ok=True)
+        checked.write_text(commit)
+    return skipped
 
 
 def faults(root):
@@ -134,11 +148,15 @@ def section(text, title):
 
 def commands(version, crates):
     notes = f"ops/release.py notes | git tag --annotate --cleanup=verbatim --file=- v{version}"
+    placeholders = [crate["name"] for crate in crates if "example.com" in (crate["repository"] or "example.com")]
     publish = [f"cargo publish --package {crate['name']}" for crate in crates]
+    if placeholders:
+        publish.insert(0, f"set `repository` in Cargo.toml first: it is missing or a placeholder in {series(placeholders)}")
     return [
         f"python3 {notes}",
+        "if GitHub has the variables for AWS, pushing the tag starts a deployment to production, which waits for an approval:",
         f"git push origin main v{version}",
-        "and the crates, each after those that it needs (first read docs/adr/0019: `repository` and the names of the crates):",
+        "and the crates, each after those that it needs (first read docs/adr/0019 about the names of the crates):",
         *publish,
     ]
 
@@ -147,11 +165,10 @@ def git(root, *arguments):
     return subprocess.run(["git", *arguments], cwd=root, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-def make(target):
-    # As if it were called alone, not by the make that called us.
-    environment = {key: value for key, value in os.environ.items() if key not in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]}
-    if subprocess.run(["make", "--no-print-directory", target], cwd=ROOT, env=environment).returncode != 0:
-        stop(f"not ready for a release: make {target} failed")
+def make(target, hint="", **settings):
+    say(" ".join(["== make", target, *(f"{name}={value}" for name, value in settings.items())]))
+    if subprocess.run(["make", "--no-print-directory", target], cwd=ROOT, env=standalone() | settings).returncode != 0:
+        stop(f"not ready for a release: make {target} failed. {hint}".rstrip())
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """`make semver`: compares the public API of every published crate with the last release, and fails if the version does not allow the change.
 
-The last release is the newest tag `v*` before this commit. BASELINE names another commit to compare with.
+The last release is the newest tag `v*` before this commit. BASELINE names another commit to compare with. BASELINE=none is for the first
+publication: there is nothing to compare with.
 """
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -14,9 +16,9 @@ VERSION = "0.51.0"
 
 
 def main():
-    baseline = os.environ.get("BASELINE") or last_tag(ROOT)
+    baseline = baseline_of(ROOT, os.environ.get("BASELINE"))
     if baseline is None:
-        say("no release tag yet: nothing to compare with")
+        say("first publication: nothing to compare with")
         return
     crates = publishable(metadata(ROOT))
     known = [crate["name"] for crate in crates if existed(crate, baseline)]
@@ -30,6 +32,25 @@ def main():
         run("cargo", "install", "--locked", "--quiet", f"cargo-semver-checks@{VERSION}")
     say(f"comparing with {baseline}: {', '.join(known)}")
     run("cargo", "semver-checks", f"--baseline-rev={baseline}", "--all-features", *(f"--package={name}" for name in known))
+
+
+def baseline_of(root, wanted):
+    """The commit to compare with, or None if nothing was published before. Stops if that is not certain."""
+    if wanted == "none":
+        return None
+    if wanted:
+        command = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}"]
+        if subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL).returncode != 0:
+            stop(f"BASELINE={wanted} is not a commit of this repository")
+        return wanted
+    if tag := last_tag(root):
+        return tag
+    _, *older = re.findall(r"(?m)^## (\d\S*)", (root / "CHANGELOG.md").read_text()) or [None]
+    if older:
+        stop(
+            f"no tag v{older[0]}: fetch the tags, or set BASELINE=<commit>. If no version was published before: BASELINE=none (docs/adr/0019)"
+        )
+    return None
 
 
 def last_tag(root):

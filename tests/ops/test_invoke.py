@@ -90,15 +90,14 @@ class OfPayments(unittest.TestCase):
 
 
 class SamLocal(unittest.TestCase):
-    def test_without_an_engine_sam_local_is_skipped_unless_it_is_required(self):
+    def test_without_an_engine_sam_local_is_skipped(self):
         # There is also no program that could start or install one.
         nothing = {"DOCKER_HOST": "unix:///nowhere/docker.sock", "PATH": "/nowhere"}
-        for given, code, said in [({}, 0, "skipped: "), ({"SAM_LOCAL": "required"}, 1, "failed, because SAM_LOCAL=required: ")]:
-            environment = {name: value for name, value in os.environ.items() if name != "SAM_LOCAL"} | nothing | given
-            command = [sys.executable, ROOT / "tests/sam-local/check.py"]
-            ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-            self.assertEqual(ran.returncode, code, ran.stderr)
-            self.assertIn(f"{said}no Docker engine answers", ran.stdout + ran.stderr)
+        command = [sys.executable, ROOT / "tests/sam-local/check.py"]
+        ran = subprocess.run(command, cwd=ROOT, env=os.environ | nothing, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        # ops/check.py reads such a line.
+        self.assertRegex(ran.stdout, "(?m)^skipped: no Docker engine answers")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What stops a release: each fault alone, in a small repository that is otherwise ready."""
 
+import contextlib
 import datetime
+import io
 import subprocess
 import tempfile
 import unittest
@@ -160,6 +162,67 @@ class Release(unittest.TestCase):
         self.write("new.txt", "")
         self.commit()
         self.assertEqual(semver.last_tag(self.root), "v1.1.0")
+
+    def stops(self, text, wanted=None):
+        with self.assertRaises(SystemExit) as stopped:
+            semver.baseline_of(self.root, wanted)
+        self.assertIn(text, str(stopped.exception))
+
+    def test_a_baseline_must_be_a_commit(self):
+        self.stops("BASELINE=v9 is not a commit", "v9")
+        self.stops("BASELINE=--help is not a commit", "--help")
+        self.assertEqual(semver.baseline_of(self.root, "HEAD"), "HEAD")
+
+    def test_without_the_tag_of_an_older_version_the_first_publication_must_be_explicit(self):
+        self.stops("no tag v1.1.0: fetch the tags, or set BASELINE=<commit>")
+        self.assertIsNone(semver.baseline_of(self.root, "none"))
+        self.git("tag", "v1.1.0")
+        self.assertEqual(semver.baseline_of(self.root, None), "v1.1.0")
+
+    def test_a_changelog_with_one_version_has_no_baseline(self):
+        self.replace("CHANGELOG.md", "## 1.1.0 - 2026-01-01\n\n- Old.\n", "")
+        self.assertIsNone(semver.baseline_of(self.root, None))
+
+    def test_a_placeholder_as_repository_is_reported_before_the_crates(self):
+        crates = publishable(metadata(self.root))
+        for repository, is_reported in [(None, True), ("https://example.com/x", True), ("https://github.com/x/y", False)]:
+            lines = release.commands("1.2.0", [crate | {"repository": repository} for crate in crates])
+            publish = lines.index("cargo publish --package a")
+            self.assertEqual(lines[publish - 1].startswith("set `repository` in Cargo.toml first"), is_reported)
+
+    def test_the_deployment_is_announced_before_the_push(self):
+        lines = release.commands("1.2.0", publishable(metadata(self.root)))
+        self.assertIn("starts a deployment to production", lines[lines.index("git push origin main v1.2.0") - 1])
+
+
+class Steps(unittest.TestCase):
+    """What `make release` runs."""
+
+    def run_steps(self, **environment):
+        made = []
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            self.checked = Path(folder, "checked")
+            self.checked.write_text(environment.pop("checked", ""))
+            make = lambda target, hint="", **settings: made.append((target, settings))  # noqa: E731
+            skipped = release.run_steps(environment, self.checked, "c0ffee", make)
+            return made, skipped, self.checked.read_text()
+
+    def test_everything_passes_with_release_binaries_and_without_skipped_steps(self):
+        made, skipped, checked = self.run_steps()
+        names = ["advisories", "package", "semver", "guide", "check"]
+        self.assertEqual([name for name, _ in made], names)
+        self.assertEqual(made[-1][1], {"BUILD_PROFILE": "release", "SKIPS": "fail"})
+        self.assertEqual((skipped, checked), ([], "c0ffee"))
+
+    def test_what_is_skipped_is_returned_and_not_remembered(self):
+        made, skipped, checked = self.run_steps(CHECK="skip", ADVISORIES="skip")
+        self.assertEqual([name for name, _ in made], ["package", "semver", "guide"])
+        self.assertEqual((skipped, checked), (["ADVISORIES=skip", "CHECK=skip"], ""))
+
+    def test_a_commit_is_checked_once(self):
+        made, skipped, _ = self.run_steps(checked="c0ffee", CHECK="skip")
+        self.assertNotIn("check", [name for name, _ in made])
+        self.assertEqual(skipped, [])
 
 
 class Package(unittest.TestCase):

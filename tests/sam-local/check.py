@@ -6,8 +6,8 @@ read a template, so the others go through one `sam local start-lambda`, which re
 
 The samples of events/payments are one story: the intent that is created is the one that is changed, charged and published.
 
-It uses the Docker engine that answers, or starts one, and AWS's own image, or makes a stand-in. Where neither is possible, it skips,
-or fails with SAM_LOCAL=required. Everything that it starts ends with it; logs are in target/sam-local.
+It uses the Docker engine that answers, or starts one, and AWS's own image, or makes a stand-in. Where neither is possible, it skips.
+Everything that it starts ends with it; logs are in target/sam-local.
 """
 
 import contextlib
@@ -91,8 +91,6 @@ def main():
             # Last, because each system pays for order 99 with an intent of its own, which its history then shows.
             differences += check_payments(endpoints, options, ours)
     except Unavailable as reason:
-        if os.environ.get("SAM_LOCAL") == "required":
-            sys.exit(f"failed, because SAM_LOCAL=required: {reason}")
         print(f"skipped: {reason}")
         return
     say(f"{differences} differences")
