@@ -1,7 +1,14 @@
-# `make` alone lists all targets. They install what they need. You need a Rust toolchain, and Node.js where a target says so.
+# Targets install their own tools. You need Rust; CONTRIBUTING.md lists the targets that also need Python, Node.js or a browser.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+
+ifneq (,$(filter 3.%,$(MAKE_VERSION))$(shell bash -c '((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 401)) || echo old'))
+$(error This needs GNU make 4 (found $(MAKE_VERSION)) and bash 4.1, or later. On macOS: `brew install make bash`, then use `gmake` instead of `make`)
+endif
+
+# The scripts expect what cargo builds here, also if another target folder is configured.
+export CARGO_TARGET_DIR := $(CURDIR)/target
 
 # What `make run` runs, and one test: cargo adds the features of dev-dependencies only if it builds a test. Without them, the SDK and all that
 # is built on it would be compiled a second time.
@@ -12,7 +19,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 .PHONY: test
-test: ## Run every test (after the build about ten minutes on two cores)
+test: ## Run all Rust tests (about ten minutes on two cores, after the first build)
 	@ops/test
 
 .PHONY: interop
@@ -25,7 +32,7 @@ storm: system ## Send 20,000 events in random order, some twice or malformed, th
 
 # What runs, and in which order, is in ops/check.py. Each of its steps is a target here.
 .PHONY: check
-check: ## Run every check that CI runs, several at once, and print a table with their times (half an hour; logs in target/check)
+check: ## Run all checks and print a table of results and times (needs Linux, Python 3.11, Node.js, Chromium)
 	@python3 ops/check.py
 
 # For the whole workspace, so that cargo gives each dependency one set of features and builds it once. `deployed`, the suite of make e2e, is no
@@ -41,9 +48,8 @@ system:
 	@[[ -n "$${BUILT:-}" ]] || cargo build $(SYSTEM)
 
 .PHONY: tools
-tools: cargo-deny cargo-machete ## Install the tools of the checks: Python and Node packages in the checkout, two cargo commands
+tools: cargo-deny cargo-machete ## Install what `make check` needs: Python packages in target/venv, cargo-deny and cargo-machete
 	@for each in style sam lint ministack schemathesis powertools; do ops/venv $$each >/dev/null; done
-	@ops/web
 
 .PHONY: lint
 lint: style clippy ## Check formatting, clippy and documentation (warnings are errors), scripts, workflows and links in documents
@@ -92,7 +98,7 @@ web: ## Lint, type-check and unit-test the page and the console; fails if the co
 
 .PHONY: browser
 browser: system ## Test the page and the console in a real browser; screenshots in target/browser (needs Node.js and Chromium)
-	BROWSER_PATH="$$(ops/browser)" ops/web node tests/browser/run.mjs
+	BROWSER_PATH="$$(ops/browser)"; export BROWSER_PATH; ops/web node tests/browser/run.mjs
 
 .PHONY: template
 template: ## Check template.yaml and payments.yaml with sam validate, cfn-lint and our own tests
@@ -215,11 +221,11 @@ package: ## Package every crate of crates/kit as for publishing, and run documen
 	@python3 ops/package.py
 
 .PHONY: semver
-semver: ## Compare the public API of every crate of crates/kit with the last release, or with BASELINE=<commit> (installs cargo-semver-checks)
+semver: ## Compare the public API of every crate of crates/kit with the last release, or with BASELINE=<commit>; BASELINE=none: first publication (installs cargo-semver-checks)
 	@python3 ops/semver.py
 
 .PHONY: release
-release: ## Check that this commit can be released, and print the notes and the commands; changes nothing (CHECK=skip: without make check)
+release: ## Check that this commit can be released, and print the notes and the commands; changes nothing (BASELINE=none: first publication; CHECK=skip, ADVISORIES=skip: only a trial)
 	@python3 ops/release.py
 
 .PHONY: cargo-deny

@@ -41,7 +41,7 @@ def main():
                 broken.append(f"{document.relative_to(ROOT)}:{line}: {link}: {reason}")
     if broken:
         sys.exit("\n".join([*broken, f"{len(broken)} links are broken"]))
-    print(f"{checked} links of {len(documents)} documents lead somewhere")
+    print(f"all {checked} links in {len(documents)} documents are valid")
 
 
 def links(document):

@@ -5,6 +5,7 @@ not accept. SINCE_COMMIT=main examines only what has changed since that commit; 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -30,9 +31,20 @@ def main():
             subprocess.run(["git", "diff", commit], cwd=ROOT, stdout=file, check=True)
         options.append(f"--in-diff={difference}")
     options += shlex.split(os.environ.get("MUTANTS", ""))
-    ended = subprocess.run(["cargo", "mutants", f"--output={OUTPUT}", "--all-features", *options], cwd=ROOT).returncode
+    # What an earlier run found does not count.
+    shutil.rmtree(OUTPUT / "mutants.out", ignore_errors=True)
+    # Each copy of the tree has a target folder of its own.
+    environment = {key: value for key, value in os.environ.items() if key != "CARGO_TARGET_DIR"}
+    command = ["cargo", "mutants", f"--output={OUTPUT}", "--all-features", *options]
+    ended = subprocess.run(command, cwd=ROOT, env=environment).returncode
     if ended not in [0, SURVIVED, TIMED_OUT]:
         sys.exit(f"cargo mutants ended with {ended}")
+    if not (OUTPUT / "mutants.out/outcomes.json").exists():
+        # A difference that changes no code has no mutants.
+        if not commit:
+            sys.exit("no mutant was tested")
+        print(f"no mutant was tested: no code was changed since {commit}")
+        return
     missed = OUTPUT / "mutants.out/missed.txt"
     survivors = [re.sub(r":\d+:\d+: ", ": ", line) for line in missed.read_text().splitlines()] if missed.exists() else []
     accepted = re.findall(r"^\| `(.+?)` \|", DOCUMENT.read_text(), re.MULTILINE)
