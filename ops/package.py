@@ -28,7 +28,7 @@ def main():
     crates = publishable(packages)
     unpublished = [package["name"] for package in packages if package not in crates]
     names = [f"--package={crate['name']}" for crate in crates]
-    run("cargo", "package", "--quiet", "--allow-dirty", *names, cwd=ROOT)
+    run("cargo", "package", "--quiet", "--allow-dirty", "--all-features", *names, cwd=ROOT)
     shutil.rmtree(UNPACKED, ignore_errors=True)
     UNPACKED.mkdir(parents=True)
     faults = []
