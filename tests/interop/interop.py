@@ -127,8 +127,10 @@ def check_table(rust, client, table, seen):
     by_python("in progress, its time is over", during[0], "New")
     try:
         python.call("p-failed", work=lambda: 1 / 0)
+        saw = "no exception"
     except ZeroDivisionError:
-        by_python("removed after an exception", claim("p-failed"), "New")
+        saw = claim("p-failed")
+    by_python("removed after an exception", saw, "New")
     validating.call("p-payload", {"amount": 990, "note": "für Ann"})
     by_python("completed, the same payload", claim("p-payload", {"note": "für Ann", "amount": 990}), "Completed")
     by_python("completed, another payload", claim("p-payload", {"amount": 991}), "PayloadMismatch")
