@@ -9,12 +9,13 @@ are followed. A document is a list of fenced blocks, which are taken in their or
   `…` for any lines;
 - `text`, `java` and `python` are for people only.
 
-Any other block is an error, and so is a file that no command has used.
+Any other block is an error, also one that is indented or begins with ~~~, and so is a file after the last command.
 """
 
 import contextlib
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -52,7 +53,8 @@ class Broken(Exception):
 def documents(names):
     start, chapters, others = GUIDE / "README.md", sorted(GUIDE.glob("[0-9]*.md")), sorted(GUIDE.glob("from-*.md"))
     if forgotten := set(GUIDE.glob("**/*.md")).difference([start], chapters, others):
-        raise Broken(f"nobody follows {', '.join(map(str, forgotten))}")
+        names = ", ".join(sorted(str(path.relative_to(GUIDE)) for path in forgotten))
+        raise Broken(f"this test does not follow {names}: name it `<number>-….md` or `from-….md`")
     if names:
         return [start, *(GUIDE / f"{name}.md" for name in names)]
     return [start, *chapters, *others]
@@ -63,6 +65,8 @@ def blocks(path):
     above = ""
     for number, line in lines:
         if not line.startswith("```"):
+            if line.lstrip().startswith(("```", "~~~")):
+                raise Broken(f"{path.name}:{number}: a block must begin with ``` at the start of a line")
             above = line if line.strip() else above
             continue
         text = []
@@ -119,7 +123,7 @@ class Shell:
 def cloned_by_a_link(script):
     """The dependencies are those of this tree, committed or not."""
     repository = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
-    return script.replace(f"git clone {repository} ", f"ln -s {ROOT} ")
+    return script.replace(f"git clone {repository} ", f"ln -s {shlex.quote(str(ROOT))} ")
 
 
 def compare(block, printed):
