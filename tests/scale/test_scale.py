@@ -228,6 +228,7 @@ class Document(unittest.TestCase):
         self.assertIn(f"Couriers' locations are {P.busiest_share:.0%} of the events".replace("%", " %"), document)
         self.assertIn(f"The records are {P.units['records']} of {sum(P.units.values()):.2f} write units", document)
         self.assertIn(f"{P['settings.event_types']} x `HandlerConcurrency`", document)
+        self.assertIn(f"needs {P['settings.event_types']} more of the topic's filter policies", document)
         self.assertIn(f"expire after {P['assumed.retention_days']} days", document)
 
     def test_every_number_of_aws_has_its_link(self):
