@@ -24,7 +24,7 @@ async fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some(dynamodb::COMMAND) => dynamodb::serve().await.map(|()| true),
         Some("report") => write_report_again(),
-        Some("sight") => measure_visibility().await,
+        Some("visibility") => measure_visibility().await,
         Some("commands") => measure_commands().await,
         Some("rebuild") => measure_rebuild().await,
         Some("starts") => compare_cold_starts().await,
@@ -161,7 +161,7 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
     let rebuild = Some(rebuild::rebuild_all(binaries, &mut dynamodb, rounds).await?);
 
     // The remaining measurements use new tables.
-    let sight = visibility::measure(binaries, &mut messages, rounds).await?;
+    let visibility = visibility::measure(binaries, &mut messages, rounds).await?;
     let cold_starts = cold_start::start_all(&contenders, binaries, &dynamodb, &mut messages, rounds).await?;
 
     let date = i64::try_from(now).ok().and_then(Timestamp::from_millis).ok_or("the clock is wrong")?.to_string();
@@ -174,7 +174,7 @@ async fn measure(binaries: &Path, rounds: usize) -> Result<Results> {
         answered,
         cold_starts,
         growth,
-        sight,
+        visibility,
         locks,
         payments,
         rebuild,

@@ -40,7 +40,7 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
         projection::queries(results),
         projection::cold_starts(results),
         growth::growth(results),
-        growth::visibility(&results.sight),
+        growth::visibility(&results.visibility),
         commands::locks(results),
         commands::payments(results),
         rebuild(results),

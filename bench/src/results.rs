@@ -32,7 +32,7 @@ pub struct Results {
     /// Growth.
     pub growth: Growth,
     /// The time until an order is visible.
-    pub sight: Visibility,
+    pub visibility: Visibility,
     /// Locks; empty in older results.
     #[serde(default)]
     pub locks: Vec<Locking>,
