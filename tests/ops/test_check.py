@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -69,6 +70,10 @@ class Check(Pretended):
         command = [sys.executable, "ops/check.py", "scale"]
         ran = subprocess.Popen(command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, text=True)
         self.addCleanup(ran.stdout.close)
+        # A check that ignores Ctrl-C must fail here, not run on.
+        kill = threading.Timer(60, ran.kill)
+        kill.start()
+        self.addCleanup(kill.cancel)
         log = self.root / "target/check/scale.log"
         self.assertIn("start", ran.stdout.readline())
         while "started" not in log.read_text():

@@ -95,12 +95,7 @@ class OnAws(unittest.TestCase):
         environment = os.environ | self.aws.environment | {"STAGE": "development", "PYTHONPATH": ""} | variables
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         program = [sys.executable, ROOT / "ops/rebuild.py", command]
-        # A background job ignores Ctrl-C, and passes that on.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            return subprocess.Popen(program, env=environment, start_new_session=True, **pipes)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        return subprocess.Popen(program, env=environment, start_new_session=True, **pipes)
 
     def run_command(self, command="rebuild", code=0, **variables):
         with self.started(command, **variables) as running:
