@@ -83,3 +83,10 @@ fn pairs_are_as_they_were_sent() {
     assert_eq!(decoded("c=1=2"), (Some("c".to_owned()), Some("1=2".to_owned())));
     assert_eq!(decoded("%ff=%ff"), (None, None));
 }
+
+#[test]
+fn a_value_that_cannot_be_decoded_is_a_mistake_of_its_parameter_only() {
+    let mut parameters = Parameters::read("a=%FF", &["a", "b"]);
+    assert!(parameters.one("a", number).is_err());
+    assert_eq!(parameters.one("b", number), Ok(None));
+}

@@ -109,6 +109,14 @@ fn an_entry_that_was_stored_with_its_time_is_shown_like_any_other() {
     assert_eq!(shown, view(&story));
 }
 
+#[test]
+fn an_order_contains_only_the_events_that_were_processed() {
+    let story = story();
+    let state = old_state(&story[..1]);
+    let contained = story.iter().filter(|event| contains_event(&state, event.event_type(), event.id));
+    assert_eq!(contained.map(|event| event.id).collect::<Vec<_>>(), [story[0].id]);
+}
+
 /// A replayed event, or a rebuild that is merged into an item, adds the new text next to the old one.
 #[test]
 fn an_entry_that_is_stored_in_both_forms_is_shown_once() {
