@@ -24,7 +24,6 @@ pub(crate) struct Nested<'a> {
     fields: [(&'static str, usize); MOST_FIELDS],
     /// How many fields there are, or more than fit.
     count: usize,
-    is_sorted: bool,
 }
 
 /// Few structs have more. The order of those is found out from their text.
@@ -33,7 +32,7 @@ const MOST_FIELDS: usize = 8;
 impl<'a> Nested<'a> {
     fn begin(out: &'a mut String, begin: &str, end: &'static str) -> Self {
         out.push_str(begin);
-        Self { start: out.len(), out, end, fields: [("", 0); MOST_FIELDS], count: 0, is_sorted: true }
+        Self { start: out.len(), out, end, fields: [("", 0); MOST_FIELDS], count: 0 }
     }
 
     fn variant(out: &'a mut String, name: &str, begin: &str, end: &'static str) -> Self {
@@ -59,7 +58,6 @@ impl<'a> Nested<'a> {
         if let Some(field) = self.fields.get_mut(self.count) {
             *field = (name, begin);
         }
-        self.is_sorted &= self.count == 0 || self.count < MOST_FIELDS && self.fields[self.count - 1].0 < name;
         self.count += 1;
         write_text(name, |part| self.out.push_str(part));
         self.out.push(':');
@@ -76,11 +74,11 @@ impl<'a> Nested<'a> {
     }
 
     fn end_struct(self) {
-        if self.count > MOST_FIELDS {
+        let Some(fields) = self.fields.get(..self.count) else {
             return self.end_map();
-        }
-        if !self.is_sorted {
-            let fields = &self.fields[..self.count];
+        };
+        if !fields.is_sorted_by_key(|(name, _)| *name) {
+            let length = self.out[self.start..].len();
             // A comma stands before the next field.
             let ends = fields.iter().skip(1).map(|(_, begin)| begin - 1).chain([self.out.len()]);
             let mut sorted = [("", ""); MOST_FIELDS];
@@ -89,7 +87,7 @@ impl<'a> Nested<'a> {
             }
             let sorted = &mut sorted[..self.count];
             sorted.sort_unstable_by_key(|(name, _)| *name);
-            let text = joined(sorted.iter().map(|(_, field)| [*field]), self.out.len() - self.start);
+            let text = joined(sorted.iter().map(|(_, field)| [*field]), length);
             self.out.truncate(self.start);
             self.out.push_str(&text);
         }

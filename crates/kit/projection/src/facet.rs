@@ -106,11 +106,11 @@ fn declared<'a, F: Facet>(
 
 /// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
 fn is_set(list: &str) -> Option<bool> {
-    let (mut last, mut is_sorted) = ("", true);
+    let (mut last, mut is_sorted) = (None, true);
     for element in elements(list) {
         let Json::Text(text) = Json::of(element) else { return None };
-        is_sorted &= last < text;
-        last = text;
+        is_sorted &= last.is_none_or(|last| last < text);
+        last = Some(text);
     }
     Some(is_sorted)
 }

@@ -192,3 +192,22 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entri
         Ok(map)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SmallMap;
+
+    #[test]
+    fn a_map_grows_in_few_steps_and_has_little_unused_room() {
+        let mut map = SmallMap::new();
+        let mut growths = 0;
+        for entries in 1..=1_000_usize {
+            let before = map.block_size();
+            map.insert(entries, ());
+            growths += usize::from(map.block_size() > before);
+            let room = map.block_size() / size_of::<(usize, ())>() - entries;
+            assert!(room <= 3.max(entries / 4), "{room} at {entries} entries");
+        }
+        assert!(growths < 40, "{growths}");
+    }
+}

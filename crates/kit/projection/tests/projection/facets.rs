@@ -77,18 +77,67 @@ impl Facet for Numbers {
     const TEXT_SETS: &'static [&'static str] = &["numbers"];
 }
 
+/// It says that it is a set of texts, and is one text.
+#[derive(Serialize, Deserialize)]
+struct NoList(String);
+
+impl Facet for NoList {
+    const WATERMARK: &'static str = "wn";
+    const ATTRIBUTES: &'static [&'static str] = &["words"];
+    const TEXT_SETS: &'static [&'static str] = &["words"];
+}
+
 #[test]
 fn a_text_set_with_other_elements_is_refused_when_it_is_written() {
     assert!(Piece::facet(&Numbers(Some(vec![1])), &stamp(1)).is_err());
     assert!(Piece::facet(&Numbers(None), &stamp(1)).is_ok());
-    let words = |words: &[&str]| Name { name: None, words: words.iter().map(ToString::to_string).collect() };
+    assert!(Piece::facet(&NoList("a".to_owned()), &stamp(1)).is_err());
+}
+
+#[test]
+fn a_text_set_has_no_order() {
     let of = |name: &Name| Piece::facet(name, &stamp(1)).unwrap();
-    assert_eq!(of(&words(&["b", "a", "b"])), of(&words(&["a", "b"])));
-    let Piece::Facet { attributes, .. } = of(&words(&[])) else { panic!("a facet") };
+    for name in [None, Some("n".to_owned())] {
+        let words =
+            |words: &[&str]| Name { name: name.clone(), words: words.iter().map(ToString::to_string).collect() };
+        for same in [["a", "b", "b"], ["b", "a", "a"], ["a", "a", "b"], ["b", "a", "b"]] {
+            assert_eq!(of(&words(&same)), of(&words(&["a", "b"])), "{same:?}");
+        }
+        let Piece::Facet { attributes, .. } = of(&words(&["b", "a"])) else { panic!("a facet") };
+        assert_eq!(attributes.get("words"), Some(json!(["a", "b"])));
+    }
+}
+
+#[test]
+fn an_empty_text_set_is_not_stored_and_reads_back() {
+    let empty = Name { name: None, words: vec![] };
+    let piece = Piece::facet(&empty, &stamp(1)).unwrap();
+    let Piece::Facet { attributes, .. } = &piece else { panic!("a facet") };
     assert!(attributes.is_empty());
     let mut state = State::default();
-    state.apply([of(&words(&[]))]);
-    assert_eq!(state.facet(), Ok(Some(words(&[]))), "an empty set is not stored, and reads back");
+    state.apply([piece]);
+    assert_eq!(state.facet(), Ok(Some(empty)));
+}
+
+/// Neither is a text set.
+#[derive(Serialize, Deserialize)]
+struct Lists {
+    empty: Vec<u8>,
+    nothing: (),
+    ordered: Vec<String>,
+}
+
+impl Facet for Lists {
+    const WATERMARK: &'static str = "wl";
+    const ATTRIBUTES: &'static [&'static str] = &["empty", "nothing", "ordered"];
+}
+
+#[test]
+fn a_list_keeps_its_order_and_an_empty_list_is_stored() {
+    let lists = Lists { empty: vec![], nothing: (), ordered: vec!["b".to_owned(), "a".to_owned()] };
+    let Piece::Facet { attributes, .. } = Piece::facet(&lists, &stamp(1)).unwrap() else { panic!("a facet") };
+    assert_eq!(attributes, Attributes::from([("empty".into(), json!([])), ("ordered".into(), json!(["b", "a"]))]));
+    assert!(!attributes.is_empty());
 }
 
 #[test]

@@ -149,6 +149,25 @@ fn a_line_of_a_newer_version_is_read_as_far_as_it_is_known() {
     assert_eq!(found.state.marks().collect::<Vec<_>>(), [("Order1", &stamp(1))]);
 }
 
+/// One unknown type in a list or map is enough, wherever it is.
+#[test]
+fn content_of_an_unknown_type_is_unreadable() {
+    let place = |content: &str| format!(r#"{{"Item":{{"id":{{"S":"1"}},"wb":{{"S":"0001"}},"place":{content}}}}}"#);
+    let contents = [
+        r#"{"XS":[]}"#,
+        r#"{"L":[{"N":"1"},{"XS":[]}]}"#,
+        r#"{"L":[{"XS":[]},{"N":"1"}]}"#,
+        r#"{"M":{"a":{"N":"1"},"b":{"XS":[]}}}"#,
+        r#"{"M":{"a":{"XS":[]},"b":{"N":"1"}}}"#,
+    ];
+    for content in contents {
+        let (_, found) = read(&place(content)).unwrap();
+        let unreadable: Vec<_> = found.unreadable.iter().map(|unreadable| unreadable.attribute.as_str()).collect();
+        assert_eq!(unreadable, ["place"], "{content}");
+        assert_eq!(found.state.attribute::<Value>("wb", "place"), None, "{content}");
+    }
+}
+
 #[track_caller]
 fn refused(line: &str, message: &str) {
     let error = read(line).unwrap_err();

@@ -158,14 +158,45 @@ fn an_element_twice_in_one_effect_is_one_element() {
 /// It would pass for the id of a later event, and the event would be taken for a duplicate.
 #[test]
 fn a_watermark_that_is_not_an_id_stops_the_event() {
+    for garbage in [AttributeValue::S("garbage".to_owned()), AttributeValue::Bool(true)] {
+        let error = apply_after([("wa", garbage)], vec![facet("wa", 1)]).unwrap_err();
+        assert!(matches!(&error, Error::Corrupt(corrupt) if corrupt.attribute == "wa"), "{error:?}");
+    }
+}
+
+#[test]
+fn what_does_not_decide_about_an_event_does_not_stop_it() {
+    let id = |id: &str| AttributeValue::S(id.to_owned());
+    let other = ("steps", AttributeValue::N("1".to_owned()));
+    assert_eq!(apply_after([("wa", id("0002")), other], vec![facet("wa", 1)]).unwrap().0, Applied::Duplicate);
+    let both = vec![facet("wa", 1), facet("wb", 1)];
+    let (applied, state) = apply_after([("wa", id("0002")), ("wb", id(""))], both).unwrap();
+    assert_eq!(
+        (applied, state.stamp("wb")),
+        (Applied::WrittenLate, Some(&stamp(1))),
+        "an empty text is older than every id"
+    );
+}
+
+fn facet(watermark: &'static str, event: usize) -> Piece {
+    Piece::Facet { watermark: watermark.into(), by: stamp(event), attributes: Attributes::new() }
+}
+
+/// What an effect does to an item with these attributes.
+fn apply_after<const N: usize>(
+    attributes: [(&str, AttributeValue); N],
+    pieces: Vec<Piece>,
+) -> Result<(Applied, State), Error> {
     let world = World::create();
-    let put = world.engine.client().put_item().table_name("view").item("id", AttributeValue::S("1".to_owned()));
-    let put = put.item("wa", AttributeValue::S("garbage".to_owned()));
-    world.runtime.block_on(put.send()).unwrap();
-    let piece = Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes: Attributes::new() };
-    let effect = Effect { key: "1".to_owned(), pieces: vec![piece] };
-    let error = world.runtime.block_on(world.table().apply(effect)).unwrap_err();
-    assert!(matches!(&error, Error::Corrupt(corrupt) if corrupt.attribute == "wa"), "{error:?}");
+    let mut put = world.engine.client().put_item().table_name("view").item("id", AttributeValue::S("1".to_owned()));
+    for (name, value) in attributes {
+        put = put.item(name, value);
+    }
+    world.runtime.block_on(async {
+        put.send().await.unwrap();
+        let applied = world.table().apply(Effect { key: "1".to_owned(), pieces }).await?;
+        Ok((applied, world.table().find("1").await?.unwrap_or_default().state))
+    })
 }
 
 #[test]
