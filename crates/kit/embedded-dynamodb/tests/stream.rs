@@ -1,20 +1,19 @@
 //! The stream of a table.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
 
-use aws_sdk_dynamodb::types::AttributeValue::S;
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, StreamSpecification,
-    StreamViewType,
-};
+mod rows;
+
 use embedded_dynamodb::Engine;
 use rusqlite::Connection;
 use uuid::Uuid;
+
+use crate::rows::put;
 
 #[tokio::test]
 async fn records_are_read_on_from_a_number_also_after_a_restart() {
     let path = std::env::temp_dir().join(format!("embedded-dynamodb-{}.sqlite", Uuid::new_v4()));
     let engine = Engine::open(&path, ([127, 0, 0, 1], 0).into()).unwrap();
-    create(&engine).await;
+    rows::create(&engine, "rows").await;
     put(&engine, "a").await;
     put(&engine, "b").await;
     let stream = engine.stream("rows").unwrap();
@@ -46,16 +45,16 @@ async fn records_are_read_on_from_a_number_also_after_a_restart() {
     std::fs::remove_file(path).unwrap();
 }
 
-async fn create(engine: &Engine) {
-    let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash).build().unwrap();
-    let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
-    let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::NewImage);
-    let client = engine.client();
-    let table = client.create_table().table_name("rows").billing_mode(BillingMode::PayPerRequest);
-    let table = table.key_schema(key).attribute_definitions(id.build().unwrap());
-    table.stream_specification(stream.build().unwrap()).send().await.unwrap();
-}
-
-async fn put(engine: &Engine, key: &str) {
-    engine.client().put_item().table_name("rows").item("id", S(key.to_owned())).send().await.unwrap();
+#[tokio::test]
+async fn a_stream_has_the_name_of_its_table() {
+    let engine = Engine::start();
+    // The engine lists at most 100 streams at once.
+    for number in 0..101 {
+        rows::create(&engine, &format!("other-{number}")).await;
+    }
+    rows::create(&engine, "rows").await;
+    let stream = engine.stream("rows").unwrap();
+    assert!(stream.arn().starts_with("arn:aws:dynamodb:") && stream.arn().contains(":table/rows/stream/"));
+    assert!(stream.shard_id().starts_with("shardId-"), "{}", stream.shard_id());
+    assert_eq!(engine.stream("none").unwrap_err().to_string(), "table none has no stream");
 }
