@@ -154,11 +154,11 @@ async fn a_request_that_crashed_during_the_gateway_call_is_in_progress_and_can_t
     let api = world.locked();
     let id = api.created("99", 100).await;
     world.gateway.now(Behaviour::Stall);
-    let died = api.clone();
+    let crashed = api.clone();
     let request = charge(&id).key("k");
     tokio::select! {
         biased;
-        _ = died.send(request.clone()) => panic!("the gateway does not answer"),
+        _ = crashed.send(request.clone()) => panic!("the gateway does not answer"),
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
     world.gateway.now(Behaviour::Charge);
