@@ -78,7 +78,7 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
         assert!(rounds <= 60, "no end after {rounds} rounds: {:?}", chaos.operations());
         system.round(recovery).await;
         // Longer than a lease, and longer than sweeper and reconciler wait.
-        world.pass(Duration::from_mins(6));
+        world.advance_clock(Duration::from_mins(6));
     }
     system.assert_end(end).await;
 
@@ -124,7 +124,7 @@ impl<'a> System<'a> {
         self.relay(recovery).await;
         self.handle(recovery).await;
         self.relay(recovery).await;
-        self.world.pass(Duration::from_mins(6));
+        self.world.advance_clock(Duration::from_mins(6));
         if !self.is_idle().await {
             self.sweep().await;
             self.reconcile().await;

@@ -77,7 +77,7 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
         assert!(reply.status() == 503 || reply.status() < 300, "{case}: {reply:?}");
     }
     // Claims and leases that were left behind have expired.
-    world.pass(Duration::from_secs(31));
+    world.advance_clock(Duration::from_secs(31));
     let api = if is_locked { world.locked() } else { world.saga() };
     let repeated = api.send(request.clone()).await;
     assert_eq!(repeated.status(), undisturbed.status(), "{case}: {repeated:?}");
@@ -122,7 +122,7 @@ async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one
                         assert_eq!(done, ChargeResult::HeldByAnother, "{case}");
                     }
                 }
-                world.pass(Duration::from_secs(31));
+                world.advance_clock(Duration::from_secs(31));
                 let (repeated, _) = futures_util::join!(api.send(request.clone()), api.handle_message(&id));
                 assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{case}");
                 assert_eq!(api.handle_message(&id).await, ChargeResult::Nothing, "{case}");
