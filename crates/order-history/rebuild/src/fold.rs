@@ -236,10 +236,10 @@ impl Fold {
         if !self.is_full() {
             return;
         }
-        // So far the sizes of the events were counted, which are larger than the views.
+        // Until now, `size` is the size of the events, which are larger than the views.
         let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
         self.size = self.views.iter().map(exact).sum();
-        // Half, because an allocator needs more than the sum, and this calculation must be rare.
+        // At most half, because the allocator needs more than the sum, and so that this calculation is rare.
         if self.size > self.limit / 2 {
             flush(self.take());
         }
