@@ -1,5 +1,6 @@
-//! A Lambda for the tests of this crate. An HTTP request's path and body say what it does. For messages of a queue, records of
-//! a stream and schedules it asks the test that listens at the address in `HANDLER`.
+//! A Lambda function for the tests of this crate. For an HTTP request, path and body select what it does. For messages
+//! of a queue, records of a stream and schedules, it sends the event to the test that listens at the address in
+//! `HANDLER`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -22,7 +23,7 @@ fn main() -> io::Result<()> {
         let headers = json!({"content-type": "application/json", "function-name": name});
         let echo = json!({"statusCode": 200, "headers": headers, "body": event.to_string()});
         let (outcome, answer) = match event["rawPath"].as_str() {
-            None if std::env::var_os("HANDLER").is_some() => match ask(&event)?.split_once(' ') {
+            None if std::env::var_os("HANDLER").is_some() => match answer_of_test(&event)?.split_once(' ') {
                 Some(("response", answer)) => ("response", answer.to_owned()),
                 Some(("error", answer)) => ("error", answer.to_owned()),
                 _ => process::exit(1),
@@ -35,7 +36,7 @@ fn main() -> io::Result<()> {
                 io::stdout().write_all(b"\xff\nprinted\n")?;
                 ("response", json!({}).to_string())
             }
-            Some("/meet") => {
+            Some("/connect") => {
                 // The listener closes the connection when this function may continue.
                 TcpStream::connect(body)?.read_to_end(&mut Vec::new())?;
                 ("response", json!({"process": process::id()}).to_string())
@@ -47,7 +48,7 @@ fn main() -> io::Result<()> {
 }
 
 /// Sends the event to the test, and returns the test's answer.
-fn ask(event: &Value) -> io::Result<String> {
+fn answer_of_test(event: &Value) -> io::Result<String> {
     let mut handler = TcpStream::connect(std::env::var("HANDLER").map_err(io::Error::other)?)?;
     handler.write_all(json!({"process": process::id(), "event": event}).to_string().as_bytes())?;
     handler.shutdown(Shutdown::Write)?;

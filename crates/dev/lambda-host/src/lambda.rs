@@ -72,7 +72,7 @@ pub struct Function {
     invocations: mpsc::UnboundedSender<Invocation>,
     process: AsyncMutex<Process>,
     process_id: Option<u32>,
-    asked: Arc<Notify>,
+    next_called: Arc<Notify>,
     log: Arc<Mutex<Log>>,
     timeout: Duration,
     /// The Runtime API; it ends with this value.
@@ -82,7 +82,7 @@ pub struct Function {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// They read the output of the process, and end after it.
+    /// The tasks that read the output of the process. They end after it.
     readers: JoinSet<()>,
 }
 
@@ -131,7 +131,7 @@ struct Invocation {
     payload: Value,
     deadline: SystemTime,
     /// Notified when the process gets the event.
-    taken: oneshot::Sender<()>,
+    delivered: oneshot::Sender<()>,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -139,31 +139,31 @@ struct Invocation {
 #[derive(Debug, Default)]
 pub(crate) struct Kill {
     /// On this signal.
-    pub(crate) asked: Option<oneshot::Receiver<()>>,
+    pub(crate) signal: Option<oneshot::Receiver<()>>,
     /// This long after the process got the event.
     pub(crate) after: Option<Duration>,
 }
 
 impl Kill {
-    async fn due(self, taken: oneshot::Receiver<()>) {
-        let asked = async {
-            let is_asked = match self.asked {
-                Some(asked) => asked.await.is_ok(),
+    async fn due(self, delivered: oneshot::Receiver<()>) {
+        let signal = async {
+            let is_signalled = match self.signal {
+                Some(signal) => signal.await.is_ok(),
                 None => false,
             };
             // A dropped sender does not count as a signal.
-            if !is_asked {
+            if !is_signalled {
                 pending::<()>().await;
             }
         };
         let after = async {
             match self.after {
-                Some(after) if taken.await.is_ok() => tokio::time::sleep(after).await,
+                Some(after) if delivered.await.is_ok() => tokio::time::sleep(after).await,
                 _ => pending().await,
             }
         };
         tokio::select! {
-            () = asked => {}
+            () = signal => {}
             () = after => {}
         }
     }
@@ -175,8 +175,8 @@ impl Function {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let api = listener.local_addr()?;
         let (invocations, waiting) = mpsc::unbounded_channel();
-        let asked = Arc::default();
-        let routes = runtime_api(waiting, Arc::clone(&asked), &settings.name);
+        let next_called = Arc::default();
+        let routes = runtime_api(waiting, Arc::clone(&next_called), &settings.name);
         let mut api_server = JoinSet::new();
         api_server.spawn(async move {
             // It serves until the task is dropped. If it fails, the invocation times out.
@@ -217,7 +217,7 @@ impl Function {
             invocations,
             process_id: child.id(),
             process: AsyncMutex::new(Process { child, readers }),
-            asked,
+            next_called,
             log,
             timeout: settings.timeout,
             _api: api_server,
@@ -232,17 +232,17 @@ impl Function {
     /// As [`Function::invoke`], with a given request id and a way to kill the process.
     pub(crate) async fn invoke_with_id(&self, request_id: String, payload: Value, kill: Kill) -> Answer {
         let (answer, answered) = oneshot::channel();
-        let (taken, is_taken) = oneshot::channel();
+        let (delivered, is_delivered) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
         // Sending fails only if the process has ended, which is handled below.
-        let _ = self.invocations.send(Invocation { request_id, payload, deadline, taken, answer });
+        let _ = self.invocations.send(Invocation { request_id, payload, deadline, delivered, answer });
         let mut process = self.process.lock().await;
         let answer = tokio::select! {
             // An answer counts even if the process ends right after it.
             biased;
             answer = answered => answer.ok(),
             _ = process.child.wait() => None,
-            () = kill.due(is_taken) => {
+            () = kill.due(is_delivered) => {
                 // This fails only if the process has already ended.
                 let _ = process.child.kill().await;
                 None
@@ -263,7 +263,7 @@ impl Function {
 
     /// Waits until the function asks for its first event: then its init is over.
     pub async fn wait_until_initialized(&self) {
-        self.asked.notified().await;
+        self.next_called.notified().await;
     }
 
     /// Whether the process still runs.
@@ -294,16 +294,16 @@ impl Process {
 
 struct Api {
     function_name: String,
-    /// Notified at each `next`.
-    asked: Arc<Notify>,
+    /// Notified when the process calls `next`.
+    next_called: Arc<Notify>,
     waiting: AsyncMutex<mpsc::UnboundedReceiver<Invocation>>,
     running: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
 }
 
-fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, asked: Arc<Notify>, function_name: &str) -> Router {
+fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, next_called: Arc<Notify>, function_name: &str) -> Router {
     let api = Arc::new(Api {
         function_name: function_name.to_owned(),
-        asked,
+        next_called,
         waiting: AsyncMutex::new(waiting),
         running: Mutex::default(),
     });
@@ -315,7 +315,7 @@ fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, asked: Arc<Notify>,
 }
 
 async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
-    api.asked.notify_one();
+    api.next_called.notify_one();
     let Some(invocation) = api.waiting.lock().await.recv().await else {
         // The function is being dropped.
         return Err(StatusCode::GONE);
@@ -329,7 +329,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
     running.insert(invocation.request_id, invocation.answer);
     // This fails only if the caller has stopped waiting.
-    let _ = invocation.taken.send(());
+    let _ = invocation.delivered.send(());
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
 }
 

@@ -20,9 +20,9 @@ pub(crate) struct Pool {
     function: Settings,
     idle: Mutex<Vec<Function>>,
     busy: Mutex<HashMap<u64, Busy>>,
-    /// The number of invocations so far: the key of the next busy process.
-    begun: AtomicU64,
-    ended: AtomicU64,
+    /// The number of started invocations: the key of the next busy process.
+    started: AtomicU64,
+    finished: AtomicU64,
     failed: AtomicU64,
     observer: Mutex<Option<Arc<dyn Observer>>>,
 }
@@ -41,8 +41,8 @@ impl Pool {
             function,
             idle: Mutex::default(),
             busy: Mutex::default(),
-            begun: AtomicU64::default(),
-            ended: AtomicU64::default(),
+            started: AtomicU64::default(),
+            finished: AtomicU64::default(),
             failed: AtomicU64::default(),
             observer: Mutex::default(),
         })
@@ -55,8 +55,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Invokes the function in a process that does nothing else meanwhile. A process that ended or timed out is not used
-    /// again; nor is one whose answer was rejected, because the runtime then ends itself.
+    /// Invokes the function in a process that does nothing else meanwhile. A process that ended or timed out is not
+    /// used again. Neither is a process whose answer was rejected, because its runtime then ends itself.
     pub(crate) async fn invoke(&self, event: Value) -> Answer {
         self.invoke_with_id(Uuid::new_v4().to_string(), event).await
     }
@@ -70,7 +70,7 @@ impl Pool {
         };
         let kill_after = observation.as_ref().and_then(|observation| observation.kill_after());
         let answer = self.invoke_process(request_id, event, kill_after).await;
-        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.finished.fetch_add(1, Ordering::Relaxed);
         self.failed.fetch_add(u64::from(answer.is_err()), Ordering::Relaxed);
         if let Some(observation) = observation {
             observation.end(&answer).await;
@@ -83,9 +83,9 @@ impl Pool {
             Some(function) => function,
             None => Function::start(self.function.clone()).await.map_err(InvokeError::NotStarted)?,
         };
-        let (kill, asked) = oneshot::channel();
-        let entry = self.note_busy(Busy { process_id: function.process_id(), kill });
-        let answer = function.invoke_with_id(request_id, event, Kill { asked: Some(asked), after: kill_after }).await;
+        let (kill, signal) = oneshot::channel();
+        let entry = self.add_busy(Busy { process_id: function.process_id(), kill });
+        let answer = function.invoke_with_id(request_id, event, Kill { signal: Some(signal), after: kill_after }).await;
         drop(entry);
         match answer {
             Ok(_) | Err(InvokeError::Function(_)) => lock(&self.idle).push(function),
@@ -123,7 +123,7 @@ impl Pool {
     }
 
     pub(crate) fn invocations(&self) -> u64 {
-        self.ended.load(Ordering::Relaxed)
+        self.finished.load(Ordering::Relaxed)
     }
 
     pub(crate) fn failures(&self) -> u64 {
@@ -144,8 +144,8 @@ impl Pool {
         }
     }
 
-    fn note_busy(&self, busy: Busy) -> Entry<'_> {
-        let key = self.begun.fetch_add(1, Ordering::Relaxed);
+    fn add_busy(&self, busy: Busy) -> Entry<'_> {
+        let key = self.started.fetch_add(1, Ordering::Relaxed);
         lock(&self.busy).insert(key, busy);
         Entry { pool: self, key }
     }

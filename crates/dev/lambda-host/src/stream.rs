@@ -72,9 +72,9 @@ impl StreamMapping {
         on_failure: Option<Queue>,
         position: Option<PathBuf>,
     ) -> Result<Self, StreamError> {
-        let kept = position.as_deref().map_or(Ok(None), stored_position)?;
-        let seen = match (kept, settings.starting_position) {
-            (Some(kept), _) => Some(kept),
+        let stored = position.as_deref().map_or(Ok(None), stored_position)?;
+        let last_read = match (stored, settings.starting_position) {
+            (Some(stored), _) => Some(stored),
             (None, StartingPosition::TrimHorizon) => None,
             (None, StartingPosition::Latest) => stream.latest()?,
         };
@@ -90,9 +90,9 @@ impl StreamMapping {
             settings,
             on_failure,
             position,
-            seen,
+            last_read,
             read_ahead: VecDeque::new(),
-            silent_since: Instant::now(),
+            idle_since: Instant::now(),
             done: counter,
         };
         let mut poller = JoinSet::new();
@@ -155,10 +155,10 @@ struct Shard {
     on_failure: Option<Queue>,
     position: Option<PathBuf>,
     /// The sequence number of the last record that was read.
-    seen: Option<String>,
+    last_read: Option<String>,
     /// Records that were read and not processed yet.
     read_ahead: VecDeque<Record>,
-    silent_since: Instant,
+    idle_since: Instant,
     done: watch::Sender<u64>,
 }
 
@@ -201,14 +201,14 @@ impl Shard {
             let has_read = self.read().await;
             if has_read && records.is_empty() && self.read_ahead.is_empty() {
                 // No filter has matched.
-                self.store_position(self.seen.clone());
+                self.store_position(self.last_read.clone());
             }
         }
     }
 
     /// Reads new records, or waits a moment if there are none. Returns whether there were new records.
     async fn read(&mut self) -> bool {
-        let (stream, after) = (self.stream.clone(), self.seen.clone());
+        let (stream, after) = (self.stream.clone(), self.last_read.clone());
         let read = tokio::task::spawn_blocking(move || stream.records(after.as_deref(), MAX_READ)).await;
         let records = match read {
             Ok(Ok(records)) => records,
@@ -216,16 +216,16 @@ impl Shard {
             Err(error) => return self.cannot_read(error).await,
         };
         if records.is_empty() {
-            if self.silent_since.elapsed() >= IDLE_TIME {
+            if self.idle_since.elapsed() >= IDLE_TIME {
                 self.function.stop_idle();
             }
             tokio::time::sleep(POLL).await;
             return false;
         }
-        self.silent_since = Instant::now();
+        self.idle_since = Instant::now();
         for event in records {
             let record = Record::new(event, &self.arn);
-            self.seen = Some(record.sequence_number.clone());
+            self.last_read = Some(record.sequence_number.clone());
             let filters = &self.settings.filters;
             if filters.is_empty() || filters.iter().any(|filter| filter.matches(&record.event)) {
                 self.read_ahead.push_back(record);

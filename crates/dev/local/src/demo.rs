@@ -59,8 +59,8 @@ pub(crate) const UNPAID: Payment = Payment { order_id: "101", consumer_id: "42",
 /// The pause between two reads of an order.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Makes the demo's payments through the HTTP API at `http`, and waits until the orders show the results. A repetition with the same
-/// `now` sends the same idempotency keys, so nobody pays twice.
+/// Makes the demo's payments through the HTTP API at `http`, and waits until the orders show the results. A repetition
+/// with the same `now` sends the same idempotency keys, so no order is paid twice.
 pub(crate) async fn pay(http: &str, authorization: Authorization, now: Timestamp) -> Result<(), String> {
     let client = Client::new();
     let [first, second] = PAYMENTS.map(|payment| payment.make(&client, http, authorization, now));
@@ -82,18 +82,18 @@ impl Payment {
         if authorization == Authorization::Off {
             intent["consumerId"] = json!(consumer_id);
         }
-        let ask = |request: RequestBuilder| exchange(request, authorization, consumer_id);
+        let send = |request: RequestBuilder| exchange(request, authorization, consumer_id);
         let create = client.post(format!("{http}/payment-intents")).header("idempotency-key", key("create"));
         let create = create.header("content-type", "application/json").body(intent.to_string());
-        let Some(created) = ask(create).await? else {
+        let Some(created) = send(create).await? else {
             // The order already has a payment, for example by `make invoke`.
             return Ok(());
         };
         let intent = created["paymentIntentId"].as_str().ok_or_else(|| format!("no payment intent: {created}"))?;
         let charge = client.post(format!("{http}/payment-intents/{intent}/charge"));
-        ask(charge.header("idempotency-key", key("charge"))).await?;
+        send(charge.header("idempotency-key", key("charge"))).await?;
         loop {
-            let order = ask(client.get(format!("{http}/orders/{order_id}"))).await?.unwrap_or_default();
+            let order = send(client.get(format!("{http}/orders/{order_id}"))).await?.unwrap_or_default();
             if matches!(order["payment"]["status"].as_str(), Some("CHARGED" | "CHARGE_FAILED")) {
                 return Ok(());
             }

@@ -169,7 +169,7 @@ impl Config {
         if let Some(bucket) = environment.get_mut("ARCHIVE_BUCKET") {
             ARCHIVE_BUCKET.clone_into(bucket);
         }
-        let ours = [
+        let added = [
             ("AWS_ENDPOINT_URL_DYNAMODB", endpoints.dynamodb.as_str()),
             ("AWS_ENDPOINT_URL_SNS", &endpoints.sns),
             ("AWS_ENDPOINT_URL_S3", &endpoints.s3),
@@ -177,7 +177,7 @@ impl Config {
             ("AWS_ACCESS_KEY_ID", "local"),
             ("AWS_SECRET_ACCESS_KEY", buckets::SECRET),
         ];
-        environment.extend(ours.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        environment.extend(added.map(|(name, value)| (name.to_owned(), value.to_owned())));
         for (name, value) in [("LOG_LEVEL", &self.log_level), ("CHARGE_MODE", &self.charge_mode)] {
             if let (Some(of_template), Some(value)) = (environment.get_mut(name), value) {
                 of_template.clone_from(value);

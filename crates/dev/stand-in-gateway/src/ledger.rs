@@ -91,21 +91,21 @@ impl Ledger {
         let file = File::options().create(true).append(true).open(path)?;
         let text = std::fs::read_to_string(path)?;
         // An incomplete last line is ignored: the process died before it answered that request.
-        let whole_lines = text.rfind('\n').map_or(0, |end| end + 1);
-        file.set_len(whole_lines as u64)?;
+        let complete_lines = text.rfind('\n').map_or(0, |end| end + 1);
+        file.set_len(complete_lines as u64)?;
         let mut ledger = Self::default();
-        for line in text[..whole_lines].lines() {
-            ledger.keep(serde_json::from_str(line)?);
+        for line in text[..complete_lines].lines() {
+            ledger.add(serde_json::from_str(line)?);
         }
         ledger.file = Some(file);
         Ok(ledger)
     }
 
     /// Starts a request. The last two digits of the amount choose the fault of a key's first request.
-    pub(crate) fn take(&mut self, key: &str, order: &Order) -> io::Result<Step> {
+    pub(crate) fn begin(&mut self, key: &str, order: &Order) -> io::Result<Step> {
         if let Some(&place) = self.by_key.get(key) {
             let charge = self.decided[place].clone();
-            return Ok(if order.is_of(&charge) { Step::Decided(charge) } else { Step::OtherBody });
+            return Ok(if order.matches(&charge) { Step::Decided(charge) } else { Step::OtherBody });
         }
         if let Some(first) = self.in_progress.get(key) {
             return Ok(if first == order { Step::InProgress } else { Step::OtherBody });
@@ -137,7 +137,7 @@ impl Ledger {
             file.write_all(format!("{}\n", serde_json::to_string(&charge)?).as_bytes())?;
         }
         self.in_progress.remove(key);
-        self.keep(charge.clone());
+        self.add(charge.clone());
         Ok(charge)
     }
 
@@ -146,14 +146,14 @@ impl Ledger {
         self.decided.iter().filter(|charge| charge.status == Status::Succeeded)
     }
 
-    fn keep(&mut self, charge: Charge) {
+    fn add(&mut self, charge: Charge) {
         self.by_key.insert(charge.idempotency_key.clone(), self.decided.len());
         self.decided.push(charge);
     }
 }
 
 impl Order {
-    fn is_of(&self, charge: &Charge) -> bool {
+    fn matches(&self, charge: &Charge) -> bool {
         self.payment_intent_id == charge.payment_intent_id
             && self.order_id == charge.order_id
             && self.amount == charge.amount

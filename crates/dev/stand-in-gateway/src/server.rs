@@ -149,7 +149,7 @@ impl Api {
             Ok(_) => return problem(StatusCode::BAD_REQUEST, "amount_invalid", "the amount must be positive"),
             Err(error) => return problem(StatusCode::BAD_REQUEST, "body_invalid", &error.to_string()),
         };
-        let step = self.ledger().take(&key, &order)?;
+        let step = self.ledger().begin(&key, &order)?;
         match step {
             Step::Decided(charge) => decided(&charge),
             Step::AnswerLost => Err(io::Error::other("the answer is lost on purpose")),
@@ -174,8 +174,8 @@ impl Api {
             self.look_ups.fetch_add(1, Ordering::SeqCst);
         }
         let ledger = self.ledger();
-        let asked_for = |charge: &&Charge| key.as_ref().is_none_or(|(_, key)| *key == charge.idempotency_key);
-        let charges: Vec<_> = ledger.charges().filter(asked_for).collect();
+        let is_requested = |charge: &&Charge| key.as_ref().is_none_or(|(_, key)| *key == charge.idempotency_key);
+        let charges: Vec<_> = ledger.charges().filter(is_requested).collect();
         json(StatusCode::OK, &json!({ "charges": charges }))
     }
 }

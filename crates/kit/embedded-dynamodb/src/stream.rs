@@ -12,8 +12,8 @@ use serde_json::Value;
 /// It differs from a stream of DynamoDB: it has one shard, records are never trimmed, and an update that changes nothing also makes a
 /// record.
 ///
-/// A read locks the engine and blocks the thread. An engine in memory searches all records at each read, about half a millisecond for
-/// 1,000 records. An engine with a file has an index for it.
+/// A read locks the engine and blocks the thread. An engine in memory searches all records at each read: about half a
+/// millisecond with 1,000 records. An engine with a file uses an index.
 #[derive(Clone)]
 pub struct Stream {
     database: Database,

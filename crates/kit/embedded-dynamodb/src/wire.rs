@@ -36,7 +36,7 @@ pub enum Disturbance {
     Stall,
     /// The request takes effect, but the client sees a broken connection instead of the answer.
     LoseAnswer,
-    /// The request does not reach the engine. The answer is that of a DynamoDB table without capacity left.
+    /// The request does not reach the engine. The client gets DynamoDB's answer for a throttled table.
     Throttle,
     /// The request does not reach the engine. The answer has this HTTP status and body.
     Answer(u16, &'static str),
@@ -47,10 +47,11 @@ pub enum Disturbance {
 
 type Script = dyn Fn(&Request) -> Disturbance + Send + Sync;
 
-/// An HTTP client for the SDK that records every request, and disturbs the requests that its script names. Clones share the record.
+/// An HTTP client for the SDK. It records every request, and disturbs the requests that its script selects. Clones
+/// share the recorded requests.
 #[derive(Clone)]
 pub struct Wire {
-    seen: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     in_flight: Arc<InFlight>,
     script: Arc<Script>,
     connector: Arc<Connector>,
@@ -63,10 +64,10 @@ impl Wire {
         Self::disturbed(|_| Disturbance::None)
     }
 
-    /// A wire that calls `script` for each request, and disturbs the request as it returns.
+    /// A wire that calls `script` for each request. What `script` returns happens to the request.
     pub fn disturbed(script: impl Fn(&Request) -> Disturbance + Send + Sync + 'static) -> Self {
         Self {
-            seen: Arc::default(),
+            requests: Arc::default(),
             in_flight: Arc::default(),
             script: Arc::new(script),
             connector: Arc::new(Connector::builder().build_http()),
@@ -76,7 +77,7 @@ impl Wire {
     /// Every request so far, in the order they were sent.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many requests so far were for `operation`.
@@ -91,12 +92,12 @@ impl Wire {
         self.in_flight.most.load(Ordering::SeqCst)
     }
 
-    fn note(&self, request: &HttpRequest) -> Request {
+    fn record(&self, request: &HttpRequest) -> Request {
         let target = request.headers().get("x-amz-target").unwrap_or_else(|| request.method());
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let request = Request { number: seen.len() + 1, operation };
-        seen.push(request.clone());
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let request = Request { number: requests.len() + 1, operation };
+        requests.push(request.clone());
         request
     }
 }
@@ -108,7 +109,7 @@ struct InFlight {
 }
 
 impl InFlight {
-    fn one_more(&self) {
+    fn add(&self) {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
     }
@@ -116,19 +117,19 @@ impl InFlight {
 
 impl HttpConnector for Wire {
     fn call(&self, http: HttpRequest) -> HttpConnectorFuture {
-        let request = self.note(&http);
+        let request = self.record(&http);
         let disturbance = (self.script)(&request);
         match disturbance {
-            Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(broken(&request))),
+            Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(connection_error(&request))),
             Disturbance::Stall => return HttpConnectorFuture::new(std::future::pending()),
-            Disturbance::Throttle => return HttpConnectorFuture::ready(forged(400, SLOW_DOWN)),
-            Disturbance::Answer(status, body) => return HttpConnectorFuture::ready(forged(status, body)),
+            Disturbance::Throttle => return HttpConnectorFuture::ready(scripted_answer(400, THROTTLED)),
+            Disturbance::Answer(status, body) => return HttpConnectorFuture::ready(scripted_answer(status, body)),
             Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
         }
         let answer = self.connector.call(http);
         let in_flight = Arc::clone(&self.in_flight);
         HttpConnectorFuture::new(async move {
-            in_flight.one_more();
+            in_flight.add();
             let answer = answer.await;
             in_flight.now.fetch_sub(1, Ordering::SeqCst);
             let mut answer = answer?;
@@ -139,15 +140,15 @@ impl HttpConnector for Wire {
                 | Disturbance::Throttle
                 | Disturbance::Answer(..) => {}
                 Disturbance::LoseAnswer => {
-                    // The answer is read to its end first: the effect is then certain to have happened.
-                    read(answer.take_body()).await?;
-                    return Err(broken(&request));
+                    // The whole answer is read first, so that the effect has certainly happened.
+                    read_to_end(answer.take_body()).await?;
+                    return Err(connection_error(&request));
                 }
                 Disturbance::HideOldItem => {
-                    let body = read(answer.take_body()).await?;
+                    let body = read_to_end(answer.take_body()).await?;
                     *answer.body_mut() = SdkBody::from(without_item(&body));
                     answer.headers_mut().remove("content-length");
-                    // The checksum was of the body as it came.
+                    // The checksum is that of the original body.
                     answer.headers_mut().remove("x-amz-crc32");
                 }
             }
@@ -168,26 +169,26 @@ impl fmt::Debug for Wire {
     }
 }
 
-fn broken(request: &Request) -> ConnectorError {
+fn connection_error(request: &Request) -> ConnectorError {
     let Request { number, operation } = request;
     ConnectorError::io(format!("request {number} ({operation}) was disturbed").into())
 }
 
-const SLOW_DOWN: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#;
+const THROTTLED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#;
 
-fn forged(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
+fn scripted_answer(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
     let status = StatusCode::try_from(status).map_err(|error| ConnectorError::other(error.into(), None))?;
     Ok(HttpResponse::new(status, SdkBody::from(body)))
 }
 
-async fn read(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
+async fn read_to_end(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
     use aws_smithy_types::byte_stream::ByteStream;
     let bytes = ByteStream::new(body).collect().await.map_err(|error| ConnectorError::io(error.into()))?;
     Ok(bytes.to_vec())
 }
 
-/// An error answer is a JSON object; `Item` is its member that holds the old item, or a member of each of a transaction's
-/// `CancellationReasons`.
+/// Removes the old item from an error answer, which is a JSON object. The old item is in the member `Item`, or, for a
+/// transaction, in the member `Item` of each of the `CancellationReasons`.
 fn without_item(body: &[u8]) -> Vec<u8> {
     let Ok(serde_json::Value::Object(mut answer)) = serde_json::from_slice(body) else {
         return body.to_vec();

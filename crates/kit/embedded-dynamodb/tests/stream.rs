@@ -1,5 +1,5 @@
 //! The stream of a table.
-#![allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+#![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
 mod rows;
 

@@ -36,7 +36,7 @@ pub enum NotArchived {
         /// The key of the object.
         key: String,
     },
-    /// The function's time was up.
+    /// There was not enough time left.
     #[error("too little time is left before the function's timeout: raise the timeout, or reduce the batch size")]
     OutOfTime,
 }
@@ -128,7 +128,7 @@ impl Archiver {
         let key = file::name(self.clock.now(), first.unwrap_or_default());
         let content = file::content(batch.records.iter().map(|message| message.body.as_deref().unwrap_or_default()))?;
         let bytes = content.len();
-        // Frees memory: the content is in `content` now.
+        // Frees memory: `content` has all messages now.
         drop(batch);
         // An object is never overwritten. One with the same content is this batch, from an attempt whose answer was lost.
         if self.store.put_if_absent(&key, content).await? {

@@ -11,8 +11,8 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Long enough for an object of 6 MB, the largest event of a Lambda, and short compared with the function's timeout: a connection that broke while the
-/// function was frozen costs only one attempt.
+/// Long enough for an object of 6 MB, the largest event of a Lambda. Short compared with the function's timeout: if a
+/// connection broke while the function was frozen, only one attempt is lost.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::main(flavor = "current_thread")]

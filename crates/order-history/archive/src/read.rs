@@ -43,7 +43,7 @@ pub enum Damaged {
         /// The number of decoded bytes before.
         good: u64,
     },
-    /// The compressed data is followed by something other than zeros.
+    /// After the compressed data, there are other bytes than zeros.
     #[error(
         "{bytes} bytes after {good} bytes of content are not compressed data: restore an earlier version of the file"
     )]
@@ -73,9 +73,9 @@ pub const MAX_PART: usize = 256 << 20;
 /// never another record. Plain text and some zstd frames have no checksum.
 pub fn read(bytes: &[u8], mut each: impl FnMut(Record<'_>)) -> Result<(), Damaged> {
     let mut lines = Lines::default();
-    let decoder = if gzip::is(bytes) {
+    let decoder = if gzip::is_gzip(bytes) {
         gzip::decode
-    } else if zstd::is(bytes) {
+    } else if zstd::is_zstd(bytes) {
         zstd::decode
     } else if is_text(bytes) {
         lines.feed(bytes, &mut each);
@@ -113,6 +113,6 @@ pub fn read(bytes: &[u8], mut each: impl FnMut(Record<'_>)) -> Result<(), Damage
 fn is_text(bytes: &[u8]) -> bool {
     let first = &bytes[..bytes.len().min(4)];
     let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    // `error_len` is none for a character that is cut off at the end.
+    // The first bytes may end within a character: then `error_len` is none.
     !first.iter().any(is_control) && str::from_utf8(first).err().is_none_or(|error| error.error_len().is_none())
 }

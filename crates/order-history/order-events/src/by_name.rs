@@ -7,8 +7,8 @@ use serde::forward_to_deserialize_any;
 
 /// A deserializer that reads structs, however deep, from objects only.
 ///
-/// serde's derived code also reads a struct from an array of its members' values, in the order of their declaration. Nobody
-/// publishes such a message on purpose, and another order of declarations would read it differently.
+/// serde's derived code also reads a struct from an array of its members' values, in the order of their declaration. No
+/// publisher sends such a message on purpose, and with another order of the declarations it would mean something else.
 ///
 /// It also wraps the visitors, so that it applies to every value inside.
 pub(crate) struct ByName<T>(pub(crate) T);
@@ -47,7 +47,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
     }
 }
 
-macro_rules! pass_on {
+macro_rules! forward {
     ($($visit:ident($type:ty);)*) => {$(
         fn $visit<E: serde::de::Error>(self, value: $type) -> Result<V::Value, E> {
             self.0.$visit(value)
@@ -55,7 +55,7 @@ macro_rules! pass_on {
     )*};
 }
 
-/// The types that JSON has.
+/// It has only the methods for the types of JSON.
 impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     type Value = V::Value;
 
@@ -63,7 +63,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
         self.0.expecting(f)
     }
 
-    pass_on! {
+    forward! {
         visit_bool(bool);
         visit_i64(i64);
         visit_u64(u64);

@@ -19,7 +19,7 @@ pub struct Message {
     payload: String,
 }
 
-/// SNS to EventBridge to SQS makes two.
+/// A message that goes from SNS through EventBridge to SQS has two.
 const MAX_ENVELOPES: usize = 3;
 
 /// The largest difference between the time in an event's id and the message's `DATE`, in milliseconds: 24 hours.
@@ -65,14 +65,14 @@ impl Message {
     }
 
     fn from_parts(headers: PlainHeaders<'_>, payload: String) -> Result<Self, Malformed> {
-        let event_type: EventType = needed("event-type", headers.event_type.as_deref())?.parse()?;
-        let aggregate = needed("event-aggregate-type", headers.aggregate_type.as_deref())?;
+        let event_type: EventType = required("event-type", headers.event_type.as_deref())?.parse()?;
+        let aggregate = required("event-aggregate-type", headers.aggregate_type.as_deref())?;
         if !event_type.aggregate().is_named(aggregate) {
             return Err(Malformed::Aggregate { event_type });
         }
         let aggregate_id = headers.aggregate_id.ok_or(Malformed::HeaderMissing("event-aggregate-id"))?;
         let aggregate_id = header("event-aggregate-id", AggregateId::parse(aggregate_id))?;
-        let id = header("ID", EventId::parse(needed("ID", headers.id.as_deref())?))?;
+        let id = header("ID", EventId::parse(required("ID", headers.id.as_deref())?))?;
         // A date that cannot be read is ignored.
         if let Some(date) = headers.date.and_then(|date| Timestamp::parse_http_date(&date).ok())
             && date.as_millis().abs_diff(id.time().as_millis()) > MAX_DIFFERENCE
@@ -94,8 +94,9 @@ impl Event {
         self.to_message_dated(self.at())
     }
 
-    /// The event as a Tram message with this `DATE`: for a publisher whose ids always rise, even if the clocks of its hosts
-    /// differ, so that the time in an id may be ahead. A reader refuses a message if the two differ by 24 hours.
+    /// The event as a Tram message with this `DATE`. For a publisher whose event ids always rise, although the clocks
+    /// of its hosts differ: the time in such an id may be ahead of the clock. A reader refuses a message if the time in
+    /// the id and `DATE` differ by more than 24 hours.
     pub fn to_message_dated(&self, date: Timestamp) -> serde_json::Result<String> {
         let event_type = self.event_type();
         serde_json::to_string(&serde_json::json!({
@@ -160,7 +161,7 @@ impl<'de> Deserialize<'de> for HeaderText {
     }
 }
 
-fn needed<'a>(header: &'static str, value: Option<&'a str>) -> Result<&'a str, Malformed> {
+fn required<'a>(header: &'static str, value: Option<&'a str>) -> Result<&'a str, Malformed> {
     value.ok_or(Malformed::HeaderMissing(header))
 }
 

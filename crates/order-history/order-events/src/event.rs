@@ -90,7 +90,7 @@ macro_rules! event_types {
         impl Event {
             /// The text of the order's id, without a copy.
             #[must_use]
-            #[allow(unused_variables)] // Where the aggregate is the order, the payload is not asked.
+            #[allow(unused_variables)] // If the aggregate id is the order id, the payload is not used.
             pub fn order_id_text(&self) -> &str {
                 let event = self;
                 match &self.payload {
@@ -176,7 +176,7 @@ impl fmt::Display for UnknownEventType {
 
 impl std::error::Error for UnknownEventType {}
 
-/// The simple name of a Java class, after the last dot or dollar sign.
+/// The short name of a Java class: the text after the last dot or dollar sign.
 fn last_segment(name: &str) -> &str {
     let separator = name.bytes().rposition(|byte| byte == b'.' || byte == b'$');
     separator.map_or(name, |place| &name[place + 1..])
@@ -208,7 +208,7 @@ impl AggregateType {
     /// Every aggregate type.
     pub const ALL: &[Self] = &[Self::Order, Self::Ticket, Self::Delivery, Self::PaymentIntent];
 
-    /// The type's last segment.
+    /// The short name: the last segment of the Java class name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Event ids: 128 bits that sort as the events happened.
+//! Event ids: 128 bits that sort by the time of the event.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,8 +13,8 @@ use crate::{Invalid, Timestamp};
 /// Eventuate ids (`%016x-%016x`), UUIDv7 and ULID are accepted. All have 128 bits and start with the time, and all are written
 /// as the fixed-width Eventuate text, so that they sort the same as text and as number: DynamoDB compares the texts.
 ///
-/// An id contains a time between 2001 and 2100. Another number would sort above or below all real ids, and would make later events
-/// look old (docs/adr/0009).
+/// An id contains a time between 2001 and 2100. A number without such a time would sort above or below all real ids,
+/// and later events would look old (docs/adr/0009).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
     // The first field, because ids sort by it.
@@ -39,7 +39,7 @@ impl EventId {
     #[must_use]
     pub fn text(self) -> EventIdText {
         let mut text = [b'-'; LENGTH];
-        // Each half fits.
+        // Each half has 64 bits.
         #[allow(clippy::cast_possible_truncation)]
         for (start, mut half) in [(0, (self.bits >> 64) as u64), (17, self.bits as u64)] {
             for place in (start..start + 16).rev() {
@@ -77,8 +77,8 @@ impl Deref for EventIdText {
 
 /// The time in an id, if it is plausible.
 ///
-/// An Eventuate id has milliseconds in its upper 64 bits, the other two in their upper 48. The same time is 65,536
-/// times larger in the latter, so at most one reading is plausible.
+/// An Eventuate id has milliseconds in its upper 64 bits, a UUIDv7 or a ULID in its upper 48. Read as 64 bits, the time
+/// in a UUIDv7 or ULID is 65,536 times too large, so at most one of the two is plausible.
 fn time_in(bits: u128) -> Option<Timestamp> {
     let upper = u64::try_from(bits >> 64).ok()?;
     let millis = [upper, upper >> 16].into_iter().find(|millis| PLAUSIBLE.contains(millis))?;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use crate::{Event, Invalid};
 
 /// Ids become DynamoDB keys, attribute names and URL segments. The tightest limit is the 2,048 bytes of a partition key
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), which holds these in any script.
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), which is enough
+/// for this many characters of any script.
 const MAX_CHARACTERS: usize = 255;
 
 macro_rules! ids {
@@ -16,7 +17,7 @@ macro_rules! ids {
         $(#[$doc])*
         ///
         /// At least one character, at most 255 of them, no white space or control characters. In JSON it may be a
-        /// text or, as FTGO's own ids, a whole number.
+        /// text or, like FTGO's own ids, a whole number.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[serde(transparent)]
         pub struct $name(String);

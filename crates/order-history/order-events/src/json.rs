@@ -37,12 +37,12 @@ pub(crate) fn read_json<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, J
     read.map_err(|error| JsonFault { path: path_to::<T>(text, &error), reason: reason(&error) })
 }
 
-/// A value of the wrong type is in a known member, so the path contains only known names. Invalid JSON may be anywhere,
-/// also in ignored members: then the names may be customer data, and only line and column are used.
+/// A value of the wrong type is in a known member, so the path contains only known names. Invalid JSON may also be in
+/// an ignored member, whose name may be customer data. Then the error has only line and column.
 fn path_to<'de, T: Deserialize<'de>>(text: &'de str, error: &serde_json::Error) -> String {
     let mut json = serde_json::Deserializer::from_str(text);
-    let again = error.is_data().then(|| serde_path_to_error::deserialize::<_, T>(ByName(&mut json)).err());
-    again.flatten().map_or_else(|| ".".to_owned(), |error| error.path().to_string())
+    let error_with_path = error.is_data().then(|| serde_path_to_error::deserialize::<_, T>(ByName(&mut json)).err());
+    error_with_path.flatten().map_or_else(|| ".".to_owned(), |error| error.path().to_string())
 }
 
 /// serde quotes the offending value ("invalid type: string \"…\", expected u32"): only what it expected is kept.

@@ -101,7 +101,7 @@ pub struct OrderRevision {
 pub struct DeliveryInformation {
     /// The requested time of delivery.
     pub delivery_time: Timestamp,
-    /// The restaurant's id.
+    /// The address to deliver to.
     pub delivery_address: Address,
 }
 

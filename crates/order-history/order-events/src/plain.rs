@@ -7,8 +7,9 @@ use serde::de::{self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAcces
 
 /// A message that is not wrapped. Its payload and all known headers are texts.
 ///
-/// Any other message is left to the slower reading in `envelope`, which also finds the reason why a message is invalid.
-/// Both give the same result. serde's derived code would also read a struct from an array.
+/// Any other message is read by the slower code in `envelope`, which also finds the reason why a message is invalid.
+/// Both give the same result. The visitors are written by hand, because serde's derived code would also read a struct
+/// from an array.
 #[derive(Default)]
 pub(crate) struct Plain<'a> {
     pub(crate) payload: Cow<'a, str>,
@@ -35,7 +36,7 @@ impl<'a> Plain<'a> {
 }
 
 /// Reads a text into an empty option.
-fn put<'de, A: MapAccess<'de>>(object: &mut A, place: &mut Option<Cow<'de, str>>) -> Result<(), A::Error> {
+fn read_text<'de, A: MapAccess<'de>>(object: &mut A, place: &mut Option<Cow<'de, str>>) -> Result<(), A::Error> {
     match place.replace(object.next_value_seed(Text)?) {
         Some(_) => Err(A::Error::custom("a member is repeated")),
         None => Ok(()),
@@ -63,7 +64,7 @@ impl<'de> Visitor<'de> for Message {
         let (mut payload, mut headers) = (None, None);
         while let Some(name) = object.next_key_seed(Text)? {
             match &*name {
-                "payload" => put(&mut object, &mut payload)?,
+                "payload" => read_text(&mut object, &mut payload)?,
                 "headers" if headers.is_none() => headers = Some(object.next_value_seed(Headers)?),
                 "headers" | "Message" | "detail" => {
                     return Err(A::Error::custom("a member is repeated, or the message may be wrapped"));
@@ -109,7 +110,7 @@ impl<'de> Visitor<'de> for Headers {
                     continue;
                 }
             };
-            put(&mut object, header)?;
+            read_text(&mut object, header)?;
         }
         Ok(headers)
     }
@@ -247,25 +248,25 @@ mod tests {
             which in any::<prop::sample::Index>(),
             outer in proptest::collection::vec((names(), values_of_wrong_types()), 0..3),
             inner in proptest::collection::vec((names(), values_of_wrong_types()), 0..3),
-            lost in proptest::option::of(any::<prop::sample::Index>()),
+            removed in proptest::option::of(any::<prop::sample::Index>()),
             shuffled in any::<prop::sample::Index>(),
             wrapped in 0..4_u8,
         ) {
             let message = which.get(&story()).clone();
             let mut headers = members(message["headers"].as_object().unwrap());
             headers.extend(inner.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())));
-            if let Some(lost) = lost {
-                headers.remove(lost.index(headers.len()));
+            if let Some(removed) = removed {
+                headers.remove(removed.index(headers.len()));
             }
-            let turn = shuffled.index(headers.len().max(1));
-            headers.rotate_left(turn);
+            let rotation = shuffled.index(headers.len().max(1));
+            headers.rotate_left(rotation);
             let mut all = vec![
                 ("payload".to_owned(), message["payload"].to_string()),
                 ("headers".to_owned(), object(&headers)),
             ];
             all.extend(outer.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())));
-            let turn = shuffled.index(all.len());
-            all.rotate_left(turn);
+            let rotation = shuffled.index(all.len());
+            all.rotate_left(rotation);
             let text = object(&all);
             check(&match wrapped {
                 0 => json!({"Message": text}).to_string(),

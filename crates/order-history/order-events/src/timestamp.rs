@@ -86,7 +86,7 @@ impl Timestamp {
         let mut text = *b"0000-00-00T00:00:00.000Z";
         for (start, length, mut number) in parts {
             for digit in text[start..start + length].iter_mut().rev() {
-                // One digit fits.
+                // A digit fits into a byte.
                 #[allow(clippy::cast_possible_truncation)]
                 let value = (number % 10) as u8;
                 *digit += value;
@@ -120,8 +120,8 @@ impl Timestamp {
     }
 }
 
-/// Reads `Sun, 1 Mar 2026 12:30:00 GMT` of this century, also with two digits for the day and with `+0000` for the zone; `None` for
-/// anything else, also for a wrong weekday.
+/// Reads `Sun, 1 Mar 2026 12:30:00 GMT` of this century. The day may have two digits, and the zone may be `+0000`.
+/// `None` for any other form, and for a wrong weekday.
 fn usual_http_date(text: &[u8]) -> Option<OffsetDateTime> {
     let (weekday, text) = text.split_at_checked(5)?;
     let (day, text) = match text {
@@ -141,8 +141,8 @@ fn usual_http_date(text: &[u8]) -> Option<OffsetDateTime> {
     let month = Month::try_from(u8::try_from(month + 1).ok()?).ok()?;
     let date = Date::from_calendar_date(year, month, day).ok()?;
     let time = Time::from_hms(number(&[h1, h0])?, number(&[m1, m0])?, number(&[s1, s0])?).ok()?;
-    let is_right = WEEKDAYS[usize::from(date.weekday().number_days_from_monday())] == weekday;
-    is_right.then(|| PrimitiveDateTime::new(date, time).assume_utc())
+    let is_weekday_right = WEEKDAYS[usize::from(date.weekday().number_days_from_monday())] == weekday;
+    is_weekday_right.then(|| PrimitiveDateTime::new(date, time).assume_utc())
 }
 
 const MONTHS: [&[u8]; 12] =

@@ -107,7 +107,8 @@ impl Position {
 }
 
 impl Page {
-    /// Puts `fresh`, which was read from the order's item, into this page of `query`, which comes from the index and may be older.
+    /// Puts `fresh` into this page of `query`. `fresh` was read from the order's item; the page was read from the
+    /// index, and may be older.
     ///
     /// At the edges of a page, only the index knows the sequence of orders of the same millisecond. There, the page is not
     /// changed.
@@ -171,7 +172,7 @@ impl OrderStore {
             {
                 return Ok(Page { orders, next: Some(next), left_out });
             }
-            // Many more requests may be needed to find another match. This is left to the next page.
+            // Another match may need many more requests. They are left to the next page.
             if orders.len() == query.page_size {
                 return Ok(Page { next: orders.last().map(Position::of), orders, left_out });
             }

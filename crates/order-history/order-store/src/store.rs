@@ -39,7 +39,7 @@ impl OrderStore {
 
     /// Checks that the table can be read.
     pub async fn ping(&self) -> Result<(), Error> {
-        // No order id is a space.
+        // No order has this key, because an order id contains no spaces.
         self.table.find(" ").await.map(|_| ())
     }
 }

@@ -133,7 +133,7 @@ const AGGREGATES: [&str; AggregateType::ALL.len()] = {
 /// The consumer, the restaurant and the ordered items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // They are what they say.
+#[allow(missing_docs)] // The names are clear.
 pub struct Details {
     pub consumer_id: ConsumerId,
     #[serde(with = "order_events::millis")]

@@ -6,7 +6,7 @@ use order_events::payload::RevisedLineItem;
 use order_events::{EventId, EventType, Timestamp};
 use serde::Serialize;
 
-// Stored as text `<eventId> <EventType>`. It is short, because every event writes one, and each kilobyte of an item costs.
+// Stored as text `<eventId> <EventType>`. It is short, because every event writes one, and every kilobyte costs money.
 /// An event of the order. Entries sort by event id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -30,7 +30,7 @@ pub struct Revision {
     pub line_items: Vec<RevisedLineItem>,
 }
 
-/// The stored text of an event. Built without a formatter, which is slower, because every event needs it.
+/// The stored text of an event. Every event needs it, so it is built without a formatter, which is slower.
 pub(crate) fn timeline_entry(event_id: &str, event_type: EventType) -> String {
     [event_id, " ", event_type.name()].concat()
 }
@@ -41,8 +41,8 @@ impl TimelineEntry {
         Self { event_id, event_type, at: event_id.time() }
     }
 
-    /// Reads the stored text. Older versions also stored the time (docs/adr/0010), which is the same as in the id, so the texts of both
-    /// forms are the same entry.
+    /// Reads the stored text. Older versions also stored the time (docs/adr/0010). It is the same as in the id, so the
+    /// texts of both forms are the same entry.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ');
         let (event_id, event_type) = (parts.next()?, parts.next()?);

@@ -7,7 +7,7 @@ macro_rules! statuses {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, description = ""))]
-        #[allow(missing_docs)] // They are what they say.
+        #[allow(missing_docs)] // The names are clear.
         pub enum $name {
             $(#[serde(rename = $text)] $variant,)*
             /// A status of a newer version, unchanged.

@@ -11,7 +11,7 @@ use crate::facet::{Location, OrderView, TIMELINE};
 
 /// The version of the rules that fold events to states. A snapshot can be used only with its version.
 ///
-/// Raise it if the same events make other states than before. A test fails if it was forgotten.
+/// Raise it if the same events make other states than before. A test fails if it was not raised.
 pub const RULES: u32 = 1;
 
 /// The states of the orders of these events. The order of the events and duplicates make no difference.
@@ -21,7 +21,8 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Folded, U
     Ok(folded)
 }
 
-/// Whether an order contains this event. The mark of its aggregate is not enough: a later event may have been processed first.
+/// Whether an order contains this event. The mark of its aggregate does not prove it, because a later
+/// event may have been processed first.
 #[must_use]
 pub fn contains_event(order: &State, event_type: EventType, event_id: EventId) -> bool {
     let event_id = event_id.to_string();

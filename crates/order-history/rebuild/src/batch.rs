@@ -45,7 +45,7 @@ pub enum Sink {
     Simulated(Arc<Mutex<Simulated>>),
 }
 
-/// Counts the work while it is done. A repeated batch counts again.
+/// Counts the work while it is done. A repeated batch is counted again.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // The names are clear.
 pub struct Meter {
@@ -64,7 +64,7 @@ impl Processor {
         let (fetched, mut files) = mpsc::channel::<(String, Option<Vec<u8>>)>(1);
         let (folded, mut parts) = mpsc::channel::<Part>(1);
         let (filter, memory, meter) = (Arc::clone(&self.filter), self.memory, Arc::clone(&self.meter));
-        // Views exist three times: being folded, waiting, and being stored.
+        // There are views of three parts in memory: one is folded, one waits, and one is stored.
         let mut fold = Fold::new(filter, memory / 3);
         let folding = spawn_blocking(move || {
             // Bytes that were folded, but not yet sent with their views.
@@ -115,7 +115,7 @@ impl Processor {
                     Sink::Table(table) => {
                         let each = |order: &str, contradictions| {
                             progress.view_stored();
-                            found.note_contradictions(order, contradictions);
+                            found.add_contradictions(order, contradictions);
                         };
                         table.store(views, &mut stored, each).await?;
                     }
@@ -145,7 +145,8 @@ impl Processor {
     }
 }
 
-/// How many files are fetched in advance. S3 needs about ten milliseconds to answer, so small files would mostly be waited for.
+/// How many files are fetched in advance. S3 needs about ten milliseconds to answer, so without this, the
+/// fold would mostly wait if the files are small.
 fn files_to_fetch_ahead(batch: &Batch) -> usize {
     const MAX: u64 = 8;
     const BYTES: u64 = 8_000_000;

@@ -54,7 +54,7 @@ pub enum Error {
     Compress(#[source] std::io::Error),
     #[error("the temporary folder cannot be used: set TMPDIR to one with enough space")]
     Temporary(#[source] std::io::Error),
-    #[error("run `{run}` is not finished: {} have no result; resume it with --resume {run}", name(batches))]
+    #[error("run `{run}` is not finished: {} have no result; resume it with --resume {run}", list(batches))]
     Unfinished { run: String, batches: Vec<String> },
 }
 
@@ -86,7 +86,7 @@ impl Error {
 }
 
 /// The first few ids, and their number.
-fn name(batches: &[String]) -> String {
+fn list(batches: &[String]) -> String {
     const MAX: usize = 10;
     let named = batches.iter().take(MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
     match batches.len() {

@@ -19,7 +19,8 @@ pub fn jobs() -> usize {
 
 /// Processes batches, `jobs` at the same time, and writes the result of each after all of it is stored. Calls `done` after each.
 ///
-/// The first error stops all. Dropping the future stops all, too; a resumed run repeats the unfinished batches.
+/// The first error stops all batches. Dropping the future stops them, too. A resumed run repeats the unfinished
+/// batches.
 pub async fn execute(
     run: &Run,
     processor: &Processor,

@@ -120,7 +120,7 @@ impl Fold {
             self.event(file, record.line, record.text);
             self.flush_if_full(&mut flush);
         });
-        self.note_damage(file, decoded);
+        self.add_damage(file, decoded);
     }
 
     /// Merges an item line: the view of an order.
@@ -164,7 +164,7 @@ impl Fold {
                     None => self.views.entry(order_id.to_owned()).or_default().apply(pieces),
                 };
                 self.size += (self.views.len() - before) * (PER_ORDER + order_id.len());
-                self.summary.note_contradictions(order_id, contradictions);
+                self.summary.add_contradictions(order_id, contradictions);
             }
             Err(unwritable) => self.quarantine(file, line, "unwritable", with_causes(&unwritable), text),
         }
@@ -194,7 +194,7 @@ impl Fold {
             Some(view) => view.merge(state),
             None => self.views.entry(order_id.to_owned()).or_default().merge(state),
         };
-        self.summary.note_contradictions(order_id, contradictions);
+        self.summary.add_contradictions(order_id, contradictions);
     }
 
     /// Reports a file that is damaged.
@@ -236,16 +236,16 @@ impl Fold {
         if !self.is_full() {
             return;
         }
-        // So far the sizes of the events were counted, which are larger than the views.
+        // Until now, `size` is the size of the events, which are larger than the views.
         let exact = |(order_id, view): (&String, &State)| PER_ENTRY + order_id.len() + view.size();
         self.size = self.views.iter().map(exact).sum();
-        // Half, because an allocator needs more than the sum, and this calculation must be rare.
+        // At most half, because the allocator needs more than the sum, and so that this calculation is rare.
         if self.size > self.limit / 2 {
             flush(self.take());
         }
     }
 
-    fn note_damage(&mut self, file: &str, decoded: Result<(), Damaged>) {
+    fn add_damage(&mut self, file: &str, decoded: Result<(), Damaged>) {
         if let Err(damaged) = decoded {
             self.damaged(file, damaged.to_string());
         }
@@ -285,7 +285,7 @@ impl Summary {
     }
 
     /// Adds contradictions of an order.
-    pub fn note_contradictions(&mut self, order_id: &str, contradictions: Vec<Contradiction>) {
+    pub fn add_contradictions(&mut self, order_id: &str, contradictions: Vec<Contradiction>) {
         for Contradiction { by, .. } in contradictions {
             let contradicted = Contradicted { order_id: order_id.to_owned(), event_id: by.to_string() };
             // An event writes several facets, and has a contradiction in each of them.

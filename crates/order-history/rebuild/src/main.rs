@@ -9,8 +9,8 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    // Each thread keeps its own memory, so there are only as many threads as can work at the same time: for a file that is folded, and
-    // for files that are read and written.
+    // Each thread keeps its own memory, so there are only as many threads as can work at the same time: one folds a
+    // file, the others read and write files.
     let threads = 4 * rebuild::execution::jobs();
     match tokio::runtime::Builder::new_multi_thread().enable_all().max_blocking_threads(threads).build() {
         Ok(runtime) => runtime.block_on(rebuild::cli::main()),

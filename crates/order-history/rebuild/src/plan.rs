@@ -16,7 +16,7 @@ pub const RUNS: &str = "runs/";
 /// The folder of the snapshots in an archive.
 pub const SNAPSHOTS: &str = "snapshots/";
 
-/// Some files of one day: the unit of work, of results, and of repetition after a crash.
+/// Some files of one day. They are processed together, have one result, and are repeated together after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Batch {
@@ -193,8 +193,9 @@ pub fn is_of_events(key: &str) -> bool {
 #[must_use]
 pub fn arrival(key: &str) -> Option<Timestamp> {
     let folders: Vec<_> = key.split('/').collect();
-    let ours = folders.windows(2).find_map(|pair| Some((pair[0].strip_prefix("dt=")?, pair[1].strip_prefix("hh=")?)));
-    if let Some((date, hour)) = ours {
+    let date_and_hour =
+        folders.windows(2).find_map(|pair| Some((pair[0].strip_prefix("dt=")?, pair[1].strip_prefix("hh=")?)));
+    if let Some((date, hour)) = date_and_hour {
         return Timestamp::parse(&format!("{date}T{hour}:00:00Z")).ok();
     }
     folders.windows(4).find_map(|parts| {

@@ -18,10 +18,10 @@ use crate::text::{bytes, count, duration};
 pub(crate) struct Progress {
     run: String,
     /// Bytes of the archive that were done before this process started.
-    before: AtomicU64,
+    done_before: AtomicU64,
     /// Bytes of the archive in the whole run.
-    of: AtomicU64,
-    begun: Instant,
+    total: AtomicU64,
+    started: Instant,
     is_terminal: bool,
     is_line_shown: Mutex<bool>,
     /// The number of errors of each kind that were shown.
@@ -32,14 +32,14 @@ pub(crate) struct Progress {
 const MAX_SHOWN: usize = 20;
 
 impl Progress {
-    /// The progress of a run of `of` bytes.
+    /// The progress of a run of `total` bytes.
     #[must_use]
-    pub(crate) fn new(run: &str, of: u64) -> Self {
+    pub(crate) fn new(run: &str, total: u64) -> Self {
         Self {
             run: run.to_owned(),
-            before: AtomicU64::new(0),
-            of: AtomicU64::new(of),
-            begun: Instant::now(),
+            done_before: AtomicU64::new(0),
+            total: AtomicU64::new(total),
+            started: Instant::now(),
             is_terminal: stderr().is_terminal(),
             is_line_shown: Mutex::new(false),
             shown: Mutex::new([0; 5]),
@@ -48,12 +48,12 @@ impl Progress {
 
     /// Sets the bytes that were done before this process started.
     pub(crate) fn set_done_before(&self, bytes: u64) {
-        self.before.store(bytes, Ordering::Relaxed);
+        self.done_before.store(bytes, Ordering::Relaxed);
     }
 
     /// Sets the bytes of the whole run.
-    pub(crate) fn of(&self, bytes: u64) {
-        self.of.store(bytes, Ordering::Relaxed);
+    pub(crate) fn set_total(&self, bytes: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
     }
 
     /// The interval for calls of [`show`](Self::show).
@@ -67,20 +67,20 @@ impl Progress {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (now, events, views) = (read(&meter.bytes), read(&meter.events), read(&meter.views));
         let (quarantined, damaged) = (read(&meter.quarantined), read(&meter.damaged));
-        let of = read(&self.of);
-        let done = (read(&self.before) + now).min(of);
-        let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
+        let total = read(&self.total);
+        let done = (read(&self.done_before) + now).min(total);
+        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let (percent, speed, left) = {
-            let percent = if of == 0 { 100.0 } else { done as f64 / of as f64 * 100.0 };
-            let left = (now > 0).then(|| seconds * (of - done) as f64 / now as f64);
+            let percent = if total == 0 { 100.0 } else { done as f64 / total as f64 * 100.0 };
+            let left = (now > 0).then(|| seconds * (total - done) as f64 / now as f64);
             (percent, (events as f64 / seconds) as u64, left.map(|left| left.ceil() as u64))
         };
         if self.is_terminal {
             let left = left.map_or_else(|| "?".to_owned(), duration);
             let line = format!(
                 "{percent:3.0} % of {}  {} events/s  {} orders  {} quarantined  ETA {left}",
-                bytes(of),
+                bytes(total),
                 count(speed),
                 count(views),
                 count(quarantined),
@@ -90,9 +90,9 @@ impl Progress {
             *shown = true;
         } else {
             let line = json!({
-                "message": "progress", "run": self.run, "percent": (percent * 10.0).round() / 10.0, "bytes": done, "of_bytes": of,
-                "events": events, "events_per_second": speed, "views": views, "quarantined": quarantined, "damaged": damaged,
-                "eta_seconds": left,
+                "message": "progress", "run": self.run, "percent": (percent * 10.0).round() / 10.0, "bytes": done,
+                "of_bytes": total, "events": events, "events_per_second": speed, "views": views,
+                "quarantined": quarantined, "damaged": damaged, "eta_seconds": left,
             });
             let _ = writeln!(stderr(), "{line}");
         }
@@ -111,7 +111,7 @@ impl Progress {
     }
 
     /// Shows the errors of a batch: file, line and reason, but no customer data.
-    pub(crate) fn note(&self, result: &BatchResult, quarantine: &[Quarantined]) {
+    pub(crate) fn print_errors(&self, result: &BatchResult, quarantine: &[Quarantined]) {
         for line in quarantine {
             self.error(0, || format!("{}, line {}: {}", line.file, line.line, line.reason));
         }

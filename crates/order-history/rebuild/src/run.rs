@@ -216,11 +216,11 @@ impl Run {
 
     /// Starts the run, unless it was started before. Returns its plan and its batches.
     pub async fn begin(&self, plan: Plan, batches: Vec<Batch>) -> Result<(Plan, Vec<Batch>), Error> {
-        if let Some(begun) = self.find_plan().await? {
-            return Ok((begun, self.batches().await?));
+        if let Some(existing) = self.find_plan().await? {
+            return Ok((existing, self.batches().await?));
         }
-        // If two processes start the run at the same time, perhaps with different listings, one puts the batches and both use them: an id must
-        // name the same files for all.
+        // If two processes start the run at the same time, perhaps with different listings, one of them puts the
+        // batches and both use them: the id of a batch must mean the same files in both.
         let is_first = self.archive.put_if_absent(&self.key("batches.jsonl"), lines(&batches)?).await?;
         let batches = if is_first { batches } else { self.batches().await? };
         let plan = plan.with_size_of(&batches);
@@ -348,7 +348,7 @@ impl Report {
         report
     }
 
-    /// Whether every line was read and every order stored.
+    /// Whether every line was read and every order was stored.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let Self { summary, stored, .. } = self;

@@ -78,10 +78,10 @@ impl Source {
         let mut found = BTreeMap::new();
         let mut keys: Vec<Item> = order_ids.into_iter().map(|order_id| key(order_id)).collect();
         while !keys.is_empty() {
-            let now = keys.split_off(keys.len().saturating_sub(MAX_KEYS));
-            let asked = now.len();
+            let batch = keys.split_off(keys.len().saturating_sub(MAX_KEYS));
+            let requested = batch.len();
             let send = || async {
-                let keys = KeysAndAttributes::builder().set_keys(Some(now.clone())).consistent_read(true).build();
+                let keys = KeysAndAttributes::builder().set_keys(Some(batch.clone())).consistent_read(true).build();
                 let keys = keys.map_err(|error| TableError::Refused(error.into()))?;
                 let sent = self.client.batch_get_item().request_items(&self.name, keys).send().await;
                 sent.map_err(|error| TableError::from_sdk(error, &self.name))
@@ -93,12 +93,12 @@ impl Source {
                 }
             }
             // An answer has at most 16 MB, and less if the table throttles. The missing keys are requested again.
-            let left = answer.unprocessed_keys.and_then(|mut left| left.remove(&self.name));
-            let left = left.map(|left| left.keys).unwrap_or_default();
-            if left.len() == asked {
+            let unprocessed = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.name));
+            let unprocessed = unprocessed.map(|table| table.keys).unwrap_or_default();
+            if unprocessed.len() == requested {
                 sleep(Duration::from_millis(200)).await;
             }
-            keys.extend(left);
+            keys.extend(unprocessed);
         }
         Ok(found)
     }

@@ -46,7 +46,7 @@ impl ChargeHandler {
             match parse(message) {
                 Ok(intent) => message_ids.entry(intent).or_default().push(message_id),
                 Err((intent, failure)) => {
-                    report.note_failed(Subject { message_id: Some(&message_id), intent }, &failure);
+                    report.count_failure(Subject { message_id: Some(&message_id), intent }, &failure);
                     response.add_failure(message_id);
                 }
             }
@@ -64,8 +64,8 @@ impl ChargeHandler {
             };
             let first = message_ids.first().map(String::as_str);
             match &finished {
-                Ok(done) => report.note_done(intent, *done),
-                Err(failure) => report.note_failed(Subject { message_id: first, intent: Some(intent) }, failure),
+                Ok(done) => report.count_result(intent, *done),
+                Err(failure) => report.count_failure(Subject { message_id: first, intent: Some(intent) }, failure),
             }
             for message_id in message_ids.iter().filter(|_| is_kept) {
                 response.add_failure(message_id);

@@ -58,9 +58,9 @@ impl Reconciler {
             .buffer_unordered(CONCURRENCY);
         while let Some(finished) = finished.next().await {
             match finished {
-                Ok((id, Ok(done))) => report.note_done(id, done),
+                Ok((id, Ok(done))) => report.count_result(id, done),
                 Ok((id, Err(failure))) => {
-                    report.note_failed(Subject { message_id: None, intent: Some(id) }, &failure);
+                    report.count_failure(Subject { message_id: None, intent: Some(id) }, &failure);
                 }
                 Err(error) => unreadable.push(error),
             }
@@ -84,8 +84,8 @@ impl Reconciler {
     }
 }
 
-/// The open charges of one shard, page by page, oldest page first. Each page is shuffled, so that a few slow charges that use up the
-/// time of every run do not prevent others from being tried. The stream ends after an error.
+/// The open charges of one shard, page by page, oldest page first. Each page is shuffled. Otherwise a few slow charges
+/// could use up the time of every run, and the others would never be tried. The stream ends after an error.
 fn open_charges(
     store: &PaymentStore,
     shard: Shard,

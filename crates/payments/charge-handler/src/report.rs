@@ -58,8 +58,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub(crate) fn note_done(&mut self, intent: PaymentIntentId, done: ChargeResult) {
-        match done {
+    pub(crate) fn count_result(&mut self, intent: PaymentIntentId, result: ChargeResult) {
+        match result {
             ChargeResult::Charged => self.charged += 1,
             ChargeResult::Declined => self.declined += 1,
             ChargeResult::Expired => self.expired += 1,
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
     }
 
     /// Counts a failure and logs it.
-    pub(crate) fn note_failed(&mut self, subject: Subject<'_>, failure: &Failure) {
+    pub(crate) fn count_failure(&mut self, subject: Subject<'_>, failure: &Failure) {
         match failure {
             Failure::Malformed(_) | Failure::NotAnIntent => self.malformed += 1,
             Failure::Gateway(unknown) => {

@@ -72,7 +72,7 @@ fn object(request: &Request, parameters: &mut Parameters, known: &[&str]) -> Res
 const BODY: &str = "body";
 
 impl Create {
-    /// Notes the mistakes of all members before it returns.
+    /// Records the mistakes of all members before it returns.
     pub(crate) fn read(request: &Request, parameters: &mut Parameters) -> Result<Self, Mistaken> {
         let body = object(request, parameters, &["orderId", "amount", "currency", "consumerId"])?;
         let order_id = required(&body, parameters, "orderId", id);
@@ -126,7 +126,7 @@ fn id<T: FromStr<Err = order_events::Invalid>>(value: &Value) -> Result<T, Strin
 fn amount(value: &Value) -> Result<Amount, Invalid> {
     let whole = value.as_i64().or_else(|| {
         let number = value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=1e15).contains(number))?;
-        // It fits: it is whole and below 2^53.
+        // The cast is exact: the number is whole and below 2^53.
         #[allow(clippy::cast_possible_truncation)]
         Some(number as i64)
     });

@@ -33,7 +33,7 @@ impl Caller {
         let consumer = claim(consumer_id_claim).filter(|id| client.as_ref() != Some(id));
         let consumer_id = consumer.and_then(|id| ConsumerId::parse(&id).ok());
         let acts_for_any = jwt.has_scope(WRITE_ANY);
-        // Neither a consumer nor allowed to act for others: there is nothing they may do.
+        // The caller is not a consumer and may not act for others, so they may do nothing.
         if consumer_id.is_none() && !acts_for_any {
             return Err(ProblemKind::Forbidden);
         }

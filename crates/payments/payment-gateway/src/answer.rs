@@ -55,9 +55,9 @@ impl HttpAnswer {
                     return Err(self.unexpected("the charge's status is not succeeded"));
                 }
                 // The contract does not require these two, but if they differ, the gateway has charged something else.
-                let is_ours = amount.is_none_or(|amount| amount == request.amount.minor_units())
+                let is_as_requested = amount.is_none_or(|amount| amount == request.amount.minor_units())
                     && currency.is_none_or(|currency| currency == request.currency.as_str());
-                if !is_ours {
+                if !is_as_requested {
                     return Err(self.unexpected("the charge has another amount or currency"));
                 }
                 Ok(Outcome::Charged { charge_id: self.charge_id(charge_id)? })
@@ -80,9 +80,9 @@ impl HttpAnswer {
             return Err(self.unknown());
         }
         let ChargeList { mut charges } = self.json()?;
-        let is_ours = |charge: &ListedCharge| charge.idempotency_key == request.charge_key.as_str();
-        if !charges.iter().all(is_ours) {
-            // A gateway that ignores the filter may have left our charge out.
+        let has_our_key = |charge: &ListedCharge| charge.idempotency_key == request.charge_key.as_str();
+        if !charges.iter().all(has_our_key) {
+            // A gateway that ignores the filter may return other charges instead of ours.
             return Err(self.unexpected("the answer contains charges with other keys"));
         }
         let Some(charge) = charges.pop() else {

@@ -53,8 +53,9 @@ impl Decline {
     }
 }
 
-/// Control characters, and two that SQS does not accept, become spaces, because the texts are sent to consumers and in events.
+/// Cuts a text. Replaces control characters, and two characters that SQS does not accept, with spaces, because the text
+/// is sent to consumers and in events.
 fn cut(text: &str) -> String {
-    let is_unfit = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-    text.chars().map(|c| if is_unfit(c) { ' ' } else { c }).take(MAX_CHARACTERS).collect()
+    let is_replaced = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|c| if is_replaced(c) { ' ' } else { c }).take(MAX_CHARACTERS).collect()
 }

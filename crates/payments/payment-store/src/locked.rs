@@ -89,8 +89,8 @@ impl Locking {
     /// Requests a charge and settles it. The first transaction stores what `decide` returns. Then `charge` calls the gateway, while
     /// heartbeats keep the lock. The second transaction stores the outcome, if there is one, and the answer, and releases the lock.
     ///
-    /// If this process ends between the two, a repetition of the request continues. So does the charge handler, because the first
-    /// transaction has published the charge.
+    /// If this process ends between the two, a repetition of the request continues the charge, or the charge handler
+    /// does, because the first transaction has published the request.
     pub async fn charge<N>(
         &self,
         id: PaymentIntentId,
@@ -159,8 +159,8 @@ impl Locking {
         let first = match decide().await? {
             Decided::Answer(answered) => return Ok(LockResult::Answer(answered)),
             decided @ Decided::Change(..) => Some(decided),
-            // The next transaction does not write the intent, so it would not notice that the charge was settled since. Therefore
-            // the intent is read again under the lock.
+            // The next transaction does not write the intent, so it would not notice if the charge was settled
+            // meanwhile. Therefore the intent is read again under the lock.
             Decided::Begun(_) => None,
         };
         Ok(match self.store.locks.exclusive(PaymentStore::lock_key(id)).wait_for(self.wait).acquire().await? {

@@ -30,7 +30,7 @@ const MAX_RATE: i32 = 500;
 pub(super) struct Tasks {
     /// The newest first.
     known: Arc<Mutex<Vec<Task>>>,
-    under_way: Mutex<JoinSet<()>>,
+    running_tasks: Mutex<JoinSet<()>>,
 }
 
 impl Tasks {
@@ -86,9 +86,9 @@ impl Tasks {
 
     fn spawn(&self, work: Work) -> oneshot::Receiver<()> {
         let (ended, done) = oneshot::channel();
-        let mut under_way = lock(&self.under_way);
-        while under_way.try_join_next().is_some() {}
-        under_way.spawn(async move {
+        let mut running_tasks = lock(&self.running_tasks);
+        while running_tasks.try_join_next().is_some() {}
+        running_tasks.spawn(async move {
             work.run().await;
             // This fails only if nobody waits for the task.
             let _ = ended.send(());
@@ -145,7 +145,7 @@ struct Work {
 impl Work {
     async fn run(self) {
         let result = self.move_all().await;
-        self.note(|task| match result {
+        self.update_task(|task| match result {
             Ok(()) => task.status = Some("COMPLETED".to_owned()),
             Err(error) => {
                 task.status = Some("FAILED".to_owned());
@@ -174,7 +174,7 @@ impl Work {
                 }
                 self.move_one(message).await?;
                 moved += 1;
-                self.note(|task| task.approximate_number_of_messages_moved = Some(moved));
+                self.update_task(|task| task.approximate_number_of_messages_moved = Some(moved));
             }
         }
         Ok(())
@@ -193,7 +193,7 @@ impl Work {
         Ok(())
     }
 
-    fn note(&self, change: impl FnOnce(&mut Task)) {
+    fn update_task(&self, change: impl FnOnce(&mut Task)) {
         let mut known = lock(&self.known);
         if let Some(task) = known.iter_mut().find(|task| task.task_handle.as_ref() == Some(&self.handle)) {
             change(task);

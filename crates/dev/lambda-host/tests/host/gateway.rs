@@ -300,7 +300,7 @@ async fn a_function_that_timed_out_is_unavailable_and_the_next_request_is_served
     let settings = Settings { timeout: Duration::from_secs(1), ..settings() };
     let gateway = Gateway::start_with(settings, 1, |_| None).await;
     let never = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let response = gateway.meet(never.local_addr().unwrap()).await;
+    let response = gateway.connect_to(never.local_addr().unwrap()).await;
     response.assert_is_gateway_error(503, "Service Unavailable", "a function that waits");
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
 }
@@ -362,9 +362,9 @@ async fn a_function_whose_answer_was_rejected_is_replaced_before_the_next_reques
 #[tokio::test]
 async fn concurrent_requests_run_in_different_processes() {
     let gateway = Gateway::start_with(settings(), 2, |_| None).await;
-    let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut requests = gateway.two_requests_wait_at(&there);
-    let both = (there.accept().await.unwrap(), there.accept().await.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut requests = gateway.two_requests_connect_to(&listener);
+    let both = (listener.accept().await.unwrap(), listener.accept().await.unwrap());
     drop(both);
     assert_eq!(processes(&mut requests).await.len(), 2);
 }
@@ -372,10 +372,10 @@ async fn concurrent_requests_run_in_different_processes() {
 #[tokio::test]
 async fn a_request_waits_for_an_idle_process() {
     let gateway = Gateway::start_with(settings(), 1, |_| None).await;
-    let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut requests = gateway.two_requests_wait_at(&there);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut requests = gateway.two_requests_connect_to(&listener);
     for _ in 0..2 {
-        drop(there.accept().await.unwrap());
+        drop(listener.accept().await.unwrap());
     }
     assert_eq!(processes(&mut requests).await.len(), 1);
 }
@@ -434,23 +434,23 @@ impl Gateway {
     }
 
     /// The response when the function connects to this address and waits until the connection is closed.
-    async fn meet(&self, there: SocketAddr) -> Response {
-        self.send("POST", "/meet", there.to_string().as_bytes()).await
+    async fn connect_to(&self, listener: SocketAddr) -> Response {
+        self.send("POST", "/connect", listener.to_string().as_bytes()).await
     }
 
     /// The process that answers now.
     async fn process(&self) -> u64 {
-        let there = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = there.local_addr().unwrap();
-        let (response, ()) = tokio::join!(self.meet(address), async { drop(there.accept().await.unwrap()) });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (response, ()) = tokio::join!(self.connect_to(address), async { drop(listener.accept().await.unwrap()) });
         response.json()["process"].as_u64().unwrap()
     }
 
-    fn two_requests_wait_at(&self, there: &TcpListener) -> JoinSet<Response> {
-        let (gateway, there) = (self.address, there.local_addr().unwrap().to_string());
+    fn two_requests_connect_to(&self, listener: &TcpListener) -> JoinSet<Response> {
+        let (gateway, address) = (self.address, listener.local_addr().unwrap().to_string());
         let request = || {
-            let there = there.clone();
-            async move { send(gateway, "POST", "/meet", there.as_bytes()).await }
+            let address = address.clone();
+            async move { send(gateway, "POST", "/connect", address.as_bytes()).await }
         };
         JoinSet::from_iter([request(), request()])
     }

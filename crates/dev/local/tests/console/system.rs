@@ -80,9 +80,9 @@ impl System {
         answer
     }
 
-    /// Waits until the console's answer fulfils a condition.
-    pub(crate) async fn eventually<T>(&self, path: &str, look: impl Fn(&Value) -> Option<T>) -> T {
-        eventually(|| self.get(&format!("api/{path}")), look).await
+    /// Waits until the console's answer meets a condition.
+    pub(crate) async fn eventually<T>(&self, path: &str, find: impl Fn(&Value) -> Option<T>) -> T {
+        eventually(|| self.get(&format!("api/{path}")), find).await
     }
 
     /// Publishes a message of an event type to the topic.
@@ -134,16 +134,16 @@ impl System {
     }
 }
 
-/// Repeats a request until its answer fulfils a condition.
-pub(crate) async fn eventually<T>(ask: impl Fn() -> RequestBuilder, look: impl Fn(&Value) -> Option<T>) -> T {
+/// Repeats a request until its answer meets a condition.
+pub(crate) async fn eventually<T>(request: impl Fn() -> RequestBuilder, find: impl Fn(&Value) -> Option<T>) -> T {
     let began = Instant::now();
     loop {
-        let (status, shown) = answer(ask()).await;
+        let (status, shown) = answer(request()).await;
         assert_eq!(status, StatusCode::OK, "{shown}");
-        if let Some(found) = look(&shown) {
+        if let Some(found) = find(&shown) {
             return found;
         }
-        assert!(began.elapsed() < TIMEOUT, "the condition was not fulfilled in time: {shown}");
+        assert!(began.elapsed() < TIMEOUT, "the condition was not met in time: {shown}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

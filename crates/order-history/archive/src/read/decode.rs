@@ -16,13 +16,13 @@ pub(super) mod gzip {
     /// The largest compression ratio of deflate.
     const MAX_RATIO: usize = 1032;
 
-    pub(in crate::read) fn is(bytes: &[u8]) -> bool {
+    pub(in crate::read) fn is_gzip(bytes: &[u8]) -> bool {
         bytes.starts_with(&[0x1f, 0x8b])
     }
 
     /// Decodes the member at the start of `bytes`. `good` bytes of content came before it.
     pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
-        if !is(bytes) {
+        if !is_gzip(bytes) {
             return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
         }
         content.reserve(likely_size(bytes));
@@ -30,15 +30,15 @@ pub(super) mod gzip {
         let mut decoder = Decompress::new_gzip(15);
         loop {
             let done = usize::try_from(decoder.total_in()).unwrap_or(usize::MAX);
-            let (length, room) = (content.len(), content.capacity());
+            let (length, capacity) = (content.len(), content.capacity());
             let status = decoder.decompress_vec(&bytes[done..], content, FlushDecompress::Finish);
             match status.map_err(|_| Damaged::Gzip { good })? {
                 Status::StreamEnd if content.len() <= MAX_PART => {
                     return Ok(Part { length: usize::try_from(decoder.total_in()).unwrap_or(usize::MAX) });
                 }
                 _ if content.len() >= MAX_PART => return Err(Damaged::TooLarge { good }),
-                _ if content.len() == room => content.reserve(room.min(MAX_PART + 1 - room)),
-                // There is room, but no more input.
+                _ if content.len() == capacity => content.reserve(capacity.min(MAX_PART + 1 - capacity)),
+                // There is space, but no more input.
                 _ if content.len() == length && decoder.total_in() == done as u64 => {
                     return Err(Damaged::Gzip { good });
                 }
@@ -49,9 +49,9 @@ pub(super) mod gzip {
 
     /// The size in the trailer of the last member, if it is plausible. Usually there is only one member.
     fn likely_size(bytes: &[u8]) -> usize {
-        let said = bytes.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize);
-        // A little more room, so that the same call reaches the end of the data.
-        said.clamp(1 << 10, MAX_PART).min(bytes.len().saturating_mul(MAX_RATIO)) + 64
+        let stated_size = bytes.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize);
+        // A little more space, so that the same call reaches the end of the data.
+        stated_size.clamp(1 << 10, MAX_PART).min(bytes.len().saturating_mul(MAX_RATIO)) + 64
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) mod zstd {
     const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
     /// Also true for a file that is cut off within these four bytes.
-    pub(in crate::read) fn is(bytes: &[u8]) -> bool {
+    pub(in crate::read) fn is_zstd(bytes: &[u8]) -> bool {
         let first = &bytes[..bytes.len().min(MAGIC.len())];
         (!first.is_empty() && MAGIC.starts_with(first)) || is_skipped(bytes)
     }
@@ -82,7 +82,7 @@ pub(super) mod zstd {
 
     /// Decodes the frame at the start of `bytes`. `good` bytes of content came before it.
     pub(in crate::read) fn decode(bytes: &[u8], content: &mut Vec<u8>, good: u64) -> Result<Part, Damaged> {
-        if !is(bytes) {
+        if !is_zstd(bytes) {
             return Err(Damaged::Trailing { good, bytes: bytes.len() as u64 });
         }
         let damaged = Damaged::Zstd { good };
@@ -95,7 +95,7 @@ pub(super) mod zstd {
             }
             Err(_) => return Err(damaged),
         }
-        let said = decoder.content_size();
+        let stated_size = decoder.content_size();
         loop {
             let decoded = decoder.decode_blocks(&mut rest, BlockDecodingStrategy::UptoBytes(STEP));
             if decoded.is_err() || decoder.collect_to_writer(&mut *content).is_err() {
@@ -108,10 +108,10 @@ pub(super) mod zstd {
                 break;
             }
         }
-        // Both are optional.
-        let sum = decoder.get_checksum_from_data();
-        let sum_is_right = sum.is_none() || sum == decoder.get_calculated_checksum();
-        let size_is_right = said == 0 || said == content.len() as u64;
-        if sum_is_right && size_is_right { Ok(Part { length: bytes.len() - rest.len() }) } else { Err(damaged) }
+        // A frame may have no checksum and no size.
+        let checksum = decoder.get_checksum_from_data();
+        let is_checksum_right = checksum.is_none() || checksum == decoder.get_calculated_checksum();
+        let is_size_right = stated_size == 0 || stated_size == content.len() as u64;
+        if is_checksum_right && is_size_right { Ok(Part { length: bytes.len() - rest.len() }) } else { Err(damaged) }
     }
 }

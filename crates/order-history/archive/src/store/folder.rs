@@ -29,13 +29,13 @@ impl Folder {
         let folder = prefix.rfind('/').map_or("", |end| &prefix[..end]);
         let mut folders = vec![(self.path(folder), folder.to_owned())];
         while let Some((path, folder)) = folders.pop() {
-            let cannot = |source| Error::File { path: path.clone(), source };
+            let file_error = |source| Error::File { path: path.clone(), source };
             let mut entries = match tokio::fs::read_dir(&path).await {
                 Ok(entries) => entries,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(cannot(error)),
+                Err(error) => return Err(file_error(error)),
             };
-            while let Some(entry) = entries.next_entry().await.map_err(cannot)? {
+            while let Some(entry) = entries.next_entry().await.map_err(file_error)? {
                 let name = entry.file_name();
                 let name = name.to_str().ok_or_else(|| Error::File {
                     path: entry.path(),
@@ -46,16 +46,16 @@ impl Folder {
                     continue;
                 }
                 // Follows links.
-                let about = match tokio::fs::metadata(entry.path()).await {
-                    Ok(about) => about,
-                    // The file was removed since the folder was read.
+                let metadata = match tokio::fs::metadata(entry.path()).await {
+                    Ok(metadata) => metadata,
+                    // The file was removed after the folder was read.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(source) => return Err(Error::File { path: entry.path(), source }),
                 };
-                if about.is_dir() {
+                if metadata.is_dir() {
                     folders.push((entry.path(), key));
                 } else if key.starts_with(prefix) {
-                    found.push(Object { key, size: about.len() });
+                    found.push(Object { key, size: metadata.len() });
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Folder {
             std::fs::remove_file(&part).map_err(|source| Error::File { path: part, source })?;
             match linked {
                 Ok(()) => Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => has(&path, &bytes),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => has_content(&path, &bytes),
                 Err(source) => Err(Error::File { path, source }),
             }
         };
@@ -108,14 +108,14 @@ impl Folder {
         let (path, expected) = (self.path(key), expected.clone());
         let replace = move || {
             // If two processes replace the same object, one waits here for the other.
-            let lock = locked(&path)?;
-            let now = match std::fs::read(&path) {
-                Ok(now) => now,
+            let lock = lock_path(&path)?;
+            let current = match std::fs::read(&path) {
+                Ok(current) => current,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(source) => return Err(Error::File { path, source }),
             };
-            if version(&now) != expected {
-                return Ok(now == bytes);
+            if version(&current) != expected {
+                return Ok(current == bytes);
             }
             let part = write_beside(&path, &bytes)?;
             std::fs::rename(&part, &path).map_err(|source| Error::File { path, source })?;
@@ -175,7 +175,7 @@ fn write_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Error> {
 }
 
 /// Whether the file has this content.
-fn has(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
+fn has_content(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     match std::fs::read(path) {
         Ok(now) => Ok(now == bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -184,7 +184,7 @@ fn has(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
 }
 
 /// Locks a path until the returned file is dropped, or the process ends.
-fn locked(path: &Path) -> Result<File, Error> {
+fn lock_path(path: &Path) -> Result<File, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let path = path.with_file_name(format!(".{name}.lock"));
     let folder = path.parent().unwrap_or(&path);

@@ -28,8 +28,8 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A client for S3 with settings for objects of several megabytes.
 ///
-/// `attempt` is the longest time for one request, including the body of an upload: it must suffice for the largest object on the slowest network. A
-/// transfer without progress ends after five seconds in any case.
+/// `attempt` is the longest time for one request, including the body of an upload. It must be enough for the largest
+/// object on the slowest network. A transfer without progress always ends after five seconds.
 ///
 /// If the configuration has its own endpoint, such as an emulator, the bucket's name is part of the path, because
 /// it cannot be part of such a host name.
@@ -127,7 +127,7 @@ impl Bucket {
             };
             let Err(error) = request.body(ByteStream::from(bytes.clone())).send().await else { return Ok(true) };
             match refusal(&error) {
-                // Another write, or an earlier attempt of this one whose answer was lost.
+                // Another write was first, or an earlier attempt of this one whose answer was lost.
                 Some(Refusal::Differs) => return Ok(self.get(key).await?.is_some_and(|(now, _)| now == bytes)),
                 Some(Refusal::Conflict) if attempt < ATTEMPTS => tokio::time::sleep(pause).await,
                 Some(Refusal::Conflict) | None => return Err(self.error(error, key)),

@@ -20,8 +20,9 @@ const NOON: Duration = Duration::from_millis(1_772_366_400_007);
 
 /// An archiver whose clock advances by one millisecond with each reading.
 fn archiver(store: Store) -> Archiver {
-    let looks = AtomicU64::new(0);
-    let clock = Clock::from_fn(move || UNIX_EPOCH + NOON + Duration::from_millis(looks.fetch_add(1, Ordering::SeqCst)));
+    let readings = AtomicU64::new(0);
+    let clock =
+        Clock::from_fn(move || UNIX_EPOCH + NOON + Duration::from_millis(readings.fetch_add(1, Ordering::SeqCst)));
     with_clock(store, clock)
 }
 
@@ -223,7 +224,7 @@ async fn deliver_until_acknowledged(disturbance: Disturbance, until: usize) -> u
         let now = archived(&s3.store()).await;
         assert!(stored.iter().all(|(key, records)| now.get(key) == Some(records)), "an object has changed");
         assert!(now.values().all(|records| *records == bodies), "{disturbance:?}");
-        assert!(now.len() <= failed + 1, "only a retry makes a duplicate: {disturbance:?}");
+        assert!(now.len() <= failed + 1, "only a retry may make a duplicate: {disturbance:?}");
         stored = now;
         match outcome {
             Ok(response) => {

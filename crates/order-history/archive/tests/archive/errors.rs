@@ -70,8 +70,8 @@ async fn the_error_for_a_bucket_in_another_region_names_the_region() {
 
 #[tokio::test]
 async fn an_endpoint_without_a_server_is_unavailable() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let store = Store::s3(client_over(&format!("http://{nobody}"), &Wire::watched()), BUCKET, "");
+    let unused_address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let store = Store::s3(client_over(&format!("http://{unused_address}"), &Wire::watched()), BUCKET, "");
     check(&store.get("key").await.unwrap_err(), "archive_unavailable", true, "check the network and the endpoint");
 }
 
@@ -81,8 +81,8 @@ async fn incomplete_or_damaged_content_is_requested_again() {
     let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\nx-amz-checksum-crc32: /sUwqQ==\r\n\r\ncontent";
     let with = |from: &str, to: &str| String::from_utf8_lossy(whole).replace(from, to).into_bytes();
     for damaged in [with("\r\n\r\ncontent", "\r\n\r\ncont"), with("\r\n\r\ncontent", "\r\n\r\ncontenT")] {
-        let twice = damaged.clone();
-        let server = Server::start(move |number| if number <= 2 { twice.clone() } else { whole.to_vec() }).await;
+        let content = damaged.clone();
+        let server = Server::start(move |number| if number <= 2 { content.clone() } else { whole.to_vec() }).await;
         assert_eq!(server.store().get("key").await.unwrap().unwrap(), b"content");
         assert_eq!(server.answered(), 3);
 

@@ -141,13 +141,14 @@ async fn of_many_concurrent_conditional_writes_one_succeeds() {
                 });
             }
             let outcomes = writers.join_all().await;
-            let of = |did: fn(&(Vec<u8>, bool, bool)) -> bool| {
-                let who: Vec<_> = outcomes.iter().filter(|outcome| did(outcome)).map(|(who, ..)| who.clone()).collect();
-                assert_eq!(who.len(), 1, "round {round} at {}", store.location());
-                Some(who[0].clone())
+            let written_by_one = |succeeded: fn(&(Vec<u8>, bool, bool)) -> bool| {
+                let writers = outcomes.iter().filter(|outcome| succeeded(outcome));
+                let contents: Vec<_> = writers.map(|(content, ..)| content.clone()).collect();
+                assert_eq!(contents.len(), 1, "round {round} at {}", store.location());
+                Some(contents[0].clone())
             };
-            assert_eq!(store.get(&format!("new-{round}")).await.unwrap(), of(|(_, put, _)| *put));
-            assert_eq!(store.get("latest").await.unwrap(), of(|(.., replaced)| *replaced));
+            assert_eq!(store.get(&format!("new-{round}")).await.unwrap(), written_by_one(|(_, put, _)| *put));
+            assert_eq!(store.get("latest").await.unwrap(), written_by_one(|(.., replaced)| *replaced));
         }
     }
 }

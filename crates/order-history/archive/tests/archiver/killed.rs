@@ -81,7 +81,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, of_archiver, count) = (client.unwrap(), of_archiver.clone(), Arc::clone(&count));
-                thread::spawn(move || pass_on(client, s3, kill_time, &of_archiver, &count));
+                thread::spawn(move || forward(client, s3, kill_time, &of_archiver, &count));
             }
         });
         Self { endpoint, killed }
@@ -89,7 +89,7 @@ impl Proxy {
 }
 
 /// Forwards requests and answers, and kills the client at the given moment.
-fn pass_on(mut client: TcpStream, s3: SocketAddr, kill_time: KillTime, endpoint: &str, killed: &AtomicUsize) {
+fn forward(mut client: TcpStream, s3: SocketAddr, kill_time: KillTime, endpoint: &str, killed: &AtomicUsize) {
     let mut server = TcpStream::connect(s3).unwrap();
     let first = || killed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     while let Some(request) = message(&mut client) {
@@ -129,15 +129,15 @@ fn message(stream: &mut TcpStream) -> Option<Vec<u8>> {
 
 /// Kills the process that uses this endpoint, and waits until it has ended.
 fn kill(endpoint: &str) {
-    let told = format!("AWS_ENDPOINT_URL_S3={endpoint}");
+    let variable_of_archiver = format!("AWS_ENDPOINT_URL_S3={endpoint}");
     let processes = std::fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
+        environment.split(|byte| *byte == 0).any(|variable| variable == variable_of_archiver.as_bytes())
     });
     let ids: Vec<_> = processes.map(|process| process.file_name().into_string().unwrap()).collect();
     assert_eq!(ids.len(), 1, "one archiver uses {endpoint}");
     assert!(Command::new("kill").args(["-9", &ids[0]]).status().unwrap().success());
-    // A process that has ended has no environment any more.
+    // A process that has ended no longer has an environment.
     while std::fs::read(format!("/proc/{}/environ", ids[0])).is_ok_and(|environment| !environment.is_empty()) {
         thread::sleep(Duration::from_millis(1));
     }

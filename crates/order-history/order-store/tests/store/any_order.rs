@@ -209,6 +209,6 @@ fn a_repeated_event_with_an_entry_of_an_older_version_does_not_change_the_view()
     assert_eq!(table.view(&order_id), before, "the old entry is shown");
 
     assert_eq!(table.apply(created), Applied::WrittenLate);
-    assert_eq!(table.view(&order_id), before, "and is shown once beside the new one");
+    assert_eq!(table.view(&order_id), before, "the old and the new entry are shown as one");
     assert_eq!(table.apply(created), Applied::Duplicate);
 }

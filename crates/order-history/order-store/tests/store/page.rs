@@ -86,5 +86,5 @@ fn an_order_on_the_page_is_replaced_by_its_fresh_version() {
     let mut page = stale();
     let pending = filter(Some(OrderStatus::ApprovalPending));
     page.put_fresh(fresh, &query(pending, 1, None));
-    assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it does not match any more");
+    assert_eq!((page.orders, page.next), (vec![], Some(position(8))), "it no longer matches");
 }

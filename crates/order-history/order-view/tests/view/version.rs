@@ -26,9 +26,9 @@ fn a_change_of_the_rules_needs_a_new_version() {
     assert_eq!(
         DIGESTS.last(),
         Some(&(RULES, digest)),
-        "The sample events give other views than they gave under RULES {RULES}. If a rule has changed, raise order_view::RULES by \
-         one and append ({}, {digest:#x}) to DIGESTS: snapshots of the old rules are then ignored. If only the samples in events/ \
-         have changed, replace the last digest by {digest:#x}.",
+        "The sample events make other views than before, although RULES is still {RULES}. If a rule has changed, raise \
+         order_view::RULES by one and append ({}, {digest:#x}) to DIGESTS: snapshots of the old rules are then ignored. \
+         If only the samples in events/ have changed, replace the last digest with {digest:#x}.",
         RULES + 1,
     );
 }

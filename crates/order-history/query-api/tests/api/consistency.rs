@@ -152,8 +152,8 @@ async fn unknown_preferences_are_ignored() {
     }
 }
 
-/// Counts reads instead of seconds, so that the test passes on a busy machine: pauses of 10, 20, 40, 80, 160, 320 ms and the
-/// rest make eight reads in one second. A wait of two or ten seconds would need more.
+/// Counts reads instead of seconds, so that the test passes on a busy machine. With pauses of 10, 20, 40, 80, 160, 320
+/// ms and the remaining time, there are eight reads in one second. A wait of two or ten seconds would need more.
 #[tokio::test]
 async fn a_wait_ends_in_time_to_answer() {
     let (world, wire) = (World::create().await, Wire::watched());
@@ -216,7 +216,7 @@ async fn the_setting_limits_the_wait() {
     let world = World::create().await;
     let now = format!("{NOW:016x}-0000000000000001");
     assert_eq!(reads(&world, Duration::ZERO, &now).await, 1);
-    // Pauses of 10, 20, 40, 80 ms and the rest. A wait of ten seconds would need many more reads.
+    // Pauses of 10, 20, 40, 80 ms and the remaining time. A wait of ten seconds would need many more reads.
     let reads = reads(&world, Duration::from_millis(200), &now).await;
     assert!((2..=6).contains(&reads), "{reads} reads");
 }

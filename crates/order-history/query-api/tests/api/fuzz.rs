@@ -78,24 +78,24 @@ fn forged_page_tokens_with_every_parameter_cause_no_server_error() {
     let list = (proptest::option::of(moment()), status, keywords, page_size);
     let position = (moment(), -1..=1_i64, any::<bool>(), prop_oneof!["[1-5]", "[!-~]{1,255}"]);
     runner()
-        .run(&(list, moment(), position), |((since, status, keywords, page_size), own, (made, by, near, order_id))| {
-            // The `since` of the first page, if the request has none.
+        .run(&(list, moment(), position), |((since, status, keywords, page_size), own, (time, by, near, order_id))| {
+            // Without `since`, a request uses the `since` in its token.
             let effective = since.unwrap_or(own);
-            let made = if near { effective.saturating_add(by).clamp(0, MAX_MILLIS) } else { made };
+            let time = if near { effective.saturating_add(by).clamp(0, MAX_MILLIS) } else { time };
             let keywords: Vec<_> = keywords.into_iter().collect();
-            let token = forged_token("7", effective, status, &keywords, own, made, &order_id);
+            let token = forged_token("7", effective, status, &keywords, own, time, &order_id);
             let mut path = format!("/orders?consumerId=7&startKey={token}");
             path.extend(since.map(|since| format!("&since={since}")));
             path.extend((!status.is_empty()).then(|| format!("&status={status}")));
             path.extend(keywords.iter().map(|keyword| format!("&keywords={keyword}")));
             path.extend(page_size.map(|size| format!("&pageSize={size}")));
-            let expected = if made > effective { 200 } else { 400 };
+            let expected = if time > effective { 200 } else { 400 };
             prop_assert_eq!(
                 fuzzed.status(RequestBuilder::get(&path)),
                 expected,
-                "{} made {}, since {}",
+                "{}: position {}, since {}",
                 path,
-                made,
+                time,
                 effective
             );
             Ok(())

@@ -11,7 +11,7 @@ use crate::world::{RequestBuilder, World, authorized, body, created, ids};
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
 /// A thousand orders, one per minute. Every third is approved, every seventh is from another restaurant.
-async fn thousand() -> World {
+async fn world_with_1000_orders() -> World {
     let world = World::create().await;
     let restaurant = |n: u64| if n.is_multiple_of(7) { "Zur Krone" } else { "Ajanta" };
     let mut events = Vec::new();
@@ -32,7 +32,7 @@ async fn seed(world: &World, events: &[order_events::Event]) {
 
 #[tokio::test]
 async fn every_order_is_on_exactly_one_page_while_new_orders_are_created() {
-    let world = thousand().await;
+    let world = world_with_1000_orders().await;
     let api = world.open();
     let matching =
         |keep: fn(u64) -> bool| -> Vec<String> { (1..=1_000).filter(|n| keep(*n)).map(|n| n.to_string()).collect() };

@@ -122,12 +122,14 @@ async fn a_forged_start_key_older_than_since_is_400() {
     let world = World::create().await;
     world.project(&[created("7", 1, 1_000, "A"), created("7", 2, 2_000, "A")]).await;
     let api = world.open();
-    for (since, made, status) in [(NOW - 5_000, NOW - 5_000, 400), (NOW - 5_000, 1, 400), (NOW - 5_000, NOW, 200)] {
+    for (since, position_time, status) in
+        [(NOW - 5_000, NOW - 5_000, 400), (NOW - 5_000, 1, 400), (NOW - 5_000, NOW, 200)]
+    {
         let since = i64::try_from(since).unwrap();
         // The token's `since` is older than both, so only the parameter `since` makes it invalid.
-        let token = forged_token("7", since, "", &[], 0, i64::try_from(made).unwrap(), "1");
+        let token = forged_token("7", since, "", &[], 0, i64::try_from(position_time).unwrap(), "1");
         let response = api.get(&format!("/orders?consumerId=7&since={since}&startKey={token}")).await;
-        assert_eq!(response.status_code, status, "made at {made}: {response:?}");
+        assert_eq!(response.status_code, status, "position at {position_time}: {response:?}");
         if status == 400 {
             let problem = assert_problem(&response, 400, "invalid-parameters");
             assert_eq!(mistakes(&problem), [("query", "startKey")]);

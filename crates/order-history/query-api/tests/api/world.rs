@@ -244,7 +244,7 @@ pub(crate) fn forged_token(
     status: &str,
     keywords: &[String],
     own_since: i64,
-    made: i64,
+    position_time: i64,
     order_id: &str,
 ) -> String {
     let since = Timestamp::from_millis(since).unwrap().to_string();
@@ -253,7 +253,7 @@ pub(crate) fn forged_token(
     let mut token = vec![1];
     token.extend(&Sha256::digest(list)[..8]);
     token.extend(own_since.to_be_bytes());
-    token.extend(made.to_be_bytes());
+    token.extend(position_time.to_be_bytes());
     token.extend(order_id.as_bytes());
     URL_SAFE_NO_PAD.encode(token)
 }

@@ -75,8 +75,8 @@ async fn the_sample_requests_are_answered() {
 
     let order = function.invoke(sample("query-order")).await.unwrap();
     assert_eq!(order["statusCode"], 200);
-    let told = story().iter().filter(|event| event.event_type() != EventType::DeliveryLocationUpdated).count();
-    assert_eq!(body(&order)["timeline"].as_array().unwrap().len(), told);
+    let in_timeline = story().iter().filter(|event| event.event_type() != EventType::DeliveryLocationUpdated).count();
+    assert_eq!(body(&order)["timeline"].as_array().unwrap().len(), in_timeline);
 
     let history = function.invoke(sample("query-history")).await.unwrap();
     assert_eq!(history["statusCode"], 200);

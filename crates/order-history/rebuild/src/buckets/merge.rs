@@ -148,17 +148,17 @@ impl Merge {
         while let Some(slice) = merging.slices.pop() {
             merging.slice = slice;
             for (store, key, expected) in &sources {
-                let bad = |source| Error::BadFile { key: key.clone(), source };
+                let bad_file = |source| Error::BadFile { key: key.clone(), source };
                 // A file that was listed, or that a manifest names, must exist.
                 let bytes = store.get(key).await?.ok_or_else(|| Error::Missing(key.clone()))?;
                 let expected = *expected;
-                let (back, read) = blocking(move || {
+                let (returned, read) = blocking(move || {
                     let read = merging.merge_file(&bytes, expected);
                     (merging, read)
                 })
                 .await?;
-                merging = back;
-                read.map_err(bad)?;
+                merging = returned;
+                read.map_err(bad_file)?;
             }
             merging = blocking(move || merging.write().map(|()| merging)).await?.map_err(Error::Compress)?;
         }
@@ -277,7 +277,7 @@ impl Merging {
     fn write(&mut self) -> std::io::Result<()> {
         self.size = 0;
         for (order_id, contradictions) in mem::take(&mut self.contradictions) {
-            self.result.summary.note_contradictions(&order_id, contradictions);
+            self.result.summary.add_contradictions(&order_id, contradictions);
         }
         for (order_id, view) in mem::take(&mut self.views) {
             let line = self.lines.render(&order_id, &view);

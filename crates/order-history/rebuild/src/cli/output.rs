@@ -115,23 +115,27 @@ pub(super) fn problems(report: &Report) {
 
 fn problem_rows(Report { summary, stored, .. }: &Report) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    let mut also = |name: &'static str, number: u64, what: &str| {
+    let mut add_if_any = |name: &'static str, number: u64, what: &str| {
         if number > 0 {
             lines.push((name, format!("{}{what}", count(number))));
         }
     };
-    also("from snapshot", summary.items, " views");
-    also("filtered", summary.filtered, " events left out by filters");
-    also("unknown types", summary.unknown_types, " events of types that the view does not use");
-    also("quarantined", summary.lines_quarantined(), " lines could not be read: see quarantine/ in the run's folder");
-    also("damaged", summary.damaged.len() as u64, " files are damaged: restore them, then start a new run");
-    also("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items were not changed");
-    also(
+    add_if_any("from snapshot", summary.items, " views");
+    add_if_any("filtered", summary.filtered, " events left out by filters");
+    add_if_any("unknown types", summary.unknown_types, " events of types that the view does not use");
+    add_if_any(
+        "quarantined",
+        summary.lines_quarantined(),
+        " lines could not be read: see quarantine/ in the run's folder",
+    );
+    add_if_any("damaged", summary.damaged.len() as u64, " files are damaged: restore them, then start a new run");
+    add_if_any("too large", stored.too_large.len() as u64, " orders would exceed 400 KB: their items were not changed");
+    add_if_any(
         "not changed",
         stored.corrupt.len() as u64,
         " items have attributes that this version did not write: they were not changed",
     );
-    also(
+    add_if_any(
         "contradictions",
         summary.contradictions,
         " event ids were used for two different events: check the publisher",

@@ -38,7 +38,7 @@ pub(super) async fn snapshot(arguments: Arguments, as_json: bool) -> Result<u8, 
         Step::Note(note) => progress.print("WARN", &note),
         Step::Begun(plan) => {
             let _ = run.set(plan.run.clone());
-            progress.of(plan.bytes);
+            progress.set_total(plan.bytes);
             let (files, size) = (count(plan.files), bytes(plan.bytes));
             progress.print("INFO", &format!("run {}: {files} files, {size}", plan.run));
         }

@@ -106,12 +106,12 @@ pub(super) async fn run(arguments: RunArguments, as_json: bool) -> Result<u8, Fa
 
 /// Processes the batches that have no result.
 async fn process(run: &Run, batches: Vec<Batch>, processor: &Processor, progress: &Progress) -> Result<(), Error> {
-    let of = count(batches.len() as u64);
+    let total = count(batches.len() as u64);
     let crate::run::Progress { done, missing } = run.progress_of(batches).await?;
     progress.set_done_before(done.values().map(|result| result.bytes).sum());
     let left = count(missing.len() as u64);
-    progress.print("INFO", &format!("run {}: {left} of {of} batches to do", run.id()));
-    execute(run, processor, missing, jobs(), |result, quarantine| progress.note(result, quarantine)).await
+    progress.print("INFO", &format!("run {}: {left} of {total} batches to do", run.id()));
+    execute(run, processor, missing, jobs(), |result, quarantine| progress.print_errors(result, quarantine)).await
 }
 
 /// Merges the spilled views into files for an import.
@@ -138,8 +138,8 @@ async fn import_files(
     }
     let spill = files::spill(&archive, run, plan)?;
     if let Err(error) = spill.remove().await {
-        let why = with_causes(&error);
-        progress.print("WARN", &format!("the temporary files under {} could not be removed: {why}", spill.prefix));
+        let reason = with_causes(&error);
+        progress.print("WARN", &format!("the temporary files under {} could not be removed: {reason}", spill.prefix));
     }
     let report = run.report_with(found, stored).await?;
     let (orders, size) = (count(written.merged.orders()), bytes(written.merged.bytes()));

@@ -248,7 +248,7 @@ impl SnapshotRun<'_> {
             return serde_json::from_slice(&bytes).map_err(|source| Error::Unreadable { key, source });
         }
         let memory = self.options.memory / self.settings.segments as usize;
-        // The other half is being compressed and put.
+        // The other half is for views that are being compressed and put.
         let mut fold = Some(Fold::new(Arc::new(Filter::default()), memory / 2));
         let mut result = SegmentResult::default();
         let page = async |items: Vec<Item>| {

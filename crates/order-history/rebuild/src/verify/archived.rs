@@ -99,12 +99,12 @@ impl ArchivedViews {
     ) -> Result<u64, Error> {
         for bucket in &self.merged.buckets {
             let digests = Arc::clone(digests);
-            let note = move |noted: &mut std::io::Result<()>, order_id: String, view: State| {
-                if noted.is_ok() {
-                    *noted = digests.add(&order_id, digest(&write_item(&VIEW, &order_id, &view)));
+            let add = move |added: &mut std::io::Result<()>, order_id: String, view: State| {
+                if added.is_ok() {
+                    *added = digests.add(&order_id, digest(&write_item(&VIEW, &order_id, &view)));
                 }
             };
-            self.merge.read(bucket.bucket, Ok(()), note).await?.map_err(Error::Temporary)?;
+            self.merge.read(bucket.bucket, Ok(()), add).await?.map_err(Error::Temporary)?;
             count(bucket.orders);
         }
         Ok(self.merged.orders())

@@ -1,10 +1,10 @@
 //! Compares two views, order by order.
 //!
 //! Both sides are read once, completely. Each order is stored as a digest of 16 bytes, in files of a temporary folder,
-//! so memory does not grow with the tables. Orders whose digests differ are read again by their ids, on both sides. Orders that still
-//! differ are read a third time after a pause, because events may still arrive on one side. An order counts as different only if
-//! one side still lacks data that the other side had before the pause. Views only grow, so this distinguishes lag from loss even for an order that
-//! changes all the time.
+//! so memory does not grow with the tables. Orders whose digests differ are read again by their ids, on both sides.
+//! Orders that still differ are read a third time after a pause, because events may still arrive on one side. An order
+//! counts as different only if one side still lacks data that the other side had before the pause. A view never
+//! loses an event, so this distinguishes a delay from a loss, even for an order that changes all the time.
 
 mod archived;
 mod digests;
@@ -284,10 +284,10 @@ impl Options {
             let mut orders = 0;
             let page = async |items: Vec<Item>| {
                 let (digests, ignored) = (Arc::clone(digests), ignored.cloned());
-                let noted = blocking(move || note(items, sample, &digests, ignored.as_deref())).await?;
-                let noted = noted.map_err(Error::Temporary)?;
-                orders += noted;
-                count(noted);
+                let added = blocking(move || add_digests(items, sample, &digests, ignored.as_deref())).await?;
+                let added = added.map_err(Error::Temporary)?;
+                orders += added;
+                count(added);
                 Ok(())
             };
             table.scan(segment, total, false, page).await?;
@@ -298,7 +298,7 @@ impl Options {
 }
 
 /// Adds the digests of some items. Returns their number.
-fn note(
+fn add_digests(
     items: Vec<Item>,
     sample: Sample,
     digests: &Digests,
@@ -456,8 +456,8 @@ fn covers(now: &State, before: State) -> bool {
 
 /// The digest of the attributes that the view does not know.
 fn unknown_attributes(item: &Item) -> normal::Digest {
-    let strange = item.iter().filter(|(name, _)| !is_known(name));
-    digest(&strange.map(|(name, value)| (name.clone(), value.clone())).collect())
+    let unknown = item.iter().filter(|(name, _)| !is_known(name));
+    digest(&unknown.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 impl Sample {

@@ -4,23 +4,25 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rebuild::fold::{Contradicted, DamagedFile};
 
-use crate::world::{Folder, Rebuild, encoded, engine, folded, key, life, lives, new_table, orders, runtime};
+use crate::world::{
+    Folder, Rebuild, encoded, engine, folded, key, lines_of_order, lines_of_orders, new_table, orders, runtime,
+};
 
 /// Lines of some orders, some of them repeated, distributed to files of several days.
 fn archives() -> impl Strategy<Value = (Vec<Vec<String>>, usize)> {
     let lines = (1..5_usize).prop_flat_map(|orders| {
-        let lines = lives(0..orders);
-        let picks = proptest::collection::vec(0..lines.len(), 0..lines.len() * 2);
-        (Just(lines), picks)
-            .prop_map(|(lines, picks)| picks.into_iter().map(|pick| lines[pick].clone()).collect::<Vec<_>>())
+        let lines = lines_of_orders(0..orders);
+        let choices = proptest::collection::vec(0..lines.len(), 0..lines.len() * 2);
+        (Just(lines), choices)
+            .prop_map(|(lines, choices)| choices.into_iter().map(|choice| lines[choice].clone()).collect::<Vec<_>>())
     });
     (lines, 1..7_usize, 1..4_usize, 0..200_usize).prop_perturb(|(lines, files, days, memory), mut random| {
-        let mut dealt = vec![Vec::new(); files * days];
+        let mut filled = vec![Vec::new(); files * days];
         for line in lines {
-            let file = random.random_range(0..dealt.len());
-            dealt[file].push(line);
+            let file = random.random_range(0..filled.len());
+            filled[file].push(line);
         }
-        (dealt, memory * 1_000)
+        (filled, memory * 1_000)
     })
 }
 
@@ -48,7 +50,7 @@ fn a_rebuild_equals_the_fold_of_all_events_for_any_files_duplicates_and_memory()
 #[tokio::test]
 async fn files_in_any_sequence_repeated_and_with_other_names_make_the_same_table() {
     let (_engine, client) = engine();
-    let lines = lives(0..6);
+    let lines = lines_of_orders(0..6);
     let (first, second) = lines.split_at(lines.len() / 2);
     let archives: [&[(String, &[String])]; 4] = [
         &[(key(1, "a"), first), (key(1, "b"), second)],
@@ -75,19 +77,19 @@ async fn two_concurrent_runs_into_one_table_make_the_same_table() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
-        folder.put(&key(day, "a"), lives(day..day + 4));
+        folder.put(&key(day, "a"), lines_of_orders(day..day + 4));
     }
     let rebuild = Rebuild::new(folder.archive(), client.clone(), &table);
     let (one, other) = tokio::join!(rebuild.run(), rebuild.run());
     assert_ne!(one.unwrap().0.run, other.unwrap().0.run);
-    assert_eq!(orders(&client, &table).await, folded(&lives(1..7)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(1..7)));
 }
 
 #[tokio::test]
 async fn a_line_that_cannot_be_read_is_quarantined_and_the_others_are_applied() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    let mut lines = life(1);
+    let mut lines = lines_of_order(1);
     let good = folded(&lines);
     lines.insert(3, r#"{"headers": {"ID": "of nobody"}, "payload": "Ajanta"}"#.to_owned());
     lines.insert(5, "Ajanta".to_owned());
@@ -114,18 +116,18 @@ async fn a_line_that_cannot_be_read_is_quarantined_and_the_others_are_applied() 
 #[tokio::test]
 async fn a_damaged_file_is_reported_and_all_others_are_used() {
     let (_engine, client) = engine();
-    let good = [life(1), life(2)].concat();
-    let mut flipped = encoded("x.gz", life(3));
+    let good = [lines_of_order(1), lines_of_order(2)].concat();
+    let mut flipped = encoded("x.gz", lines_of_order(3));
     let middle = flipped.len() / 2;
     flipped[middle] ^= 4;
-    let whole = encoded("x.gz", life(4));
+    let whole = encoded("x.gz", lines_of_order(4));
     let cut = &whole[..whole.len() - 9];
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), life(1));
+    folder.put(&key(1, "a"), lines_of_order(1));
     folder.put_bytes(&key(1, "b"), &flipped);
     folder.put_bytes(&key(1, "c"), cut);
     folder.put_bytes(&key(1, "d"), b"");
-    folder.put(&key(1, "e"), life(2));
+    folder.put(&key(1, "e"), lines_of_order(2));
     let (report, quarantined) = Rebuild::new(folder.archive(), client.clone(), &table).run().await.unwrap();
     assert_eq!(orders(&client, &table).await, folded(&good));
     let damaged: Vec<_> = report.summary.damaged.iter().map(|DamagedFile { file, .. }| file.clone()).collect();
@@ -136,7 +138,7 @@ async fn a_damaged_file_is_reported_and_all_others_are_used() {
 #[tokio::test]
 async fn two_events_with_the_same_id_are_reported_and_make_the_same_table_in_any_sequence() {
     let (_engine, client) = engine();
-    let lines = life(1);
+    let lines = lines_of_order(1);
     let other: Vec<_> = vec![lines[0].replace("Ajanta", "Shanti")];
     assert_ne!(lines[0], other[0]);
     let mut tables = Vec::new();

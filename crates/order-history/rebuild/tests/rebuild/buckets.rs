@@ -10,7 +10,7 @@ use rebuild::buckets::{Buckets, Merge, Merged, Spill, order_hash};
 use rebuild::filter::Filter;
 use rebuild::fold::Views;
 
-use crate::world::{Folder, Orders, folded, lives, runtime};
+use crate::world::{Folder, Orders, folded, lines_of_orders, runtime};
 
 /// Files on S3 are sorted by this hash: it must never change.
 #[test]
@@ -83,7 +83,7 @@ pub(crate) fn orders_in(store: &Store, prefix: &str) -> Orders {
 /// The events of each order are spread over several batches, and no bucket fits into memory.
 #[test]
 fn every_order_is_written_exactly_once_for_any_buckets_and_memory() {
-    let lines = lives(0..60);
+    let lines = lines_of_orders(0..60);
     let expected = folded(&lines);
     for (buckets, memory) in [(1, usize::MAX), (8, usize::MAX), (1, 200_000), (4, 50_000), (2, 1)] {
         let folder = Folder::new();
@@ -113,7 +113,7 @@ fn every_order_is_written_exactly_once_for_any_buckets_and_memory() {
 fn a_second_process_with_the_same_batch_does_not_overwrite_parts_of_the_first() {
     let folder = Folder::new();
     let merge = merge_of(&folder, 1, usize::MAX);
-    let views = |orders| folded(&lives(orders)).into_iter().collect();
+    let views = |orders| folded(&lines_of_orders(orders)).into_iter().collect();
     runtime().block_on(merge.spill.store("00000", views(0..5))).unwrap();
     // The second process is killed after its first part.
     runtime().block_on(merge.spill.store("00000", views(0..1))).unwrap();
@@ -124,7 +124,7 @@ fn a_second_process_with_the_same_batch_does_not_overwrite_parts_of_the_first() 
 fn a_damaged_spilled_file_stops_the_merge() {
     let folder = Folder::new();
     let merge = merge_of(&folder, 1, usize::MAX);
-    runtime().block_on(merge.spill.store("00000", folded(&lives(0..5)).into_iter().collect())).unwrap();
+    runtime().block_on(merge.spill.store("00000", folded(&lines_of_orders(0..5)).into_iter().collect())).unwrap();
     let [key] = runtime().block_on(merge.spill.files(0)).unwrap().try_into().unwrap();
     let mut bytes = folder.files()[&folder.path().join(&key)].clone();
     let middle = bytes.len() / 2;
@@ -137,7 +137,7 @@ fn a_damaged_spilled_file_stops_the_merge() {
 
 #[test]
 fn contradictions_between_batches_are_reported_once_for_any_number_of_passes() {
-    let (folder, mut lines) = (Folder::new(), lives(0..20));
+    let (folder, mut lines) = (Folder::new(), lines_of_orders(0..20));
     let merge = merge_of(&folder, 1, 60_000);
     runtime().block_on(merge.spill.store("00000", folded(&lines).into_iter().collect())).unwrap();
     let place =

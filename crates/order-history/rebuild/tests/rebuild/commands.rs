@@ -7,7 +7,7 @@ use embedded_dynamodb::Engine;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table, orders};
+use crate::world::{Folder, encoded, engine, folded, key, lines_of_order, lines_of_orders, new_table, orders};
 
 /// The output of a command and its exit code.
 #[derive(Debug)]
@@ -60,12 +60,12 @@ async fn a_run_fills_the_table_and_reports() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
-        folder.put(&key(day, "a"), lives(day * 10..day * 10 + 5));
+        folder.put(&key(day, "a"), lines_of_orders(day * 10..day * 10 + 5));
     }
     let from = text(folder.path());
     let ran = rebuild(&engine, &["run", "--from", from, "--into", &table, "--json"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let all = [lives(10..15), lives(20..25), lives(30..35)].concat();
+    let all = [lines_of_orders(10..15), lines_of_orders(20..25), lines_of_orders(30..35)].concat();
     assert_eq!(orders(&client, &table).await, folded(&all));
     let done = ran.json();
     assert_eq!((&done["clean"], &done["report"]["batches"]), (&true.into(), &3.into()));
@@ -86,17 +86,17 @@ async fn a_run_fills_the_table_and_reports() {
 async fn the_exit_code_says_what_was_left_out() {
     let (engine, client) = engine();
     let bad = "Ajanta, in a line that cannot be read".to_owned();
-    let mut cut = encoded("x.gz", life(1));
+    let mut cut = encoded("x.gz", lines_of_order(1));
     cut.truncate(100);
     let (quarantined, damaged) = (Folder::new(), Folder::new());
-    quarantined.put(&key(1, "a"), [life(1), vec![bad]].concat());
+    quarantined.put(&key(1, "a"), [lines_of_order(1), vec![bad]].concat());
     damaged.put_bytes(&key(1, "a"), &cut);
-    damaged.put(&key(1, "b"), life(2));
+    damaged.put(&key(1, "b"), lines_of_order(2));
     for (folder, expected, order) in [(&quarantined, 3, 1), (&damaged, 4, 2)] {
         let table = new_table(&client).await;
         let ran = rebuild(&engine, &["run", "--from", text(folder.path()), "--into", &table]).await;
         assert_eq!(ran.code, Some(expected), "{ran:?}");
-        assert_eq!(orders(&client, &table).await, folded(&life(order)));
+        assert_eq!(orders(&client, &table).await, folded(&lines_of_order(order)));
         // File and reason, but no customer data.
         let all = ran.output + &ran.errors;
         assert!(all.contains(&key(1, "a")), "{all}");
@@ -108,7 +108,7 @@ async fn the_exit_code_says_what_was_left_out() {
 async fn every_error_says_what_to_do() {
     let (engine, client) = engine();
     let (folder, empty, table) = (Folder::new(), Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), life(1));
+    folder.put(&key(1, "a"), lines_of_order(1));
     let from = text(folder.path());
     let cases: [(&[&str], i32, &str); 9] = [
         (&[], 2, "Usage"),
@@ -132,7 +132,7 @@ async fn every_error_says_what_to_do() {
 #[tokio::test]
 async fn lines_of_a_pipe_are_folded_to_one_line_per_order_in_any_partition() {
     let (engine, _) = engine();
-    let lines = lives(1..4);
+    let lines = lines_of_orders(1..4);
     let (left, right) = lines.split_at(25);
     let all = pipe(&engine, lines.join("\n")).await;
     // Partial results are lines that can be folded again, as `reduceByKey` does.

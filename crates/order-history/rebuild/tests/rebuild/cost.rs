@@ -15,7 +15,7 @@ use rebuild::plan::{BATCH_BYTES, SnapshotChoice, Work};
 use tokio::net::TcpListener;
 
 use crate::commands::rebuild as binary;
-use crate::world::{Folder, Rebuild, S3, engine, folded, key, life, lives, new_table, orders};
+use crate::world::{Folder, Rebuild, S3, engine, folded, key, lines_of_order, lines_of_orders, new_table, orders};
 
 async fn estimate(archive: &Store, memory: usize, sample: u64) -> Estimate {
     let filter = Filter::default();
@@ -27,8 +27,10 @@ async fn estimate(archive: &Store, memory: usize, sample: u64) -> Estimate {
 /// Eight days. Half of the orders have events on two days, so that some writes create and some update.
 fn eight_days(folder: &Folder) {
     for day in 1..9 {
-        let begun: Vec<_> = (day * 10..day * 10 + 6).flat_map(|order| life(order).into_iter().take(9)).collect();
-        let ended: Vec<_> = (day * 10 - 10..day * 10 - 7).flat_map(|order| life(order).into_iter().skip(9)).collect();
+        let begun: Vec<_> =
+            (day * 10..day * 10 + 6).flat_map(|order| lines_of_order(order).into_iter().take(9)).collect();
+        let ended: Vec<_> =
+            (day * 10 - 10..day * 10 - 7).flat_map(|order| lines_of_order(order).into_iter().skip(9)).collect();
         folder.put(&key(day, "a"), [begun, ended].concat());
     }
 }
@@ -50,8 +52,8 @@ async fn the_estimate_is_within_a_tenth_of_the_units_consumed() {
         let rebuild = Rebuild { memory, jobs, ..Rebuild::new(folder.archive(), client.clone(), &table) };
         let (report, _) = rebuild.run().await.unwrap();
         #[allow(clippy::cast_precision_loss)]
-        let off = estimate.write_units as f64 * 1_000.0 / report.stored.milliunits as f64 - 1.0;
-        assert!(off.abs() <= tolerance, "{off:+.3} of {:?}: {estimate:?}", report.stored);
+        let deviation = estimate.write_units as f64 * 1_000.0 / report.stored.milliunits as f64 - 1.0;
+        assert!(deviation.abs() <= tolerance, "{deviation:+.3} of {:?}: {estimate:?}", report.stored);
         assert!(report.stored.requests > report.stored.views, "some orders are updated");
         assert_eq!(estimate.seconds, estimate.write_units.div_ceil(100));
         std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
@@ -62,10 +64,10 @@ async fn the_estimate_is_within_a_tenth_of_the_units_consumed() {
 async fn a_plan_and_a_dry_run_write_nothing() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     // In this process.
-    let bucket = s3.bucket(&[(key(1, "a"), lives(1..4)), (key(2, "b"), lives(2..6))]);
+    let bucket = s3.bucket(&[(key(1, "a"), lines_of_orders(1..4)), (key(2, "b"), lines_of_orders(2..6))]);
     let wire = Wire::watched();
     let estimated = estimate(&s3.store_over(&wire, &bucket), 1 << 20, u64::MAX).await;
-    assert_eq!(estimated.events, (lives(1..4).len() + lives(2..6).len()) as u64);
+    assert_eq!(estimated.events, (lines_of_orders(1..4).len() + lines_of_orders(2..6).len()) as u64);
     // S3's requests have no operation: the listing, and each file once.
     assert_eq!(wire.requests().len(), 1 + 2);
     let before = s3.files();
@@ -102,7 +104,7 @@ async fn a_new_table_needs_one_request_for_each_order_and_batch() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..5 {
-        folder.put(&key(day, "a"), lives(day * 10..day * 10 + 8));
+        folder.put(&key(day, "a"), lines_of_orders(day * 10..day * 10 + 8));
     }
     let wire = Wire::watched();
     let rebuild = Rebuild::new(folder.archive(), engine.client_over(&wire), &table);
@@ -118,17 +120,17 @@ async fn a_run_keeps_the_rate() {
     let (_engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
     for day in 1..4 {
-        folder.put(&key(day, "a"), lives(day * 100..day * 100 + 80));
+        folder.put(&key(day, "a"), lines_of_orders(day * 100..day * 100 + 80));
     }
     let rebuild = Rebuild { rate: Some(400), ..Rebuild::new(folder.archive(), client.clone(), &table) };
     let begun = Instant::now();
     let (report, _) = rebuild.run().await.unwrap();
-    let took = begun.elapsed();
+    let elapsed = begun.elapsed();
     assert_eq!(orders(&client, &table).await.len(), 240);
     #[allow(clippy::cast_precision_loss)]
     let units = report.stored.milliunits as f64 / 1_000.0;
     assert!(units > 800.0, "{units} units are too few to measure a rate");
-    let rate = units / took.as_secs_f64();
+    let rate = units / elapsed.as_secs_f64();
     assert!(rate <= 400.0 * 1.1, "{rate} units per second");
     assert!(rate >= 400.0 * 0.5, "{rate} units per second");
 }
@@ -137,7 +139,7 @@ async fn a_run_keeps_the_rate() {
 async fn a_table_that_throttles_slows_the_run_down_and_it_finishes() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), lives(1..301));
+    folder.put(&key(1, "a"), lines_of_orders(1..301));
     // It accepts 200 writes per second, and a tenth of that at the same time.
     let bucket = Mutex::new((20.0_f64, Instant::now()));
     let throttled = Arc::new(AtomicUsize::new(0));
@@ -156,7 +158,7 @@ async fn a_table_that_throttles_slows_the_run_down_and_it_finishes() {
     let begun = Instant::now();
     let rebuild = Rebuild::new(folder.archive(), engine.client_over(&wire), &table);
     rebuild.run().await.unwrap();
-    assert_eq!(orders(&client, &table).await, folded(&lives(1..301)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(1..301)));
     let (throttled, sent) = (throttled.load(Ordering::SeqCst), wire.requests().len());
     assert!(throttled > 0 && begun.elapsed() > Duration::from_secs(1));
     assert!(throttled * 2 < sent, "{throttled} of {sent} requests were throttled: it did not slow down");
@@ -166,19 +168,22 @@ async fn a_table_that_throttles_slows_the_run_down_and_it_finishes() {
 async fn an_order_of_more_than_400_kilobytes_is_reported_and_the_others_are_stored() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    let (first, long) = (life(2)[0].clone(), "Chicken Vindaloo ".repeat(30_000));
+    let (first, long) = (lines_of_order(2)[0].clone(), "Chicken Vindaloo ".repeat(30_000));
     let large = first.replace("Ajanta", &long);
     assert!(large.len() > 400 * 1024);
-    folder.put(&key(1, "a"), [life(1), vec![large], life(3)].concat());
+    folder.put(&key(1, "a"), [lines_of_order(1), vec![large], lines_of_order(3)].concat());
     // A part of an existing order, which would become too large.
-    folder.put(&key(2, "b"), life(4));
-    let grown = life(4)[0].replace("Ajanta", &long).replace("-0000000400000000", "-0000000400000fff");
+    folder.put(&key(2, "b"), lines_of_order(4));
+    let grown = lines_of_order(4)[0].replace("Ajanta", &long).replace("-0000000400000000", "-0000000400000fff");
     folder.put(&key(3, "c"), [grown]);
     let rebuild = Rebuild { jobs: 1, ..Rebuild::new(folder.archive(), client.clone(), &table) };
     let (report, _) = rebuild.run().await.unwrap();
     assert_eq!(report.stored.too_large, BTreeSet::from(["2".to_owned(), "4".to_owned()]));
     assert!(!report.is_clean());
-    assert_eq!(orders(&client, &table).await, folded(&[life(1), life(3), life(4)].concat()));
+    assert_eq!(
+        orders(&client, &table).await,
+        folded(&[lines_of_order(1), lines_of_order(3), lines_of_order(4)].concat())
+    );
 
     let table = new_table(&client).await;
     let ran = binary(&engine, &["run", "--from", folder.path().to_str().unwrap(), "--into", &table]).await;

@@ -10,12 +10,12 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::Notify;
 
 use crate::commands::{command, ended};
-use crate::world::{Folder, Orders, Rebuild, S3, engine, folded, key, lives, new_table, orders};
+use crate::world::{Folder, Orders, Rebuild, S3, engine, folded, key, lines_of_orders, new_table, orders};
 
 /// Three days. The first order has events on the first two, so that the second batch updates its item. One line of
 /// the last day cannot be read.
 fn archive() -> (Vec<(String, Vec<String>)>, Orders) {
-    let lines = lives(1..4);
+    let lines = lines_of_orders(1..4);
     let expected = folded(&lines);
     let files = vec![
         (key(1, "a"), lines[..8].to_vec()),
@@ -78,15 +78,15 @@ async fn a_run_survives_any_lost_answer_and_any_failed_request() {
         wire.requests()
     };
     let undisturbed = run(Wire::watched(), "undisturbed".to_owned()).await;
-    let hits =
+    let disturbances =
         [Disturbance::LoseAnswer, Disturbance::FailBefore, Disturbance::Throttle].into_iter().flat_map(|disturbance| {
             // S3 does not throttle as DynamoDB does.
-            let is_hit =
+            let can_happen =
                 move |request: &&Request| disturbance != Disturbance::Throttle || request.operation.ends_with("Item");
-            undisturbed.iter().filter(is_hit).map(move |request| (disturbance, request.number))
+            undisturbed.iter().filter(can_happen).map(move |request| (disturbance, request.number))
         });
     // In parallel, because the SDK pauses before a retry.
-    let runs = stream::iter(hits).map(|(disturbance, number)| {
+    let runs = stream::iter(disturbances).map(|(disturbance, number)| {
         let script = move |request: &Request| if request.number == number { disturbance } else { Disturbance::None };
         run(Wire::disturbed(script), format!("{disturbance:?} of request {number}"))
     });
@@ -99,11 +99,11 @@ async fn a_binary_that_is_killed_several_times_finishes_when_it_is_resumed() {
     let (folder, table) = (Folder::new(), new_table(&client).await);
     let days = 1..9;
     for day in days.clone() {
-        folder.put(&key(day, "a"), lives(day * 2..day * 2 + 4));
+        folder.put(&key(day, "a"), lines_of_orders(day * 2..day * 2 + 4));
     }
     let from = folder.path().to_str().unwrap();
-    let words = |text: &[&str]| text.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let mut arguments = words(&["run", "--from", from, "--into", &table, "--rate", "40", "--memory", "3"]);
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut arguments = owned(&["run", "--from", from, "--into", &table, "--rate", "40", "--memory", "3"]);
     let mut kills = 0;
     loop {
         let before = results(&folder);
@@ -127,10 +127,10 @@ async fn a_binary_that_is_killed_several_times_finishes_when_it_is_resumed() {
         kills += 1;
         let runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
         let run = runs.map(|run| run.unwrap().file_name().into_string().unwrap()).next().unwrap();
-        arguments = words(&["run", "--from", from, "--resume", &run, "--rate", "200"]);
+        arguments = owned(&["run", "--from", from, "--resume", &run, "--rate", "200"]);
     }
     assert!(kills >= 3, "it was killed only {kills} times");
-    assert_eq!(orders(&client, &table).await, folded(&lives(2..20)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(2..20)));
     assert_eq!(
         std::fs::read_dir(folder.path().join("runs")).unwrap().count(),
         1,
@@ -153,7 +153,7 @@ async fn an_interrupted_run_prints_the_command_that_resumes_it() {
         let (folder, table) = (Folder::new(), new_table(&client).await);
         let archive = folder.path().join("an archive of 'ours'");
         for day in 1..4 {
-            folder.put(&format!("an archive of 'ours'/{}", key(day, "a")), lives(day * 10..day * 10 + 3));
+            folder.put(&format!("an archive of 'ours'/{}", key(day, "a")), lines_of_orders(day * 10..day * 10 + 3));
         }
         let arguments = ["run", "--from", archive.to_str().unwrap(), "--into", &table, "--rate", "5"];
         let mut child = command(&engine, &arguments).spawn().unwrap();
@@ -162,11 +162,11 @@ async fn an_interrupted_run_prints_the_command_that_resumes_it() {
         assert!(first.contains("3 of 3 batches"), "{first}");
         let sent = Command::new("kill").args([signal, &child.id().unwrap().to_string()]).status().unwrap();
         assert!(sent.success());
-        let said = lines.next_line().await.unwrap().unwrap();
-        assert_eq!(ended(child).await.code, Some(130), "{said}");
+        let last = lines.next_line().await.unwrap().unwrap();
+        assert_eq!(ended(child).await.code, Some(130), "{last}");
 
-        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
-        let resume = said["message"].as_str().unwrap().split_once("To continue: rebuild ").unwrap().1;
+        let last: serde_json::Value = serde_json::from_str(&last).unwrap();
+        let resume = last["message"].as_str().unwrap().split_once("To continue: rebuild ").unwrap().1;
         let binary = env!("CARGO_BIN_EXE_rebuild");
         let mut shell = tokio::process::Command::new("sh");
         let resumed = shell
@@ -176,7 +176,7 @@ async fn an_interrupted_run_prints_the_command_that_resumes_it() {
             .env("AWS_SECRET_ACCESS_KEY", "local")
             .env("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint());
         assert!(resumed.status().await.unwrap().success(), "{resume}");
-        let all = [lives(10..13), lives(20..23), lives(30..33)].concat();
+        let all = [lines_of_orders(10..13), lines_of_orders(20..23), lines_of_orders(30..33)].concat();
         assert_eq!(orders(&client, &table).await, folded(&all));
     }
 }

@@ -20,7 +20,7 @@ use sample_events::arbitrary;
 use serde_json::Value;
 
 use crate::buckets::orders_in;
-use crate::world::{Folder, Rebuild, engine, folded, key, life, lives, new_table, runtime};
+use crate::world::{Folder, Rebuild, engine, folded, key, lines_of_order, lines_of_orders, new_table, runtime};
 
 /// A run with `--sink files`.
 pub(crate) async fn import(archive: &Store, id: &str, filter: Filter, memory: usize) -> Result<Written, Error> {
@@ -119,7 +119,7 @@ pub(crate) async fn table_items(client: &Client, table: &str) -> BTreeMap<String
 #[test]
 fn an_imported_table_equals_a_rebuilt_table() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let lines = lives(0..40);
+    let lines = lines_of_orders(0..40);
     // The events of an order are in several files and batches.
     for (day, some) in lines.chunks(150).enumerate() {
         folder.put(&key(day + 1, "a"), some);
@@ -164,7 +164,7 @@ fn every_item_can_be_imported_without_a_change() {
 
 #[test]
 fn an_order_of_more_than_400_kb_is_left_out_and_reported_and_the_others_are_written() {
-    let (folder, mut lines) = (Folder::new(), lives(0..3));
+    let (folder, mut lines) = (Folder::new(), lines_of_orders(0..3));
     let created = lines.iter().position(|line| line.contains("OrderCreated")).unwrap();
     lines[created] = lines[created].replace("Ajanta", &"A very long name. ".repeat(30_000));
     folder.put(&key(1, "a"), &lines);
@@ -177,12 +177,12 @@ fn an_order_of_more_than_400_kb_is_left_out_and_reported_and_the_others_are_writ
 
 #[test]
 fn only_the_orders_of_the_filter_are_written() {
-    let (folder, lines) = (Folder::new(), lives(0..20));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..20));
     folder.put(&key(1, "a"), &lines);
     let orders = ["3", "17"].map(|order| order.parse().unwrap()).into();
     let filter = Filter { orders, ..Filter::default() };
     runtime().block_on(import(&folder.archive(), "files", filter, 64 << 20)).unwrap();
-    let expected = folded(&[life(3), life(17)].concat());
+    let expected = folded(&[lines_of_order(3), lines_of_order(17)].concat());
     assert_eq!(orders_in(&folder.archive(), "runs/files/import/data/"), expected);
 }
 
@@ -195,37 +195,37 @@ fn the_import_request_describes_the_same_table_as_the_store() {
     assert_eq!(request["S3BucketSource"]["S3Bucket"], "archive");
     assert_eq!(request["S3BucketSource"]["S3KeyPrefix"], "ftgo/runs/7/import/data/");
     assert_eq!((&request["InputFormat"], &request["InputCompressionType"]), (&"DYNAMODB_JSON".into(), &"GZIP".into()));
-    let asked = &request["TableCreationParameters"];
-    assert_eq!((&asked["TableName"], &asked["BillingMode"]), (&"imported".into(), &"PAY_PER_REQUEST".into()));
+    let requested = &request["TableCreationParameters"];
+    assert_eq!((&requested["TableName"], &requested["BillingMode"]), (&"imported".into(), &"PAY_PER_REQUEST".into()));
 
-    let made = runtime().block_on(async {
+    let created = runtime().block_on(async {
         let table = new_table(&client).await;
         client.describe_table().table_name(table).send().await.unwrap().table.unwrap()
     });
     let key = |key: &aws_sdk_dynamodb::types::KeySchemaElement| serde_json::json!({"AttributeName": key.attribute_name, "KeyType": key.key_type.as_str()});
-    let keys: Vec<_> = made.key_schema().iter().map(key).collect();
-    assert_eq!(asked["KeySchema"], Value::from(keys));
-    let attributes: BTreeMap<_, _> = made
+    let keys: Vec<_> = created.key_schema().iter().map(key).collect();
+    assert_eq!(requested["KeySchema"], Value::from(keys));
+    let attributes: BTreeMap<_, _> = created
         .attribute_definitions()
         .iter()
         .map(|it| (it.attribute_name.clone(), it.attribute_type.as_str().to_owned()))
         .collect();
-    let asked_attributes: BTreeMap<_, _> = asked["AttributeDefinitions"]
+    let requested_attributes: BTreeMap<_, _> = requested["AttributeDefinitions"]
         .as_array()
         .unwrap()
         .iter()
         .map(|it| (it["AttributeName"].as_str().unwrap().to_owned(), it["AttributeType"].as_str().unwrap().to_owned()))
         .collect();
-    assert_eq!(asked_attributes, attributes);
-    let (index, asked) = (&made.global_secondary_indexes()[0], &asked["GlobalSecondaryIndexes"][0]);
-    assert_eq!(asked["IndexName"], index.index_name().unwrap());
-    assert_eq!(asked["KeySchema"], Value::from(index.key_schema().iter().map(key).collect::<Vec<_>>()));
+    assert_eq!(requested_attributes, attributes);
+    let (index, requested) = (&created.global_secondary_indexes()[0], &requested["GlobalSecondaryIndexes"][0]);
+    assert_eq!(requested["IndexName"], index.index_name().unwrap());
+    assert_eq!(requested["KeySchema"], Value::from(index.key_schema().iter().map(key).collect::<Vec<_>>()));
     let projection = index.projection().unwrap();
-    assert_eq!(asked["Projection"]["ProjectionType"], projection.projection_type().unwrap().as_str());
+    assert_eq!(requested["Projection"]["ProjectionType"], projection.projection_type().unwrap().as_str());
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
-    let asked = asked["Projection"]["NonKeyAttributes"].as_array().unwrap();
+    let requested = requested["Projection"]["NonKeyAttributes"].as_array().unwrap();
     assert_eq!(
-        names(asked.iter().map(|name| name.as_str().unwrap()).collect()),
+        names(requested.iter().map(|name| name.as_str().unwrap()).collect()),
         names(projection.non_key_attributes().iter().map(String::as_str).collect())
     );
 }
@@ -234,7 +234,7 @@ fn the_import_request_describes_the_same_table_as_the_store() {
 #[test]
 fn the_command_and_the_request_are_not_in_the_folder_of_the_data() {
     let folder = Folder::new();
-    folder.put(&key(1, "a"), lives(0..3));
+    folder.put(&key(1, "a"), lines_of_orders(0..3));
     let written = runtime().block_on(import(&folder.archive(), "files", Filter::default(), 64 << 20)).unwrap();
     let keys: Vec<_> =
         runtime().block_on(folder.archive().list("runs/files/import/")).unwrap().into_iter().map(|it| it.key).collect();

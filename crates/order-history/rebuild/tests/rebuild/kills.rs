@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use crate::buckets::orders_in;
 use crate::import_files::import;
 use crate::snapshots::{built, options, snapshot, spread};
-use crate::world::{Folder, Orders, encoded, folded, key, lives, runtime};
+use crate::world::{Folder, Orders, encoded, folded, key, lines_of_orders, runtime};
 
 /// An S3 API in this process, with an archive in the bucket `archive`.
 struct S3 {
@@ -110,7 +110,7 @@ fn latest(store: &Store) -> String {
 
 #[test]
 fn a_snapshot_that_is_stopped_at_any_request_can_be_resumed_and_the_latest_one_stays_usable() {
-    let (s3, lines) = (S3::start(), lives(0..4));
+    let (s3, lines) = (S3::start(), lines_of_orders(0..4));
     let (files, expected): (_, Orders) = (spread(&lines, 3), folded(&lines));
     s3.put(&key(1, "a"), &files[0]);
     let first = snapshot(&s3.files());
@@ -153,7 +153,7 @@ fn a_snapshot_that_is_stopped_at_any_request_can_be_resumed_and_the_latest_one_s
 
 #[test]
 fn a_run_that_was_stopped_at_any_request_and_resumed_writes_the_same_import_files() {
-    let (s3, lines) = (S3::start(), lives(0..4));
+    let (s3, lines) = (S3::start(), lines_of_orders(0..4));
     for (day, file) in spread(&lines, 3).iter().enumerate() {
         s3.put(&key(day + 1, "a"), file);
     }

@@ -9,7 +9,7 @@ use tokio::time::{Duration, sleep};
 
 use crate::buckets::orders_in;
 use crate::commands::{command, ended};
-use crate::world::{Folder, engine, key, life, new_table, orders};
+use crate::world::{Folder, engine, key, lines_of_order, new_table, orders};
 
 #[tokio::test]
 async fn a_three_times_larger_archive_is_rebuilt_in_the_same_memory() {
@@ -64,9 +64,10 @@ fn created(orders: Range<usize>) -> Vec<String> {
 async fn files_and_snapshots_of_a_ten_times_larger_archive_need_the_same_memory() {
     let (engine, _client) = engine();
     let (small, large) = (Folder::new(), Folder::new());
-    // Ten times as many files of the same size, because one file at a time is in memory. An order's events are in four of them.
+    // Ten times as many files of the same size, because one file at a time is in memory. The events of an order are in
+    // four files.
     for (folder, orders, files) in [(&small, 2_000, 4), (&large, 20_000, 40)] {
-        let lines: Vec<_> = many(100_000..100_000 + orders).collect();
+        let lines: Vec<_> = lines_of_many_orders(100_000..100_000 + orders).collect();
         for number in 0..files {
             let name = key(1 + number % 4, &number.to_string());
             folder.put(&name, lines.iter().skip(number).step_by(files));
@@ -79,8 +80,8 @@ async fn files_and_snapshots_of_a_ten_times_larger_archive_need_the_same_memory(
         let peak_of =
             async |folder: &Folder| peak(&engine, &[command, &[folder.path().to_str().unwrap()]].concat()).await;
         let (one, ten) = (peak_of(&small).await, peak_of(&large).await);
-        // The small archive does not fill the buffers of all threads. With larger ones, memory stays the same: 45 MB for 20,000 orders and
-        // 46 MB for 80,000. The views alone would need 60 MB more.
+        // The small archive does not fill the buffers of all threads. For larger archives, the memory is the same: 45
+        // MB for 20,000 orders and 46 MB for 80,000. The views of 80,000 orders alone would need 60 MB more.
         assert!(ten < one + 20_000, "{command:?}: {one} KB for 2,000 orders, {ten} KB for 20,000");
     }
     let written = orders_of_the_only_run(&large).await;
@@ -95,9 +96,9 @@ async fn orders_of_the_only_run(folder: &Folder) -> usize {
 }
 
 /// Four events for each of these orders.
-fn many(orders: Range<u32>) -> impl Iterator<Item = String> {
+fn lines_of_many_orders(orders: Range<u32>) -> impl Iterator<Item = String> {
     const ORDER: u32 = 900_000;
-    let model = life(ORDER as usize);
+    let model = lines_of_order(ORDER as usize);
     let (hex, decimal) = (format!("-{ORDER:08x}"), ORDER.to_string());
     orders.flat_map(move |order| {
         let (hex_now, decimal_now) = (format!("-{order:08x}"), order.to_string());

@@ -15,7 +15,7 @@ use rebuild::scan::Source;
 use rebuild::snapshot::{Choice, Manifest, NewSnapshot, Options, SnapshotResult, Step, take};
 
 use crate::import_files::import;
-use crate::world::{Folder, Orders, engine, events, folded, key, life, lives, new_table, runtime};
+use crate::world::{Folder, Orders, engine, events, folded, key, lines_of_order, lines_of_orders, new_table, runtime};
 
 pub(crate) fn options(archive: &Store) -> Options {
     Options {
@@ -62,7 +62,7 @@ pub(crate) fn spread(lines: &[String], files: usize) -> Vec<Vec<String>> {
 
 #[test]
 fn a_snapshot_and_the_files_after_it_equal_all_files_for_every_cut() {
-    let lines = lives(0..12);
+    let lines = lines_of_orders(0..12);
     let (files, expected) = (spread(&lines, 6), folded(&lines));
     for cut in 0..=files.len() {
         let folder = Folder::new();
@@ -82,7 +82,7 @@ fn a_snapshot_and_the_files_after_it_equal_all_files_for_every_cut() {
 /// The files in a snapshot are removed after it, so that a second read would fail.
 #[test]
 fn a_chain_of_snapshots_reads_every_file_once() {
-    let (folder, lines) = (Folder::new(), lives(0..12));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..12));
     let archive = folder.archive();
     let mut manifest = None::<Manifest>;
     for (number, file) in spread(&lines, 6).iter().enumerate() {
@@ -104,7 +104,7 @@ fn a_chain_of_snapshots_reads_every_file_once() {
 #[test]
 fn a_table_is_built_from_a_snapshot_and_the_files_after_it() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let (archive, lines) = (folder.archive(), lives(0..20));
+    let (archive, lines) = (folder.archive(), lines_of_orders(0..20));
     let files = spread(&lines, 2);
     folder.put(&key(1, "a"), &files[0]);
     snapshot(&archive);
@@ -122,7 +122,7 @@ fn a_table_is_built_from_a_snapshot_and_the_files_after_it() {
 
 #[test]
 fn a_late_event_in_a_file_after_the_snapshot_is_merged() {
-    let (folder, mut lines) = (Folder::new(), life(7));
+    let (folder, mut lines) = (Folder::new(), lines_of_order(7));
     let late = lines.remove(0);
     folder.put(&key(2, "a"), &lines);
     snapshot(&folder.archive());
@@ -133,7 +133,7 @@ fn a_late_event_in_a_file_after_the_snapshot_is_merged() {
 
 #[test]
 fn a_file_that_appears_later_in_an_old_hour_is_read() {
-    let (folder, lines) = (Folder::new(), lives(0..4));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..4));
     let files = spread(&lines, 3);
     folder.put(&key(1, "b"), &files[0]);
     folder.put(&key(2, "b"), &files[1]);
@@ -146,7 +146,7 @@ fn a_file_that_appears_later_in_an_old_hour_is_read() {
 #[test]
 fn without_new_files_the_latest_snapshot_stays() {
     let folder = Folder::new();
-    folder.put(&key(1, "a"), life(1));
+    folder.put(&key(1, "a"), lines_of_order(1));
     let manifest = snapshot(&folder.archive());
     let files = folder.files();
     let again = runtime().block_on(take(options(&folder.archive()), |_| ())).unwrap();
@@ -156,7 +156,7 @@ fn without_new_files_the_latest_snapshot_stays() {
 
 #[test]
 fn a_snapshot_with_other_rules_is_not_used_and_a_note_says_so() {
-    let (folder, lines) = (Folder::new(), lives(0..3));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..3));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
     let manifest = snapshot(&archive);
@@ -190,7 +190,7 @@ fn a_snapshot_with_other_rules_is_not_used_and_a_note_says_so() {
 
 #[test]
 fn with_a_filter_by_time_or_type_the_snapshot_is_not_used_and_a_note_says_so() {
-    let (folder, lines) = (Folder::new(), lives(0..3));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..3));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
     let filter = Filter { types: [EventType::OrderCreated].into(), ..Filter::default() };
@@ -205,7 +205,7 @@ fn with_a_filter_by_time_or_type_the_snapshot_is_not_used_and_a_note_says_so() {
 
 #[test]
 fn with_a_filter_by_order_only_the_buckets_of_these_orders_are_read() {
-    let (folder, lines) = (Folder::new(), lives(0..40));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..40));
     let archive = folder.archive();
     folder.put(&key(1, "a"), &lines);
     // Little memory, so that there are several buckets.
@@ -223,14 +223,14 @@ fn with_a_filter_by_order_only_the_buckets_of_these_orders_are_read() {
         }
     }
     std::fs::remove_file(folder.path().join(key(1, "a"))).unwrap();
-    assert_eq!(built_with(&archive, filter), folded(&life(3)));
+    assert_eq!(built_with(&archive, filter), folded(&lines_of_order(3)));
 }
 
 #[test]
 fn a_snapshot_with_damaged_or_missing_views_stops_the_rebuild_and_the_error_names_it() {
     let folder = Folder::new();
     let archive = folder.archive();
-    folder.put(&key(1, "a"), lives(0..5));
+    folder.put(&key(1, "a"), lines_of_orders(0..5));
     let manifest = snapshot(&archive);
     let bucket = format!("snapshots/{}/bucket=000.ndjson.gz", manifest.id);
     let good = std::fs::read(folder.path().join(&bucket)).unwrap();
@@ -263,7 +263,7 @@ fn a_snapshot_with_damaged_or_missing_views_stops_the_rebuild_and_the_error_name
 #[test]
 fn a_first_snapshot_from_a_table_and_the_archive_contains_all_orders() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let (archive, lines) = (folder.archive(), lives(0..30));
+    let (archive, lines) = (folder.archive(), lines_of_orders(0..30));
     let files = spread(&lines, 3);
     runtime().block_on(async {
         // The first third is from before the archive existed.
@@ -297,7 +297,7 @@ fn a_first_snapshot_from_a_table_and_the_archive_contains_all_orders() {
 
 #[test]
 fn of_two_concurrent_snapshots_one_succeeds_and_the_other_fails_and_changes_nothing() {
-    let (folder, lines) = (Folder::new(), lives(0..6));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..6));
     let archive = folder.archive();
     let files = spread(&lines, 3);
     folder.put(&key(1, "a"), &files[0]);
@@ -325,7 +325,7 @@ fn of_two_concurrent_snapshots_one_succeeds_and_the_other_fails_and_changes_noth
 
 #[test]
 fn every_later_snapshot_keeps_the_lines_that_cannot_be_read() {
-    let (folder, lines) = (Folder::new(), lives(0..4));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..4));
     let archive = folder.archive();
     let files = spread(&lines, 3);
     let mut with_bad_line = files[0].clone();
@@ -354,7 +354,7 @@ fn every_later_snapshot_keeps_the_lines_that_cannot_be_read() {
 
 #[test]
 fn a_damaged_file_is_reported_by_every_snapshot_until_it_is_restored() {
-    let (folder, lines) = (Folder::new(), lives(0..4));
+    let (folder, lines) = (Folder::new(), lines_of_orders(0..4));
     let archive = folder.archive();
     let files = spread(&lines, 2);
     folder.put(&key(1, "a"), &files[0]);

@@ -17,7 +17,9 @@ use projection::dynamodb::{Item, write_item};
 use rebuild::scan::Source;
 use rebuild::verify::{Comparison, Difference, Options, RightSide, Sample, Step, compare};
 
-use crate::world::{Folder, Orders, engine, events, folded, key, life, lives, new_table, orders, runtime};
+use crate::world::{
+    Folder, Orders, engine, events, folded, key, lines_of_order, lines_of_orders, new_table, orders, runtime,
+};
 
 fn options(left: Source, right: RightSide) -> Options {
     let pause = Duration::from_millis(10);
@@ -79,7 +81,7 @@ fn differences(compared: &Comparison) -> BTreeMap<&str, &Difference> {
 #[test]
 fn one_changed_one_missing_and_one_extra_order_among_ten_thousand_are_found() {
     let (_engine, client) = engine();
-    let view = folded(&life(1)).remove("1").unwrap();
+    let view = folded(&lines_of_order(1)).remove("1").unwrap();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
         let item = |number: usize| write_item(&VIEW, &number.to_string(), &view);
@@ -109,7 +111,7 @@ fn attributes_that_the_view_does_not_know_are_compared_between_tables() {
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
         for table in [&left, &right] {
-            fill_with(&client, table, &folded(&lives(0..3))).await;
+            fill_with(&client, table, &folded(&lines_of_orders(0..3))).await;
         }
         set(&client, &left, "1", "teleport", text("yes")).await;
         let compared = compare(tables(&client, &left, &right), |_| ()).await.unwrap();
@@ -122,7 +124,7 @@ fn attributes_that_the_view_does_not_know_are_compared_between_tables() {
 #[test]
 fn against_an_archive_attributes_that_the_view_does_not_know_are_counted() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let lines = lives(0..30);
+    let lines = lines_of_orders(0..30);
     for (day, some) in lines.chunks(120).enumerate() {
         folder.put(&key(day + 1, "a"), some);
     }
@@ -138,7 +140,7 @@ fn against_an_archive_attributes_that_the_view_does_not_know_are_counted() {
 
         set(&client, &table, "5", "restaurantName", text("Elsewhere")).await;
         delete(&client, &table, "6").await;
-        fill_with(&client, &table, &folded(&life(77))).await;
+        fill_with(&client, &table, &folded(&lines_of_order(77))).await;
         let compared = compare(with_archive(&client, &table, folder.archive()), |_| ()).await.unwrap();
         let expected = [
             ("5".to_owned(), changed(&["restaurantName"])),
@@ -152,7 +154,7 @@ fn against_an_archive_attributes_that_the_view_does_not_know_are_counted() {
 #[test]
 fn a_table_is_compared_with_a_snapshot_and_the_files_after_it() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let lines = lives(0..10);
+    let lines = lines_of_orders(0..10);
     folder.put(&key(1, "a"), &lines[..lines.len() / 2]);
     crate::snapshots::snapshot(&folder.archive());
     std::fs::remove_file(folder.path().join(key(1, "a"))).unwrap();
@@ -169,7 +171,7 @@ fn a_table_is_compared_with_a_snapshot_and_the_files_after_it() {
 #[test]
 fn an_event_that_reaches_the_archive_during_the_pause_is_not_a_difference() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let mut lines = lives(0..5);
+    let mut lines = lines_of_orders(0..5);
     let late = lines.pop().unwrap();
     folder.put(&key(1, "a"), &lines);
     runtime().block_on(async {
@@ -191,36 +193,36 @@ fn an_event_that_reaches_the_archive_during_the_pause_is_not_a_difference() {
 #[test]
 fn live_traffic_is_not_a_difference_but_a_lost_event_is() {
     let (_engine, client) = engine();
-    let (lines, lost) = (lives(0..40), "7");
+    let (lines, lost) = (lines_of_orders(0..40), "7");
     // Endless location events, each with a later id.
     let location = lines.iter().find(|line| line.contains("DeliveryLocationUpdated")).unwrap().clone();
     let location: serde_json::Value = serde_json::from_str(&location).unwrap();
-    let begun = order_events::Timestamp::from(std::time::SystemTime::now()).as_millis();
+    let start = order_events::Timestamp::from(std::time::SystemTime::now()).as_millis();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
         let orders = folded(&lines);
         fill_with(&client, &left, &orders).await;
         // Order 7 of the right table never gets its last event.
-        let mut short = orders.clone();
-        let life = life(7);
-        short.insert(lost.to_owned(), folded(&life[..life.len() - 1]).remove(lost).unwrap());
-        fill_with(&client, &right, &short).await;
+        let mut incomplete = orders.clone();
+        let order_7 = lines_of_order(7);
+        incomplete.insert(lost.to_owned(), folded(&order_7[..order_7.len() - 1]).remove(lost).unwrap());
+        fill_with(&client, &right, &incomplete).await;
 
         let ends = Arc::new(AtomicBool::new(false));
         let writer = {
             let (ends, client, left, right) = (Arc::clone(&ends), client.clone(), left.clone(), right.clone());
             async move {
                 let (left, right) = (OrderStore::new(client.clone(), left), OrderStore::new(client, right));
-                let mut behind = std::collections::VecDeque::new();
+                let mut waiting = std::collections::VecDeque::new();
                 let mut number = 0_usize;
                 while !ends.load(Ordering::Relaxed) {
-                    let id = format!("{:016x}-{number:016x}", begun + i64::try_from(number).unwrap()).parse().unwrap();
+                    let id = format!("{:016x}-{number:016x}", start + i64::try_from(number).unwrap()).parse().unwrap();
                     let message = sample_events::message_of_order(&location, id, &(number % 40).to_string(), None);
                     let event = events(&[message.to_string()]).remove(0);
                     let _ = left.apply(&event).await.unwrap();
-                    behind.push_back(event);
-                    if behind.len() > 20 {
-                        let _ = right.apply(&behind.pop_front().unwrap()).await.unwrap();
+                    waiting.push_back(event);
+                    if waiting.len() > 20 {
+                        let _ = right.apply(&waiting.pop_front().unwrap()).await.unwrap();
                     }
                     number += 1;
                 }
@@ -243,7 +245,7 @@ fn the_cost_is_reported_before_anything_is_read() {
     let (engine, client) = engine();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
-        fill_with(&client, &left, &folded(&lives(0..50))).await;
+        fill_with(&client, &left, &folded(&lines_of_orders(0..50))).await;
         let wire = Wire::watched();
         let watched = engine.client_over(&wire);
         let steps = Mutex::new(Vec::new());
@@ -265,7 +267,7 @@ fn a_sample_of_two_tables_reads_a_part_of_them_and_finds_its_differences() {
     let (_engine, client) = engine();
     runtime().block_on(async {
         let (left, right) = (new_table(&client).await, new_table(&client).await);
-        let view = folded(&life(1)).remove("1").unwrap();
+        let view = folded(&lines_of_order(1)).remove("1").unwrap();
         let item = |number: usize| write_item(&VIEW, &number.to_string(), &view);
         for table in [&left, &right] {
             fill(&client, table, (0..1_000).map(item)).await;
@@ -287,7 +289,7 @@ fn a_sample_of_two_tables_reads_a_part_of_them_and_finds_its_differences() {
 #[test]
 fn a_sample_against_the_archive_has_the_same_orders_on_both_sides() {
     let (folder, (_engine, client)) = (Folder::new(), engine());
-    let lines = lives(0..200);
+    let lines = lines_of_orders(0..200);
     folder.put(&key(1, "a"), &lines);
     runtime().block_on(async {
         let table = new_table(&client).await;
@@ -326,7 +328,7 @@ fn unprocessed_keys_are_requested_again() {
     let (engine, client) = engine();
     runtime().block_on(async {
         order_store::table::create_if_missing(&client, "kept").await.unwrap();
-        let orders_there = folded(&lives(0..3));
+        let orders_there = folded(&lines_of_orders(0..3));
         fill_with(&client, "kept", &orders_there).await;
         let wire = Wire::disturbed(|request| match request.number {
             1 => Disturbance::Answer(200, LEFT_OUT),
@@ -346,7 +348,7 @@ fn hundreds_of_orders_are_read_by_their_ids() {
     let (_engine, client) = engine();
     runtime().block_on(async {
         let table = new_table(&client).await;
-        let view: State = folded(&life(1)).remove("1").unwrap();
+        let view: State = folded(&lines_of_order(1)).remove("1").unwrap();
         fill(&client, &table, (0..450).map(|number| write_item(&VIEW, &number.to_string(), &view))).await;
         let source = Source { client: client.clone(), name: table.clone() };
         let ids: Vec<_> = (0..500).map(|number| number.to_string()).collect();

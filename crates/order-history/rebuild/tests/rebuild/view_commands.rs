@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::buckets::orders_in;
 use crate::commands::{CommandResult, rebuild};
-use crate::world::{Folder, encoded, engine, folded, key, life, lives, new_table, orders};
+use crate::world::{Folder, encoded, engine, folded, key, lines_of_order, lines_of_orders, new_table, orders};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -20,7 +20,7 @@ fn json(ended: &CommandResult) -> serde_json::Value {
 async fn a_rebuild_from_a_snapshot_does_not_read_the_files_in_it() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    let lines = lives(0..6);
+    let lines = lines_of_orders(0..6);
     let (first, second) = lines.split_at(lines.len() / 2);
     let with_bad_line = first.iter().map(String::as_str).chain(["not an event"]);
     folder.put(&key(1, "a"), with_bad_line);
@@ -45,7 +45,7 @@ async fn a_rebuild_from_a_snapshot_does_not_read_the_files_in_it() {
 async fn verify_ends_with_1_and_lists_differences_without_values() {
     let (engine, client) = engine();
     let folder = Folder::new();
-    let lines = lives(0..8);
+    let lines = lines_of_orders(0..8);
     folder.put(&key(1, "a"), &lines);
     let (left, right, from) = (new_table(&client).await, new_table(&client).await, text(folder.path()));
     for table in [&left, &right] {
@@ -74,14 +74,14 @@ async fn verify_ends_with_1_and_lists_differences_without_values() {
 async fn verify_reports_what_could_not_be_compared() {
     let (engine, client) = engine();
     let (folder, table) = (Folder::new(), new_table(&client).await);
-    folder.put(&key(1, "a"), life(1).iter().map(String::as_str).chain(["not an event"]));
+    folder.put(&key(1, "a"), lines_of_order(1).iter().map(String::as_str).chain(["not an event"]));
     let from = text(folder.path());
     assert_eq!(rebuild(&engine, &["run", "--from", from, "--into", &table]).await.code, Some(3));
     let verify = async || rebuild(&engine, &["verify", "--left", &table, "--right", from, "--pause", "0"]).await;
     let quarantined = verify().await;
     assert_eq!(quarantined.code, Some(3), "{quarantined:?}");
     assert!(quarantined.output.contains("1 lines of the archive could not be read"), "{quarantined:?}");
-    let whole = encoded("b.gz", life(1));
+    let whole = encoded("b.gz", lines_of_order(1));
     folder.put_bytes(&key(2, "b"), &whole[..whole.len() / 2]);
     let damaged = verify().await;
     assert_eq!(damaged.code, Some(4), "{damaged:?}");
@@ -92,7 +92,7 @@ async fn verify_reports_what_could_not_be_compared() {
 async fn a_run_with_import_files_prints_the_command_that_imports_them() {
     let (engine, _client) = engine();
     let folder = Folder::new();
-    let (lines, out) = (lives(0..8), Folder::new());
+    let (lines, out) = (lines_of_orders(0..8), Folder::new());
     folder.put(&key(1, "a"), &lines);
     let (from, place) = (text(folder.path()), text(out.path()));
     let arguments = ["run", "--from", from, "--sink", "files", "--into", "orders-2", "--out", place];

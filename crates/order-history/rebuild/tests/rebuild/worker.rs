@@ -13,7 +13,7 @@ use rebuild::plan::Batch;
 use rebuild::worker::{Config, Failure, FoldAnswer, FoldRequest, PlanRequest, ReportRequest, Role, Worker};
 use serde_json::{Value, json};
 
-use crate::world::{Folder, S3, engine, folded, key, lives, new_table, orders};
+use crate::world::{Folder, S3, engine, folded, key, lines_of_orders, new_table, orders};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -45,7 +45,7 @@ async fn fold(worker: &Worker, request: FoldRequest, left: Duration) -> Result<F
 fn archive() -> Folder {
     let folder = Folder::new();
     for day in 1..4 {
-        folder.put(&key(day, "a"), lives(day..day + 3));
+        folder.put(&key(day, "a"), lines_of_orders(day..day + 3));
     }
     folder
 }
@@ -71,12 +71,12 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
     }
     let report = worker.report(ReportRequest { run: "exec-1".to_owned() }).await.unwrap();
     assert!(report.clean);
-    assert_eq!(report.events, (lives(1..4).len() * 3) as u64);
-    let expected = folded(&lives(1..6));
+    assert_eq!(report.events, (lines_of_orders(1..4).len() * 3) as u64);
+    let expected = folded(&lines_of_orders(1..6));
     assert_eq!(orders(&client, &table).await, expected);
 
     // A second start with the same name, after a new file has arrived: the run does not change.
-    folder.put(&key(4, "a"), lives(9..10));
+    folder.put(&key(4, "a"), lines_of_orders(9..10));
     let before = wire.requests().len();
     assert_eq!(worker.plan(only_run()).await.unwrap(), planned);
     for request in requests(&folder, "exec-1") {
@@ -106,7 +106,7 @@ async fn batches_are_smaller_for_workers_with_a_low_rate() {
     let ((engine, client), folder) = (engine(), archive());
     let table = new_table(&client).await;
     for part in ["b", "c", "d"] {
-        folder.put(&key(1, part), lives(1..200));
+        folder.put(&key(1, part), lines_of_orders(1..200));
     }
     let worker = worker(folder.archive(), engine.client());
     let batches = async |rate| worker.plan(PlanRequest { rate, ..into(&table) }).await.unwrap().batches;
@@ -140,7 +140,7 @@ async fn a_batch_that_fails_three_times_succeeds_the_fourth_time() {
         assert!(!fold(&worker, request, 10 * MINUTE).await.unwrap().already_done);
     }
     assert!(worker.report(ReportRequest { run }).await.unwrap().clean);
-    assert_eq!(orders(&client, &table).await, folded(&lives(1..6)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(1..6)));
 }
 
 #[tokio::test]
@@ -160,8 +160,8 @@ async fn thirty_seconds_before_its_deadline_a_batch_stops_and_its_stored_views_a
     let left = Duration::from_secs(31);
     let failure = fold(&worker, requests[0].clone(), left).await.unwrap_err();
     assert_eq!(failure.name(), "OutOfTime");
-    let took = begun.elapsed().unwrap();
-    assert!(took >= Duration::from_secs(1) && took < Duration::from_secs(6), "{took:?}");
+    let elapsed = begun.elapsed().unwrap();
+    assert!(elapsed >= Duration::from_secs(1) && elapsed < Duration::from_secs(6), "{elapsed:?}");
     assert_eq!(orders(&client, &table).await.len(), 2, "the stored views are kept");
     assert_eq!(fold(&worker, requests[0].clone(), Duration::from_secs(29)).await.unwrap_err().name(), "OutOfTime");
 
@@ -170,7 +170,7 @@ async fn thirty_seconds_before_its_deadline_a_batch_stops_and_its_stored_views_a
         fold(&worker, request, MINUTE).await.unwrap();
     }
     assert!(worker.report(ReportRequest { run }).await.unwrap().clean);
-    assert_eq!(orders(&client, &table).await, folded(&lives(1..6)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(1..6)));
 }
 
 #[test]
@@ -205,8 +205,10 @@ async fn function(handler: &str, bucket: &str, s3: &S3, engine: &Engine) -> Func
 async fn the_binary_behind_the_runtime_api_plans_folds_and_reports() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let table = new_table(&client).await;
-    let bucket = s3
-        .bucket(&[(key(1, "a"), lives(1..4)), (key(2, "b"), [lives(3..6), vec!["not an event".to_owned()]].concat())]);
+    let bucket = s3.bucket(&[
+        (key(1, "a"), lines_of_orders(1..4)),
+        (key(2, "b"), [lines_of_orders(3..6), vec!["not an event".to_owned()]].concat()),
+    ]);
     let start = async |handler| function(handler, &bucket, &s3, &engine).await;
     let (plan, fold, report) = (start("Plan").await, start("Fold").await, start("Report").await);
     let planned = plan.invoke(json!({"run": "exec-1", "into": table})).await.unwrap();
@@ -227,7 +229,7 @@ async fn the_binary_behind_the_runtime_api_plans_folds_and_reports() {
     }
     let reported = report.invoke(json!({"run": "exec-1", "batches": 2})).await.unwrap();
     assert_eq!((&reported["quarantined"], &reported["clean"]), (&json!(1), &json!(false)));
-    assert_eq!(orders(&client, &table).await, folded(&lives(1..6)));
+    assert_eq!(orders(&client, &table).await, folded(&lines_of_orders(1..6)));
     let log = fold.stop().await.unwrap();
     assert!(log.iter().any(|line| line.contains("RebuiltEvents")), "{log:?}");
     assert!(log.iter().all(|line| !line.contains("not an event") && !line.contains("Ajanta")), "{log:?}");

@@ -109,7 +109,7 @@ pub(crate) fn key(day: usize, name: &str) -> String {
 }
 
 /// All events of an order, as messages sorted by event id. Every order has its own event ids.
-pub(crate) fn life(order_id: usize) -> Vec<String> {
+pub(crate) fn lines_of_order(order_id: usize) -> Vec<String> {
     let messages = story_messages();
     let ids = messages.iter().map(|message| message["headers"]["ID"].as_str().unwrap().parse::<EventId>().unwrap());
     let of_order = ids.zip(&messages).enumerate().map(|(place, (id, message))| {
@@ -120,8 +120,8 @@ pub(crate) fn life(order_id: usize) -> Vec<String> {
 }
 
 /// All events of several orders.
-pub(crate) fn lives(orders: std::ops::Range<usize>) -> Vec<String> {
-    orders.flat_map(life).collect()
+pub(crate) fn lines_of_orders(orders: std::ops::Range<usize>) -> Vec<String> {
+    orders.flat_map(lines_of_order).collect()
 }
 
 pub(crate) fn events(lines: &[String]) -> Vec<Event> {

@@ -83,7 +83,7 @@ async fn a_message_for_a_settled_charge_does_not_call_the_gateway() {
 
         // Soon, and after the gateway has forgotten the key.
         for wait in [0, 25] {
-            world.pass(std::time::Duration::from_hours(wait));
+            world.advance_clock(std::time::Duration::from_hours(wait));
             world.function().expect_done(&message).await;
             assert_eq!((world.gateway.posts(), world.gateway.look_ups()), (posts, 0), "the gateway was called again");
             assert_eq!(world.find(id).await, settled);

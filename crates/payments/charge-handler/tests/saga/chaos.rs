@@ -19,12 +19,12 @@ pub(crate) enum Fault {
     /// The request takes effect, and its answer is lost.
     LoseAnswer,
     /// The sender crashes before the request takes effect.
-    DieBefore,
+    CrashBefore,
     /// The sender crashes after the request took effect.
-    DieAfter,
+    CrashAfter,
 }
 
-pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::DieBefore, Fault::DieAfter];
+pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::CrashBefore, Fault::CrashAfter];
 
 type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
 
@@ -33,14 +33,19 @@ type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
 pub(crate) struct Chaos {
     script: Arc<Script>,
     operations: Arc<Mutex<Vec<String>>>,
-    is_dead: Arc<AtomicBool>,
-    death: Arc<Notify>,
+    is_crashed: Arc<AtomicBool>,
+    crash_signal: Arc<Notify>,
 }
 
 impl Chaos {
     /// The first request is number 1.
     pub(crate) fn new(script: impl Fn(usize) -> Option<Fault> + Send + Sync + 'static) -> Self {
-        Self { script: Arc::new(script), operations: Arc::default(), is_dead: Arc::default(), death: Arc::default() }
+        Self {
+            script: Arc::new(script),
+            operations: Arc::default(),
+            is_crashed: Arc::default(),
+            crash_signal: Arc::default(),
+        }
     }
 
     /// The operations so far.
@@ -55,23 +60,23 @@ impl Chaos {
 
     /// Runs a process. Returns `None` if it crashed.
     pub(crate) async fn run<T>(&self, process: impl Future<Output = T>) -> Option<T> {
-        let death = async {
+        let crashed = async {
             // A permit may be left from an earlier process.
-            while !self.is_dead.load(Ordering::SeqCst) {
-                self.death.notified().await;
+            while !self.is_crashed.load(Ordering::SeqCst) {
+                self.crash_signal.notified().await;
             }
         };
         let answer = tokio::select! {
             answer = process => Some(answer),
-            () = death => None,
+            () = crashed => None,
         };
-        // The next process starts alive.
-        let is_dead = self.is_dead.swap(false, Ordering::SeqCst);
-        answer.filter(|_| !is_dead)
+        // The next process has not crashed.
+        let is_crashed = self.is_crashed.swap(false, Ordering::SeqCst);
+        answer.filter(|_| !is_crashed)
     }
 
     fn on_request(&self, operation: &str) -> Disturbance {
-        if self.is_dead.load(Ordering::SeqCst) {
+        if self.is_crashed.load(Ordering::SeqCst) {
             return self.crash();
         }
         let number = {
@@ -83,18 +88,18 @@ impl Chaos {
             None => Disturbance::None,
             Some(Fault::FailBefore) => Disturbance::FailBefore,
             Some(Fault::LoseAnswer) => Disturbance::LoseAnswer,
-            Some(Fault::DieBefore) => self.crash(),
-            Some(Fault::DieAfter) => {
+            Some(Fault::CrashBefore) => self.crash(),
+            Some(Fault::CrashAfter) => {
                 // It crashes at its next request.
-                self.is_dead.store(true, Ordering::SeqCst);
+                self.is_crashed.store(true, Ordering::SeqCst);
                 Disturbance::LoseAnswer
             }
         }
     }
 
     fn crash(&self) -> Disturbance {
-        self.is_dead.store(true, Ordering::SeqCst);
-        self.death.notify_one();
+        self.is_crashed.store(true, Ordering::SeqCst);
+        self.crash_signal.notify_one();
         Disturbance::Stall
     }
 

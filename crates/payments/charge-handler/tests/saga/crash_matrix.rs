@@ -31,26 +31,27 @@ async fn a_fault_at_any_request_ends_with_one_charge_one_final_event_no_lock_and
         let undisturbed = run(amount, end, Recovery::Retries, Chaos::new(|_| None)).await;
         let expected: Vec<_> = pipeline.iter().chain(&["TransactWriteItems", "Publish", "BatchWriteItem"]).collect();
         assert_eq!(undisturbed.iter().take(expected.len()).collect::<Vec<_>>(), expected);
-        let mut met = BTreeSet::new();
+        let mut tested = BTreeSet::new();
         for recovery in [Recovery::Retries, Recovery::Schedules] {
             for fault in FAULTS {
                 for at in 1..=expected.len() {
                     let chaos = Chaos::new(move |number| (number == at).then_some(fault));
                     println!("{amount}, {recovery:?}: {fault:?} at request {at}, {}", expected[at - 1]);
                     let operations = run(amount, end, recovery, chaos).await;
-                    met.insert((fault, operations[at - 1].clone()));
+                    tested.insert((fault, operations[at - 1].clone()));
                 }
             }
         }
         for fault in FAULTS {
             for operation in pipeline {
-                assert!(met.contains(&(fault, operation.to_owned())), "{fault:?} met no {operation}");
+                assert!(tested.contains(&(fault, operation.to_owned())), "{fault:?} was not tested at {operation}");
             }
         }
     }
 }
 
-/// Faults also during the recovery: about a quarter of the first hundred requests fail, others for each seed.
+/// With faults during the recovery, too: about a quarter of the first hundred requests fail, and each seed selects
+/// others.
 #[tokio::test]
 async fn many_faults_end_with_one_charge_one_final_event_no_lock_and_an_empty_outbox() {
     for seed in 0..40_u64 {
@@ -77,9 +78,9 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
         assert!(rounds <= 60, "no end after {rounds} rounds: {:?}", chaos.operations());
         system.round(recovery).await;
         // Longer than a lease, and longer than sweeper and reconciler wait.
-        world.pass(Duration::from_mins(6));
+        world.advance_clock(Duration::from_mins(6));
     }
-    system.assert_right(end).await;
+    system.assert_end(end).await;
 
     // Late messages change nothing.
     let (posts, found) = (world.gateway.posts(), world.find(id).await);
@@ -87,7 +88,7 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
     let answer = world.function().invoke(&late).await.unwrap();
     assert_eq!((failures(&answer), world.gateway.posts()), (vec![], posts));
     assert_eq!(world.find(id).await, found);
-    system.assert_right(end).await;
+    system.assert_end(end).await;
     chaos.operations()
 }
 
@@ -123,7 +124,7 @@ impl<'a> System<'a> {
         self.relay(recovery).await;
         self.handle(recovery).await;
         self.relay(recovery).await;
-        self.world.pass(Duration::from_mins(6));
+        self.world.advance_clock(Duration::from_mins(6));
         if !self.is_idle().await {
             self.sweep().await;
             self.reconcile().await;
@@ -199,7 +200,7 @@ impl<'a> System<'a> {
         rows.map(|row| (row.event_id, row.message)).collect()
     }
 
-    async fn assert_right(&self, end: StateName) {
+    async fn assert_end(&self, end: StateName) {
         let world = self.world;
         let intent = world.find(self.id).await.intent;
         assert_eq!((intent.state().name(), intent.version()), (end, 3), "created, requested, settled");

@@ -36,8 +36,8 @@ async fn a_gateway_that_is_too_slow_charges_once() {
     let world = World::create().await;
     let id = world.requested(1_009).await;
     let message = world.message(id).await;
-    let impatient = world.function_with(world.http_gateway_within(SLOW / 10));
-    impatient.expect_failed(&message, "gateway_timeout").await;
+    let with_short_timeout = world.function_with(world.http_gateway_within(SLOW / 10));
+    with_short_timeout.expect_failed(&message, "gateway_timeout").await;
     world.function().expect_failed(&message, "gateway_in_progress").await;
     assert_eq!(world.state(id).await, StateName::ChargeRequested);
     world.assert_no_lock_is_held().await;

@@ -17,7 +17,7 @@ const DAY: Duration = Duration::from_hours(24);
 async fn a_charge_younger_than_23_hours_is_sent() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
-    world.pass(22 * HOUR + 59 * MINUTE);
+    world.advance_clock(22 * HOUR + 59 * MINUTE);
     world.function().expect_done(&world.message(id).await).await;
     assert_eq!((world.gateway.posts(), world.gateway.look_ups()), (1, 0));
     assert_eq!(world.state(id).await, StateName::Charged);
@@ -32,7 +32,7 @@ async fn an_old_charge_that_was_made_is_found_and_not_sent() {
         world.function().expect_failed(&message, "gateway_unreachable").await;
         assert_eq!(world.gateway.charges().len(), 1, "charged, but the answer was lost");
 
-        world.pass(age);
+        world.advance_clock(age);
         world.function().expect_done(&message).await;
         assert_eq!((world.gateway.posts(), world.gateway.look_ups()), (1, 1));
         let intent = world.find(id).await.intent;
@@ -47,11 +47,11 @@ async fn an_old_charge_that_was_never_made_fails_after_24_hours_and_not_before()
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let message = world.message(id).await;
-    world.pass(23 * HOUR + 59 * MINUTE);
+    world.advance_clock(23 * HOUR + 59 * MINUTE);
     world.function().expect_failed(&message, "charge_undecided").await;
     assert_eq!(world.state(id).await, StateName::ChargeRequested, "an earlier request may still be running");
 
-    world.pass(2 * MINUTE);
+    world.advance_clock(2 * MINUTE);
     world.function().expect_done(&message).await;
     let intent = world.find(id).await.intent;
     let State::ChargeFailed { decline, .. } = intent.state() else { panic!("{intent:?}") };
@@ -67,7 +67,7 @@ async fn an_old_charge_that_cannot_be_looked_up_stays_requested() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let message = world.message(id).await;
-    world.pass(3 * DAY);
+    world.advance_clock(3 * DAY);
     let gateway = Arc::new(Scripted::charged_as("ch_never").finding(|| Err(Unknown::Timeout)));
     world.function_with(gateway.clone()).expect_failed(&message, "gateway_timeout").await;
     assert_eq!((gateway.charges(), gateway.look_ups()), (0, 1));

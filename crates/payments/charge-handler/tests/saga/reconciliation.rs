@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_mins(6);
 async fn a_charge_whose_message_is_lost_is_finished() {
     let world = World::create().await;
     let (charged, declined) = (world.requested(1_250).await, world.requested(1_002).await);
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let young = world.requested(1_260).await;
     world.reconcile(world.http_gateway()).await.unwrap();
     assert_eq!(world.state(charged).await, StateName::Charged);
@@ -45,9 +45,9 @@ async fn more_open_charges_than_one_page_are_all_finished() {
         world.created_as(id, 1_250).await;
         charge(&store, id).await.unwrap();
         // At different times, so that their order in the index is defined.
-        world.pass(Duration::from_millis(1));
+        world.advance_clock(Duration::from_millis(1));
     }
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let gateway = Arc::new(Scripted::charged_as("ch_1"));
     world.reconcile(gateway.clone()).await.unwrap();
     assert_eq!(gateway.charges(), 230);
@@ -57,7 +57,7 @@ async fn more_open_charges_than_one_page_are_all_finished() {
 async fn a_run_fails_if_a_charge_cannot_be_finished_and_the_charge_stays_open() {
     let world = World::create().await;
     let (id, other) = (world.requested(1_250).await, world.requested(1_250).await);
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let gateway = Arc::new(Scripted::charging(|| Err(Unknown::Timeout)));
     let unfinished = world.reconcile(gateway).await.unwrap_err();
     assert_eq!(unfinished, Unfinished { charges: 2, reasons: vec!["gateway_timeout"] });
@@ -72,7 +72,7 @@ async fn a_run_fails_if_a_charge_cannot_be_finished_and_the_charge_stays_open() 
 async fn a_charge_that_another_worker_holds_is_left_to_that_worker() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap();
     assert!(matches!(lock, Acquired::Granted(_)));
     let overdue = world.reconcile(world.http_gateway()).await.unwrap();
@@ -86,7 +86,7 @@ async fn overdue_after_a_run_with_time_for_ten(charges: u32) -> usize {
     for _ in 0..charges {
         world.requested(1_250).await;
     }
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let gate = Gate::default();
     let gateway = Arc::new(Scripted::charged_as("ch_1").behind(&gate));
     let reconciler = world.reconciler(&world.client, gateway.clone());
@@ -122,14 +122,14 @@ async fn slow_charges_do_not_prevent_others_from_being_tried() {
     for &id in &ids {
         world.created_as(id, 1_250).await;
         charge(&world.store(), id).await.unwrap();
-        world.pass(Duration::from_millis(1));
+        world.advance_clock(Duration::from_millis(1));
     }
-    world.pass(LONG);
+    world.advance_clock(LONG);
     // Ten charges use up the time of a run.
     let (clock, calls) = (Arc::clone(&world), AtomicUsize::new(0));
     let gateway = Arc::new(Scripted::charging(move || {
         if calls.fetch_add(1, Ordering::SeqCst) % 10 == 9 {
-            clock.pass(TIMEOUT);
+            clock.advance_clock(TIMEOUT);
         }
         Err(Unknown::Timeout)
     }));
@@ -147,7 +147,7 @@ async fn a_run_fails_if_a_shard_cannot_be_read_and_the_other_shards_are_finished
         world.created_as(id, 1_250).await;
         charge(&world.store(), id).await.unwrap();
     }
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let wire = Wire::disturbed(|request| match request.number {
         1 => Disturbance::FailBefore,
         _ => Disturbance::None,
@@ -162,7 +162,7 @@ async fn a_run_fails_if_a_shard_cannot_be_read_and_the_other_shards_are_finished
 async fn without_enough_time_nothing_is_started_and_the_next_run_finishes_the_charges() {
     let world = World::create().await;
     world.requested(1_250).await;
-    world.pass(LONG);
+    world.advance_clock(LONG);
     let reconciler = world.reconciler(&world.client, world.http_gateway());
     reconciler.run("request-1", world.clock().now() + Duration::from_secs(4)).await.unwrap();
     assert_eq!(world.gateway.posts(), 0);

@@ -55,7 +55,7 @@ impl World {
         Clock::from_fn(move || start + Duration::from_millis(time.load(Ordering::SeqCst)))
     }
 
-    pub(crate) fn pass(&self, time: Duration) {
+    pub(crate) fn advance_clock(&self, time: Duration) {
         self.time.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 

@@ -22,7 +22,7 @@ async fn a_worker_that_resumes_after_its_successor_settled_is_refused() {
     let zombie = zombie.invoke(&bodies);
     let takeover = async {
         gate.arrival().await;
-        world.pass(LONG);
+        world.advance_clock(LONG);
         world.function_with(Arc::new(Scripted::charged_as("ch_successor"))).expect_done(&bodies[0]).await;
         let settled = world.find(id).await;
         gate.open();
@@ -55,7 +55,7 @@ async fn a_worker_that_resumes_while_its_successor_works_is_refused_and_does_not
     };
     let takeover = async {
         first.arrival().await;
-        world.pass(LONG);
+        world.advance_clock(LONG);
         let opened = async {
             second.arrival().await;
             first.open();
@@ -85,13 +85,13 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
         for beat in 1..=4 {
             let before = world.lease_end(id).await;
             let step = Duration::from_secs(4);
-            world.pass(step);
+            world.advance_clock(step);
             skip(step).await;
             let renewed = async { while world.lease_end(id).await == before {} };
             timeout(Duration::from_secs(20), renewed).await.unwrap_or_else(|_| panic!("heartbeat {beat} is missing"));
         }
         // The first lease ended long ago. The last one has one second left.
-        world.pass(Duration::from_secs(9));
+        world.advance_clock(Duration::from_secs(9));
         let answer = world.function().invoke(&bodies).await.unwrap();
         assert_eq!(answer.batch_item_failures.len(), 1, "the lock is held");
         gate.open();

@@ -82,10 +82,10 @@ async fn a_token_with_the_scope_acts_for_everybody() {
             assert_eq!(created.status(), 201, "{created:?}");
             let charged = api.send(charge(&created.id()).key("k").by(&service)).await;
             assert_eq!(charged.status(), if api.is_locked { 200 } else { 202 });
-            // A service must name the consumer: its own name is never used as one.
-            let nobody = api.send(post("3", None).by(&service)).await;
-            nobody.expect_problem(400, "invalid-request");
-            assert_eq!(nobody.member("errors")[0]["parameter"], "consumerId");
+            // A service must name the consumer: its own name is never used as a consumer's.
+            let refused = api.send(post("3", None).by(&service)).await;
+            refused.expect_problem(400, "invalid-request");
+            assert_eq!(refused.member("errors")[0]["parameter"], "consumerId");
         }
     }
 }

@@ -77,7 +77,7 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
         assert!(reply.status() == 503 || reply.status() < 300, "{case}: {reply:?}");
     }
     // Claims and leases that were left behind have expired.
-    world.pass(Duration::from_secs(31));
+    world.advance_clock(Duration::from_secs(31));
     let api = if is_locked { world.locked() } else { world.saga() };
     let repeated = api.send(request.clone()).await;
     assert_eq!(repeated.status(), undisturbed.status(), "{case}: {repeated:?}");
@@ -99,8 +99,8 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
     assert_eq!(world.held_locks().await, 0, "{case}");
 }
 
-/// The request of a charge in locked mode dies at any of its requests, and the charge handler gets the message: at once, together with
-/// the client's repetition, and once more.
+/// A charge in locked mode crashes at any of its requests to DynamoDB. The charge handler gets the message at once,
+/// again together with the client's repetition, and once more.
 #[tokio::test]
 async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one_charge() {
     for is_handler_early in [true, false] {
@@ -117,12 +117,12 @@ async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one
                 }
                 if is_handler_early {
                     let done = api.handle_message(&id).await;
-                    // A request that died after it had taken the lock holds it until its lease ends.
+                    // If a request crashed after it had taken the lock, the lock is held until its lease ends.
                     if k > 2 && matches!(disturbance, Disturbance::Stall) {
                         assert_eq!(done, ChargeResult::HeldByAnother, "{case}");
                     }
                 }
-                world.pass(Duration::from_secs(31));
+                world.advance_clock(Duration::from_secs(31));
                 let (repeated, _) = futures_util::join!(api.send(request.clone()), api.handle_message(&id));
                 assert_eq!((repeated.status(), repeated.member("state").as_str()), (200, Some("CHARGED")), "{case}");
                 assert_eq!(api.handle_message(&id).await, ChargeResult::Nothing, "{case}");

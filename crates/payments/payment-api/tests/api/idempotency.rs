@@ -272,9 +272,9 @@ async fn an_answer_is_kept_for_24_hours() {
     let api = world.saga();
     let id = api.created("99", 100).await;
     api.send(change(&id, 200).key("k")).await;
-    world.pass(Duration::from_hours(24));
+    world.advance_clock(Duration::from_hours(24));
     assert!(api.send(change(&id, 200).key("k")).await.is_replayed());
-    world.pass(Duration::from_secs(2));
+    world.advance_clock(Duration::from_secs(2));
     let changed = api.send(change(&id, 200).key("k")).await;
     assert_eq!((changed.is_replayed(), changed.member("version")), (false, json!(3)));
 }

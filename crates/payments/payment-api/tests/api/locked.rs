@@ -154,20 +154,20 @@ async fn a_request_that_crashed_during_the_gateway_call_is_in_progress_and_can_t
     let api = world.locked();
     let id = api.created("99", 100).await;
     world.gateway.now(Behaviour::Stall);
-    let died = api.clone();
+    let crashed = api.clone();
     let request = charge(&id).key("k");
     tokio::select! {
         biased;
-        _ = died.send(request.clone()) => panic!("the gateway does not answer"),
+        _ = crashed.send(request.clone()) => panic!("the gateway does not answer"),
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
     world.gateway.now(Behaviour::Charge);
     // The lease has ended, but the claim of the key lasts until the deadline of its invocation.
-    world.pass(Duration::from_secs(15));
+    world.advance_clock(Duration::from_secs(15));
     let early = api.send(request.clone()).await;
     early.expect_problem(409, "idempotency-key-in-progress");
     assert_eq!(early.header("retry-after"), Some("14"));
-    world.pass(Duration::from_secs(15));
+    world.advance_clock(Duration::from_secs(15));
     let done = api.send(request.clone()).await;
     assert_eq!((done.status(), done.member("state").as_str()), (200, Some("CHARGED")), "{done:?}");
     assert_eq!(world.gateway.charged(), [100]);
@@ -194,7 +194,7 @@ async fn a_repetition_of_a_crashed_request_that_the_handler_has_finished_gets_th
             ChargeResult::HeldByAnother,
             "the crashed request's lease has not expired"
         );
-        world.pass(Duration::from_secs(31));
+        world.advance_clock(Duration::from_secs(31));
         api.settle_pending(&id).await;
         // The same after a change of the mode.
         let after = if is_locked { world.locked() } else { world.saga() };
@@ -219,7 +219,7 @@ async fn a_charge_requested_long_ago_is_left_to_the_reconciler() {
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
     world.gateway.now(Behaviour::Charge);
-    world.pass(Duration::from_hours(23));
+    world.advance_clock(Duration::from_hours(23));
     let accepted = api.send(request).await;
     assert_eq!(accepted.status(), 202, "gateways forget keys, and would charge again");
     assert_eq!(world.gateway.calls(), 1);
@@ -239,7 +239,7 @@ async fn a_zombie_that_lost_its_lock_writes_nothing() {
     }
     // The zombie's lease ends while it waits for the gateway, and the handler takes the lock. Then the zombie gets the gateway's
     // answer before the handler has settled the charge. The intent has not changed, so only the lock can refuse the zombie.
-    world.pass(Duration::from_secs(20));
+    world.advance_clock(Duration::from_secs(20));
     let _taken = world.take_lock(&id).await;
     let before = api.find(&id).await;
     assert_eq!(before.member("state"), "CHARGE_REQUESTED");
@@ -260,7 +260,7 @@ async fn a_zombie_that_lost_its_lock_before_its_first_write_requests_no_charge()
     let (refused, _taken) = futures_util::join!(zombie.send(charge(&id).key("k")), async {
         // The zombie has read the intent, and has the lock.
         gate.pass(2).await;
-        world.pass(Duration::from_secs(20));
+        world.advance_clock(Duration::from_secs(20));
         let taken = world.take_lock(&id).await;
         gate.open();
         taken
@@ -300,7 +300,7 @@ async fn a_charge_that_the_handler_settled_before_the_repetition_had_the_lock_is
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
     world.gateway.now(Behaviour::Charge);
-    world.pass(Duration::from_secs(31));
+    world.advance_clock(Duration::from_secs(31));
     let gate = Gate::new();
     let gated = world.gated(&gate, world.locked_mode());
     let (repeated, ()) = futures_util::join!(gated.send(request.clone()), async {

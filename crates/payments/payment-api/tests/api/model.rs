@@ -53,11 +53,11 @@ struct Run {
     ids: HashMap<usize, String>,
 }
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 impl Run {
     fn id(&self, order: usize) -> String {
-        self.ids.get(&order).cloned().unwrap_or_else(|| NOBODY.to_owned())
+        self.ids.get(&order).cloned().unwrap_or_else(|| UNKNOWN_ID.to_owned())
     }
 
     /// The state after the charge; none if the charge is not decided.

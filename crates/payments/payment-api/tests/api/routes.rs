@@ -85,12 +85,12 @@ async fn invalid_bodies_are_refused() {
 async fn a_repeated_member_is_refused() {
     let world = World::create().await;
     let api = world.saga();
-    let twice = [
+    let requests = [
         change(ID, 1).text(r#"{"amount":100,"amount":1}"#),
         change(ID, 1).text(r#"{"amount":1,"\u0061mount":1}"#),
         create("99", 1).text(r#"{"orderId":"99","amount":100,"currency":"USD","consumerId":"7","amount":100}"#),
     ];
-    for request in twice {
+    for request in requests {
         let refused = api.send(request.key("k")).await;
         refused.expect_problem(400, "invalid-request");
         let mistake = &refused.member("errors")[0];

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::world::{Behaviour, World, change, charge, charged_as, create, declined};
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 #[tokio::test]
 async fn a_created_intent_can_be_read() {
@@ -31,14 +31,14 @@ async fn a_created_intent_can_be_read() {
 #[tokio::test]
 async fn commands_on_an_unknown_intent_are_not_found_and_write_nothing() {
     for (world, api) in World::both().await {
-        api.find(NOBODY).await.expect_problem(404, "payment-intent-not-found");
-        api.send(change(NOBODY, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
-        api.send(charge(NOBODY).key("b")).await.expect_problem(404, "payment-intent-not-found");
+        api.find(UNKNOWN_ID).await.expect_problem(404, "payment-intent-not-found");
+        api.send(change(UNKNOWN_ID, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
+        api.send(charge(UNKNOWN_ID).key("b")).await.expect_problem(404, "payment-intent-not-found");
         assert_eq!(world.gateway.calls(), 0, "the gateway is not called");
         assert!(world.intents().await.is_empty() && world.events().await.is_empty());
         assert_eq!(world.held_locks().await, 0);
         // A 404 is not recorded.
-        api.send(change(NOBODY, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
+        api.send(change(UNKNOWN_ID, 1).key("a")).await.expect_problem(404, "payment-intent-not-found");
     }
 }
 

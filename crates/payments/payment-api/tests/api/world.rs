@@ -59,8 +59,8 @@ impl World {
         Clock::from_fn(move || SystemTime::UNIX_EPOCH + Duration::from_millis(*clock.lock().unwrap()))
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass(&self, time: Duration) {
+    /// Advances the clock by `time`.
+    pub(crate) fn advance_clock(&self, time: Duration) {
         *self.clock.lock().unwrap() += u64::try_from(time.as_millis()).unwrap();
     }
 

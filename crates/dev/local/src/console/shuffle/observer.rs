@@ -47,7 +47,8 @@ pub(super) struct ShuffleObserver {
     pub(super) report: Arc<Report>,
     pub(super) items: Items,
     pub(super) lanes: [Lane; 2],
-    /// For each try, how long after it got its message a process is killed. The tries end when a process was killed before it answered.
+    /// For each try to kill a process: how long after the process got its message. There are no more tries after a
+    /// process was killed before it answered.
     pub(super) kill_after: Mutex<VecDeque<Duration>>,
 }
 
@@ -165,8 +166,8 @@ impl Observation for ObservedInvocation {
 impl ObservedInvocation {
     /// Records the effect of the invocation, and the state of its messages.
     async fn record_after(&self, answer: &Answer) -> Result<(), Problem> {
-        let died = matches!(answer, Err(InvokeError::Exited { .. }));
-        if died && self.kill_after.is_some() {
+        let was_killed = matches!(answer, Err(InvokeError::Exited { .. }));
+        if was_killed && self.kill_after.is_some() {
             // One kill is enough.
             lock(&self.observer.kill_after).clear();
         }
@@ -183,7 +184,7 @@ impl ObservedInvocation {
                     lock(&self.observer.lanes[lane].applied).insert(seen.event);
                 }
                 self.observer.report.change(|shuffle| {
-                    note(&mut shuffle.lanes[lane].messages[seen.message], outcomes, died, is_done);
+                    update(&mut shuffle.lanes[lane].messages[seen.message], outcomes, was_killed, is_done);
                 });
             }
         }
@@ -201,16 +202,16 @@ impl ObservedInvocation {
     }
 }
 
-fn note(message: &mut LaneMessage, outcomes: Vec<PieceOutcome>, died: bool, is_done: bool) {
+fn update(message: &mut LaneMessage, outcomes: Vec<PieceOutcome>, was_killed: bool, is_done: bool) {
     message.tries += 1;
     if is_done {
         message.state = MessageState::Done;
     }
-    if died {
+    if was_killed {
         message.state = MessageState::Killed;
         message.kills += 1;
     }
-    message.note(outcomes, is_done);
+    message.keep_outcomes(outcomes, is_done);
 }
 
 /// Whether the function's answer reports a message as failed.

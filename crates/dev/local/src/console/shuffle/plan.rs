@@ -8,22 +8,22 @@ pub(super) fn in_order(events: usize) -> Vec<LaneMessage> {
     (0..events).map(|event| LaneMessage::new(event, 1)).collect()
 }
 
-/// Each event once, and about a third of them twice, in random sequence. `facets` has the facets that each event writes. In at least one
-/// facet an event comes after a later one, so that the shuffle shows a late event.
+/// Each event once, and about a third of them a second time, in random sequence. `facets` has the facets that each
+/// event writes. For at least one facet, an event is sent after a later one, so that the shuffle shows a late event.
 pub(super) fn shuffled(facets: &[Vec<&str>], random: &mut Random) -> Vec<LaneMessage> {
     let mut events: Vec<usize> = (0..facets.len()).collect();
     loop {
         random.shuffle(&mut events);
-        let twice = events[..facets.len().div_ceil(3)].to_vec();
-        let mut sent = [events.as_slice(), &twice].concat();
+        let duplicates = events[..facets.len().div_ceil(3)].to_vec();
+        let mut sent = [events.as_slice(), &duplicates].concat();
         random.shuffle(&mut sent);
-        if is_late_somewhere(facets, &sent) {
+        if has_late_event(facets, &sent) {
             return numbered(&sent);
         }
     }
 }
 
-fn is_late_somewhere(facets: &[Vec<&str>], sent: &[usize]) -> bool {
+fn has_late_event(facets: &[Vec<&str>], sent: &[usize]) -> bool {
     let pairs =
         sent.iter().enumerate().flat_map(|(index, later)| sent[index + 1..].iter().map(move |event| (later, event)));
     let mut pairs = pairs.filter(|(later, event)| later > event);
@@ -48,7 +48,7 @@ mod tests {
             assert!((0..facets.len()).all(|event| positions.contains(&event)), "{positions:?}");
             assert_eq!(sent.iter().filter(|message| message.copy == 2).count(), 2, "{positions:?}");
             assert_eq!(sent.len(), 8);
-            assert!(is_late_somewhere(&facets, &positions), "{positions:?}");
+            assert!(has_late_event(&facets, &positions), "{positions:?}");
         }
     }
 

@@ -107,7 +107,7 @@ impl LaneMessage {
     }
 
     /// Keeps the outcomes of the first try with an effect: a function may have written everything before it was killed.
-    pub(super) fn note(&mut self, outcomes: Vec<PieceOutcome>, is_done: bool) {
+    pub(super) fn keep_outcomes(&mut self, outcomes: Vec<PieceOutcome>, is_done: bool) {
         if self.outcomes.is_none() && (is_done || has_written(&outcomes)) {
             self.outcomes = Some(outcomes);
         }
