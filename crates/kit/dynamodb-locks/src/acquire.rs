@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use crate::cancellation::Cause;
+use crate::error::with_causes;
 use crate::holder::Sighting;
 use crate::lock::Lease;
 use crate::locks::{Placement, Sent};
@@ -259,8 +260,7 @@ impl Bidder<'_> {
             let mark = self.locks.subject(&wanted.key).mark(until);
             let sent = timeout(length, self.locks.send(mark, &wanted.key)).await;
             if let Ok(Err(error)) = sent {
-                let error: &dyn std::error::Error = &error;
-                tracing::debug!(error, "a waiting writer could not keep new readers out");
+                tracing::debug!(error = with_causes(&error), "a waiting writer could not keep new readers out");
             }
         }
     }

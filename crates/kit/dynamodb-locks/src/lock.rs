@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::types::TransactWriteItem;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
+use crate::error::with_causes;
 use crate::locks::Sent;
 use crate::protocol::{Holding, Mode, Renewal};
 use crate::record::Record;
@@ -226,8 +227,7 @@ impl Lock {
         match &release {
             Ok(release) => self.observe_release(*release),
             Err(error) => {
-                let error: &dyn std::error::Error = error;
-                tracing::warn!(error, "cannot release the lock; it is free when its lease ends");
+                tracing::warn!(error = with_causes(error), "cannot release the lock; it is free when its lease ends");
             }
         }
         match (result, release) {
@@ -291,8 +291,8 @@ impl Lock {
         }
     }
 
-    fn unreachable(&self, error: &(dyn std::error::Error + 'static)) {
-        tracing::debug!(error, "a heartbeat failed; the lease still runs");
+    fn unreachable(&self, error: &dyn std::error::Error) {
+        tracing::debug!(error = with_causes(error), "a heartbeat failed; the lease still runs");
         self.locks.observe(Observation::Unreachable);
     }
 

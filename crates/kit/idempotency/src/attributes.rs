@@ -13,7 +13,7 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// The table's partition key, a string: the key prefix and the key.
+    /// The table's partition key, a string: the key prefix and the key. In a table with a sort key it is the fixed partition.
     pub id: String,
     /// `INPROGRESS` or `COMPLETED`.
     pub status: String,

@@ -34,6 +34,8 @@ impl StoreBuilder {
 
     /// Makes a record's id `<prefix>#<key>`, so that several functions can share a table. Without it, the id is the key.
     ///
+    /// A prefix must not contain `#`, or two functions can have the same id: `orders` with the key `refund#1`, and `orders#refund` with `1`.
+    ///
     /// The id may have
     /// [2,048 bytes in a partition key, and 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).
     pub fn key_prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -48,7 +50,7 @@ impl StoreBuilder {
     }
 
     /// Remembers this many completed records, with their results, so that their duplicates cost no request.
-    /// The least recently used one makes room. Off by default.
+    /// The least recently used one makes room. Off by default. If you delete a record by hand, processes that remember it still refuse its key.
     ///
     /// A record can have
     /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items), so the
@@ -71,7 +73,7 @@ impl StoreBuilder {
     ///
     /// All records are then in one partition, which DynamoDB limits to
     /// [1,000 writes per second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html)
-    /// unless it can split the partition. For more, use a table of its own without a sort key.
+    /// unless it can split the partition. New work is two writes. For more, use a table of its own without a sort key.
     pub fn sort_key(mut self, attribute: impl Into<String>, partition: impl Into<String>) -> Self {
         self.0.schema.sort_key = Some(SortKey { attribute: attribute.into(), partition: partition.into() });
         self

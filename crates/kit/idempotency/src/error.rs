@@ -21,6 +21,9 @@ pub enum Error {
         "the idempotency table refused the request: check permissions, key schema and key length (1 to 2,048 bytes with the prefix, or 1,024 in a sort key)"
     )]
     Rejected(#[source] BoxError),
+    /// The key is empty. All work without a key would be the same work.
+    #[error("the idempotency key is empty: take the key from a value that is never empty")]
+    EmptyKey,
     /// A record has an attribute that this crate would not write.
     #[error(
         "the idempotency record's `{attribute}` has an unexpected type or value: check what else writes this table"
@@ -35,7 +38,7 @@ pub enum Error {
     /// Another caller took the claim over after it had expired.
     #[error("the claim expired and another caller took it over: claim again to see the outcome, and allow more time")]
     ClaimLost,
-    /// The record came and went between every try to claim it and every look at it.
+    /// Other callers created and released the record several times while this call tried to claim it.
     #[error("the idempotency record kept changing while it was claimed: try again")]
     Contended,
     /// DynamoDB left some records of a batch unwritten, several times over.
@@ -44,8 +47,11 @@ pub enum Error {
         /// How many claims of this call are not marked as completed.
         remaining: usize,
     },
-    /// The time limit was reached before DynamoDB answered.
-    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
+    /// The time limit was reached before DynamoDB answered, or before anything was sent. If it occurs at once, the deadline is that of an
+    /// earlier invocation, or of an emulator that does not set one: `cargo lambda watch` sets it to 1970.
+    #[error(
+        "the time limit was reached: allow the function more time or smaller batches, and take the deadline from the current invocation"
+    )]
     OutOfTime,
     /// The work's result, or the value of which a fingerprint is wanted, has no JSON form.
     #[error("the value has no JSON form: change its type")]
@@ -57,10 +63,10 @@ pub enum Error {
     /// The stored result does not fit the type asked for; no result counts as JSON `null`. The parser's own message
     /// would quote the result.
     #[error(
-        "the stored result does not fit the expected type (from column {column}): keep the type compatible, or change the key prefix"
+        "the stored result does not fit the expected type (at column {column}): the work is done; read the result as the type that was stored"
     )]
     ResultUnreadable {
-        /// Where in the stored JSON text the two part.
+        /// The position in the stored JSON text at which the parser stopped.
         column: usize,
     },
 }
@@ -80,6 +86,7 @@ impl Error {
             | Self::OutOfTime => true,
             Self::TableMissing(_)
             | Self::Rejected(_)
+            | Self::EmptyKey
             | Self::Malformed { .. }
             | Self::PayloadMismatch
             | Self::NotSerialisable(_)
@@ -96,6 +103,7 @@ impl Error {
             Self::Unavailable(_) => "record_unavailable",
             Self::TableMissing(_) => "record_table_missing",
             Self::Rejected(_) => "record_rejected",
+            Self::EmptyKey => "record_key_empty",
             Self::Malformed { .. } => "record_malformed",
             Self::PayloadMismatch => "payload_mismatch",
             Self::ClaimLost => "claim_lost",
@@ -107,6 +115,12 @@ impl Error {
             Self::ResultUnreadable { .. } => "result_unreadable",
         }
     }
+}
+
+/// The error and its causes in one line. Not every format of a log prints the causes of an error.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl<E> From<SdkError<E, HttpResponse>> for Error
@@ -155,7 +169,8 @@ mod tests {
             Error::Throttled(_) => Error::Unavailable(cause()),
             Error::Unavailable(_) => Error::TableMissing(cause()),
             Error::TableMissing(_) => Error::Rejected(cause()),
-            Error::Rejected(_) => Error::Malformed { attribute: "status".to_owned() },
+            Error::Rejected(_) => Error::EmptyKey,
+            Error::EmptyKey => Error::Malformed { attribute: "status".to_owned() },
             Error::Malformed { .. } => Error::PayloadMismatch,
             Error::PayloadMismatch => Error::ClaimLost,
             Error::ClaimLost => Error::Contended,

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::error::with_causes;
 use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, TimedStore};
 
 /// Does `work` once per `key`, and gives every later caller the first one's result.
@@ -13,7 +14,7 @@ use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, TimedStore};
 /// [`IdempotentError::PayloadMismatch`]. Where payloads are not to be compared, it is [`Fingerprint::none`]. The result is stored
 /// as JSON.
 ///
-/// If the work fails, the claim is released and the next caller may try at once. If this future is dropped during the
+/// If the work fails, the claim is released and the next caller may try at once. If the work panics, or this future is dropped during the
 /// work, the claim stays until its in-progress expiry.
 pub async fn idempotent<T, E, W>(
     store: &TimedStore,
@@ -27,7 +28,9 @@ where
 {
     let claim = match store.claim(key, &payload.into()).await? {
         Claimed::New(claim) => claim,
-        Claimed::Completed { data } => return Ok(Outcome::Completed(read(data.as_deref())?)),
+        Claimed::Completed { data } => {
+            return read(data.as_deref()).map(Outcome::Completed).map_err(IdempotentError::ResultUnreadable);
+        }
         Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
     };
     match work().await {
@@ -38,8 +41,7 @@ where
         },
         Err(failure) => {
             if let Err(error) = store.release(claim).await {
-                let error: &dyn std::error::Error = &error;
-                tracing::warn!(error, "a claim is not released and will have to expire");
+                tracing::warn!(error = with_causes(&error), "idempotency record not released; it will expire");
             }
             Err(IdempotentError::Work(failure))
         }
@@ -87,10 +89,13 @@ pub enum IdempotentError<E> {
     /// The work was done, but took longer than its claim, and another caller took it over.
     #[error("the work was done, but another caller took over meanwhile and may do it too: allow more time for it")]
     TakenOver,
-    /// The work was done, but that may not be recorded. Unless it is, the work is done again after the claim expires.
-    /// Where it is the result that cannot be stored, the work is recorded as done without it.
-    #[error("the work was done, but its result may not be recorded")]
+    /// The work was done, but it is unknown whether that is recorded. If it is not, the work is done again after the claim expires.
+    /// If only the result cannot be stored, the work is recorded as done without it.
+    #[error("the work was done, but it is unknown whether its result is recorded: do not repeat it by hand")]
     NotRecorded(#[source] Error),
+    /// The work was done before, but its stored result cannot be read as this type.
+    #[error("the work was done before, but its stored result cannot be read: do not repeat it")]
+    ResultUnreadable(#[source] Error),
 }
 
 impl<E> IdempotentError<E> {
@@ -100,7 +105,7 @@ impl<E> IdempotentError<E> {
             Self::Work(failure) => work(failure),
             Self::InProgress { .. } | Self::TakenOver => true,
             Self::PayloadMismatch => false,
-            Self::NotStarted(error) | Self::NotRecorded(error) => error.is_retryable(),
+            Self::NotStarted(error) | Self::NotRecorded(error) | Self::ResultUnreadable(error) => error.is_retryable(),
         }
     }
 }
@@ -121,7 +126,7 @@ async fn record<T: Serialize>(store: &IdempotencyStore, claim: Claim, result: &T
         Err(error) => Err(Error::NotSerialisable(error)),
     };
     if let Err(Error::NotSerialisable(_) | Error::ResultTooLarge) = recorded {
-        // The work is done all the same, and must not be done again for want of a result.
+        // The work is done all the same, and must not be done again only because its result cannot be stored.
         store.complete(claim, None).await?;
     }
     recorded

@@ -3,11 +3,11 @@
 //! [`process_batch`] is for messages with a JSON body; [`SqsBatch`] is for all others, and for your own logs and metrics.
 //!
 //! The event source mapping must have `FunctionResponseTypes: [ReportBatchItemFailures]`. Without it, Lambda ignores the response and
-//! deletes every message. Use it with standard queues: messages are processed concurrently, so the order of a FIFO queue is lost.
+//! deletes every message. It is for standard queues: messages are processed concurrently, so a batch from a FIFO queue is refused.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
@@ -36,11 +36,16 @@ const A_DAY: Duration = Duration::from_hours(24);
 /// Does the work of every message of a batch once, and returns the messages that the queue must deliver again.
 ///
 /// `T` is the JSON of the message's body, `key` is what makes two messages the same work, and `work` does it. The same key with another
-/// body is refused.
+/// body is refused. Bodies are compared byte for byte: if a producer writes the same order in several ways, use [`SqsBatch`] with
+/// [`Fingerprint::of_value`].
 ///
-/// Messages with the same key and body are one piece of work. Ten run at once. The work is stopped early enough to record what is done and
-/// to answer before the store's time limit. A message is acknowledged only if its work is done, now or earlier: a message whose work fails,
-/// panics, is stopped, or is being done by another invocation is delivered again, and so is one that cannot be read or has an empty key.
+/// Messages with the same key and body are one piece of work. Ten run at once, and each is recorded as soon as it is done. The work is stopped
+/// early enough to answer before the store's time limit. A message is acknowledged only if its work is done, now or earlier: a message whose
+/// work fails, panics, is stopped, or is being done by another invocation is delivered again, and so is one that cannot be read or has an
+/// empty key.
+///
+/// A panic fails only its own message if the program is built with `panic = "unwind"`. With `panic = "abort"`, which `cargo lambda build`
+/// sets unless your release profile sets `panic`, it ends the process, and all messages of the batch are delivered again.
 ///
 /// Every failure is logged (`tracing`, level `ERROR`), without the message's body. If messages failed and none was done, the result is
 /// [`BatchFailed`], so that the invocation counts as an error.
@@ -57,8 +62,10 @@ where
     let parse = |message: &SqsMessage| {
         let body = message.body.as_deref().unwrap_or_default();
         // The parser's own message may quote the body.
-        let unreadable =
-            |error: serde_json::Error| format!("the body is not the expected JSON (column {})", error.column());
+        let unreadable = |error: serde_json::Error| {
+            let (kind, line, column) = (error.classify(), error.line(), error.column());
+            format!("the body is not the expected JSON ({kind:?} error at line {line}, column {column})")
+        };
         let value: T = serde_json::from_str(body).map_err(unreadable)?;
         Ok(KeyedMessage { key: key(&value), fingerprint: Fingerprint::of(body), value })
     };
@@ -85,6 +92,7 @@ pub struct SqsBatch<'a> {
     messages: Vec<SqsMessage>,
     concurrency: usize,
     is_in_key_order: bool,
+    completes_together: bool,
 }
 
 /// Messages with the same key and fingerprint.
@@ -96,7 +104,13 @@ struct Repeated<T> {
 impl<'a> SqsBatch<'a> {
     /// A batch whose records are in `store`. All of it must be answered before the store's time limit.
     pub fn new(store: &'a TimedStore, batch: SqsEvent) -> Self {
-        Self { store, messages: batch.records, concurrency: CONCURRENCY, is_in_key_order: false }
+        Self {
+            store,
+            messages: batch.records,
+            concurrency: CONCURRENCY,
+            is_in_key_order: false,
+            completes_together: false,
+        }
     }
 
     /// How many pieces of work run at once: 10 by default, at least 1.
@@ -111,10 +125,19 @@ impl<'a> SqsBatch<'a> {
         self
     }
 
+    /// Completes the records of the batch together, at its end: one request for 25 records instead of one for each.
+    ///
+    /// **Only for idempotent work.** If the process dies before the end of the batch, the work of all its messages is done again. Without this,
+    /// only work that was not recorded yet is done again.
+    pub fn complete_together(mut self) -> Self {
+        self.completes_together = true;
+        self
+    }
+
     /// Does the work of every message once, and returns the messages that the queue must deliver again.
     ///
-    /// `parse` reads a message, `work` does what it asks for, and `observer` is told about every message. What `work` returns goes to the
-    /// observer only: it is not stored. `work` must have stored all its effects when it returns `Ok`.
+    /// `parse` reads a message, `work` does what it asks for, and `observer` is called with the outcome of every message; it must not panic.
+    /// What `work` returns goes to the observer only: it is not stored. `work` must have stored all its effects when it returns `Ok`.
     ///
     /// The rules are those of [`process_batch`].
     pub async fn process<T, R, E>(
@@ -123,16 +146,18 @@ impl<'a> SqsBatch<'a> {
         work: impl AsyncFn(&T) -> Result<R, E>,
         observer: &mut impl BatchObserver<T, R, E>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
-        let invocation = Invocation { store: self.store.with_fixed_deadline() };
+        let invocation = Invocation::new(self.store, self.completes_together);
         let mut answer = Answer { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
+        let is_fifo = self.messages.iter().any(is_from_fifo_queue);
         let mut repeated: Vec<Repeated<T>> = Vec::new();
         let mut places: HashMap<(String, Fingerprint), usize> = HashMap::new();
         for message in self.messages {
             let message_id = message.message_id.clone().unwrap_or_default();
-            let message = match parse(&message) {
+            let parsed = if is_fifo { Err(MessageError::FifoQueue) } else { read(&parse, &message) };
+            let message = match parsed {
                 Ok(message) => message,
                 Err(error) => {
-                    answer.note(&message_id, None, MessageOutcome::Failed(MessageError::Parse(error)));
+                    answer.note(&message_id, None, MessageOutcome::Failed(error));
                     continue;
                 }
             };
@@ -151,94 +176,132 @@ impl<'a> SqsBatch<'a> {
         let mut claims = Vec::new();
         let mut processed = stream::iter(repeated)
             .map(async |repeated| {
-                let done = invocation.process(&repeated.message, &work).await;
-                (repeated, done)
+                let processed = invocation.process(&repeated.message, &work).await;
+                (repeated, processed)
             })
             .buffer_unordered(self.concurrency);
-        while let Some((Repeated { message_ids, message }, done)) = processed.next().await {
-            claims.extend(done.claim);
-            if let Some(error) = done.not_released {
-                answer.observer.not_released(&message.value, &error);
+        while let Some((Repeated { message_ids, message }, (outcome, record))) = processed.next().await {
+            match record {
+                RecordState::Settled => {}
+                RecordState::ToComplete(claim) => claims.push(claim),
+                RecordState::NotCompleted(error) => answer.observer.not_completed(1, &error),
+                RecordState::NotReleased(error) => answer.observer.not_released(&message.value, &error),
             }
-            answer.note_all(&message_ids, &message.value, done.outcome);
+            answer.note_all(&message_ids, &message.value, outcome);
         }
         drop(processed);
         let records = claims.len();
-        if let Err(error) = invocation.complete(claims).await {
+        if let Err(error) = invocation.complete_all(claims).await {
             answer.observer.not_completed(records, &error);
         }
         answer.close()
     }
 }
 
+/// A panic of the parser fails only this message.
+fn read<T, E>(
+    parse: &impl Fn(&SqsMessage) -> Result<KeyedMessage<T>, E>,
+    message: &SqsMessage,
+) -> Result<KeyedMessage<T>, MessageError<E>> {
+    let parsed = catch_unwind(AssertUnwindSafe(|| parse(message)));
+    parsed.map_err(|_| MessageError::Panicked)?.map_err(MessageError::Parse)
+}
+
+/// The name of a FIFO queue ends with `.fifo`, in small letters. A message group id does not tell: a standard queue can have them too.
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>
+fn is_from_fifo_queue(message: &SqsMessage) -> bool {
+    message.event_source_arn.as_deref().is_some_and(|arn| arn.rsplit('.').next() == Some("fifo"))
+}
+
 /// The work on one batch.
 struct Invocation {
     /// All its claims expire at the same moment, the deadline of the batch.
     store: TimedStore,
+    completes_together: bool,
+    /// When work is stopped. The time after it is for the records and the answer: at the deadline Lambda ends the invocation without an
+    /// answer, and the queue delivers every message of the batch again. The same for all messages, so that a late start does not shorten
+    /// the time after it.
+    stop: Instant,
+    /// When requests for records are stopped.
+    answer_by: Instant,
 }
 
-/// What became of a piece of work.
-struct Done<R, E> {
-    outcome: MessageOutcome<R, E>,
-    /// To be completed: the work is done.
-    claim: Option<Claim>,
-    not_released: Option<Error>,
-}
-
-impl<R, E> From<MessageOutcome<R, E>> for Done<R, E> {
-    fn from(outcome: MessageOutcome<R, E>) -> Self {
-        Self { outcome, claim: None, not_released: None }
-    }
+/// The idempotency record of a message, after the message was processed.
+enum RecordState {
+    /// Nothing is left to do, or the record is left to expire.
+    Settled,
+    /// The work is done, and the record is completed at the end of the batch.
+    ToComplete(Claim),
+    NotCompleted(Error),
+    NotReleased(Error),
 }
 
 impl Invocation {
+    fn new(store: &TimedStore, completes_together: bool) -> Self {
+        let store = store.with_fixed_deadline();
+        let left = store.deadline().saturating_sub(store.now()).min(A_DAY);
+        let to_complete = TO_COMPLETE.min(left / 4);
+        let to_answer = TO_ANSWER.min(to_complete / 4);
+        let now = Instant::now();
+        let (stop, answer_by) = (now + left.saturating_sub(to_complete), now + left.saturating_sub(to_answer));
+        Self { store, completes_together, stop, answer_by }
+    }
+
     /// Claims the work and does it, as far as time allows.
-    async fn process<T, R, E>(&self, message: &KeyedMessage<T>, work: &impl AsyncFn(&T) -> Result<R, E>) -> Done<R, E> {
-        let stop = self.leaving(TO_COMPLETE);
+    async fn process<T, R, E>(
+        &self,
+        message: &KeyedMessage<T>,
+        work: &impl AsyncFn(&T) -> Result<R, E>,
+    ) -> (MessageOutcome<R, E>, RecordState) {
+        let unclaimed = |outcome| (outcome, RecordState::Settled);
+        let out_of_time = || unclaimed(MessageOutcome::Failed(MessageError::OutOfTime));
         // No request is sent that cannot be answered in time.
-        if stop <= Instant::now() {
-            return MessageOutcome::Failed(MessageError::OutOfTime).into();
+        if self.stop <= Instant::now() {
+            return out_of_time();
         }
-        let claimed = match timeout_at(stop, self.store.claim(&message.key, &message.fingerprint)).await {
+        let claimed = match timeout_at(self.stop, self.store.claim(&message.key, &message.fingerprint)).await {
             Ok(Ok(claimed)) => claimed,
-            Ok(Err(error)) => return MessageOutcome::Failed(error.into()).into(),
-            Err(_) => return MessageOutcome::Failed(MessageError::OutOfTime).into(),
+            Ok(Err(error)) => return unclaimed(MessageOutcome::Failed(error.into())),
+            Err(_) => return out_of_time(),
         };
         let claim = match claimed {
             Claimed::New(claim) => claim,
-            Claimed::Completed { .. } => return MessageOutcome::Completed.into(),
-            Claimed::InProgress { until } => return MessageOutcome::InProgress { until }.into(),
+            Claimed::Completed { .. } => return unclaimed(MessageOutcome::Completed),
+            Claimed::InProgress { until } => return unclaimed(MessageOutcome::InProgress { until }),
         };
         // After a panic, nothing of the work is used but the fact that it failed.
-        let worked = timeout_at(stop, AssertUnwindSafe(async { work(&message.value).await }).catch_unwind()).await;
+        let worked = timeout_at(self.stop, AssertUnwindSafe(async { work(&message.value).await }).catch_unwind()).await;
         let error = match worked {
-            Ok(Ok(Ok(result))) => {
-                return Done { outcome: MessageOutcome::New(result), claim: Some(claim), not_released: None };
-            }
+            Ok(Ok(Ok(result))) => return (MessageOutcome::New(result), self.complete(claim).await),
             Ok(Ok(Err(error))) => MessageError::Work(error),
             Ok(Err(_)) => MessageError::Panicked,
             // A request of the stopped work may still take effect, so the claim is left to expire.
-            Err(_) => return MessageOutcome::Failed(MessageError::OutOfTime).into(),
+            Err(_) => return out_of_time(),
         };
-        let released = timeout_at(self.leaving(TO_ANSWER), self.store.release(claim)).await;
-        let not_released = released.unwrap_or(Err(Error::OutOfTime)).err();
-        Done { outcome: MessageOutcome::Failed(error), claim: None, not_released }
+        let released = self.before_the_answer(self.store.release(claim)).await;
+        (MessageOutcome::Failed(error), released.map_or_else(RecordState::NotReleased, |()| RecordState::Settled))
+    }
+
+    /// Completes the record of work that is done, now or at the end of the batch.
+    async fn complete(&self, claim: Claim) -> RecordState {
+        if self.completes_together {
+            return RecordState::ToComplete(claim);
+        }
+        let completed = self.before_the_answer(self.store.complete(claim, None)).await;
+        completed.map_or_else(RecordState::NotCompleted, |()| RecordState::Settled)
     }
 
     /// Completes the records of work that is done. It has no result, so that `COMPLETED` is true whoever owns the claims by now.
-    async fn complete(&self, claims: Vec<Claim>) -> Result<(), Error> {
-        timeout_at(self.leaving(TO_ANSWER), self.store.complete_all(claims)).await.unwrap_or(Err(Error::OutOfTime))
+    async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
+        self.before_the_answer(self.store.complete_all(claims)).await
     }
 
-    /// When to stop, to leave `time`, but at most a quarter of what is left, for what follows: at the deadline Lambda ends the
-    /// invocation without an answer, and the queue delivers every message of the batch again.
-    fn leaving(&self, time: Duration) -> Instant {
-        let left = self.store.deadline().saturating_sub(self.store.now()).min(A_DAY);
-        Instant::now() + left.saturating_sub(time.min(left / 4))
+    async fn before_the_answer(&self, request: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+        timeout_at(self.answer_by, request).await.unwrap_or(Err(Error::OutOfTime))
     }
 }
 
-/// The answer to the queue, and the observer that hears of every message.
+/// The answer to the queue, and the observer of every message.
 struct Answer<'a, O> {
     observer: &'a mut O,
     messages: usize,

@@ -198,7 +198,7 @@ impl IdempotencyStore {
     /// A claim that is not written yet. With a prefix, DynamoDB would accept an empty key, and all work without a key would be the same work.
     pub(crate) fn new_claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claim, Error> {
         if key.is_empty() {
-            return Err(Error::Rejected("the key is empty".into()));
+            return Err(Error::EmptyKey);
         }
         Ok(Claim { id: self.id(key), owner: Uuid::new_v4().to_string(), fingerprint: fingerprint.clone() })
     }

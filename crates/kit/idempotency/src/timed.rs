@@ -50,7 +50,9 @@ impl TimedStore {
     /// It is given if there is no record, or the record has expired, or its claim has and was made for the same payload.
     /// Whether DynamoDB's time to live has deleted an expired record makes no difference.
     ///
-    /// An empty key is [`Error::Rejected`]. With its prefix, a key may have
+    /// If the time limit has passed, the answer is [`Error::OutOfTime`], and nothing is sent: the claim would refuse nobody.
+    ///
+    /// An empty key is [`Error::EmptyKey`]. With its prefix, a key may have
     /// [2,048 bytes, or 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys);
     /// a longer one is rejected too. Where keys can be longer, hash them.
     pub async fn claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
@@ -58,6 +60,7 @@ impl TimedStore {
         if let Some(record) = self.settings.cache.get(&claim.id, self.now()) {
             return self.refused_by(record, fingerprint);
         }
+        self.check_time_limit()?;
         match self.write_new(|| self.in_progress(&claim)).await? {
             Written::New { taken_over } => {
                 (self.settings.observer)(Observation::New { taken_over });
@@ -71,8 +74,9 @@ impl TimedStore {
     /// with [`complete_with`](IdempotencyStore::complete_with).
     ///
     /// The claim counts only if the transaction succeeds. It then refuses others until its time limit, and can be completed or released,
-    /// as one of [`claim`](Self::claim).
+    /// as one of [`claim`](Self::claim). If the time limit has passed, this is [`Error::OutOfTime`].
     pub fn claim_with(&self, key: &str, fingerprint: &Fingerprint) -> Result<(Claim, TransactWriteItem), Error> {
+        self.check_time_limit()?;
         let claim = self.new_claim(key, fingerprint)?;
         let item = TransactWriteItem::builder().put(self.put(&self.in_progress(&claim))?).build();
         Ok((claim, item))
@@ -90,6 +94,11 @@ impl TimedStore {
             Limit::Until(deadline) => deadline,
             Limit::For(duration) => self.now().saturating_add(duration),
         }
+    }
+
+    /// A claim that has expired when it is made would let every caller do the work.
+    fn check_time_limit(&self) -> Result<(), Error> {
+        if self.deadline() <= self.now() { Err(Error::OutOfTime) } else { Ok(()) }
     }
 
     /// The record of a claim whose work is to be done.

@@ -75,6 +75,7 @@ pub enum Recorded {
 
 /// Where the record of a key is, for a caller that reads it together with its own items.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RecordKey {
     /// The table's name.
     pub table: String,

@@ -116,6 +116,12 @@ impl Error {
     }
 }
 
+/// The error and its causes in one line. Not every format of a log prints the causes of an error.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 impl<E> From<SdkError<E, HttpResponse>> for Error
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,

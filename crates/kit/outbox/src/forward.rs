@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 
+use crate::error::with_causes;
 use crate::pause::pause_before;
 use crate::{Error, EventRow, Publisher};
 
@@ -56,11 +57,10 @@ impl<P: Publisher> Forwarder<P> {
                     // One line for all of them: they usually have the same cause.
                     if forwarded.failed == 0 {
                         let reason = error.code();
-                        let error: &dyn std::error::Error = &error;
                         tracing::warn!(
                             event_id = row.event_id,
                             reason,
-                            error,
+                            error = with_causes(&error),
                             "publishing failed; events will be retried"
                         );
                     }
@@ -76,11 +76,10 @@ impl<P: Publisher> Forwarder<P> {
                 _ => published.len(),
             };
             let reason = error.code();
-            let error: &dyn std::error::Error = &error;
             tracing::warn!(
                 rows = forwarded.undeleted,
                 reason,
-                error,
+                error = with_causes(&error),
                 "cannot delete published rows; they will be published again"
             );
         }
@@ -116,14 +115,13 @@ impl<P: Publisher> Forwarder<P> {
 pub(crate) fn log_poison(row: &EventRow, error: &Error) {
     let reason = error.code();
     let aggregate = row.aggregate();
-    let error: &dyn std::error::Error = error;
     tracing::error!(
         aggregate,
         version = row.version,
         event_id = row.event_id,
         event_type = row.event_type,
         reason,
-        error,
+        error = with_causes(error),
         "poison row: its event is not published until the row is corrected"
     );
 }

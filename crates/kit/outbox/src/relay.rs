@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
 
+use crate::error::with_causes;
 use crate::forward::Forwarder;
 use crate::metric::Metric;
 use crate::stream::{self, BatchItemFailure, BatchResponse, StreamBatch};
@@ -55,12 +56,11 @@ impl<P: Publisher> Relay<P> {
                     let reason = error.code();
                     let row = stream::row_name(record);
                     let sequence_number = stream::sequence_number(record);
-                    let error: &dyn std::error::Error = &error;
                     tracing::error!(
                         row,
                         sequence_number,
                         reason,
-                        error,
+                        error = with_causes(&error),
                         "cannot read an event from the stream record; the sweeper will report its row"
                     );
                     relayed.poison += 1;

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 
+use crate::error::with_causes;
 use crate::forward::Forwarder;
 use crate::metric::Metric;
 use crate::relay::MARGIN;
@@ -210,11 +211,10 @@ impl Swept {
                 Err(error) => {
                     let reason = error.code();
                     let row = row_name(item);
-                    let error: &dyn std::error::Error = &error;
                     tracing::error!(
                         row,
                         reason,
-                        error,
+                        error = with_causes(&error),
                         "poison row: no event can be read from it until it is corrected"
                     );
                     self.poison += 1;

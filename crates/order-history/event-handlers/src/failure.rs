@@ -55,33 +55,20 @@ pub(crate) struct Reason<'a>(pub(crate) &'a MessageError<Failure>);
 impl Reason<'_> {
     /// A short, stable name of the reason, for logs and alarms.
     pub(crate) fn code(&self) -> &'static str {
-        match self.0 {
-            MessageError::Parse(failure) | MessageError::Work(failure) => failure.code(),
-            MessageError::Panicked => "panicked",
-            MessageError::PayloadMismatch => idempotency::Error::PayloadMismatch.code(),
-            MessageError::Record(error) => error.code(),
-            MessageError::OutOfTime => idempotency::Error::OutOfTime.code(),
-        }
+        self.0.code(Failure::code)
     }
 
     /// Whether the same message may succeed later, without a correction by a person.
     pub(crate) fn is_retryable(&self) -> bool {
-        match self.0 {
-            MessageError::Parse(failure) | MessageError::Work(failure) => failure.is_retryable(),
-            MessageError::Panicked | MessageError::PayloadMismatch => false,
-            MessageError::Record(error) => error.is_retryable(),
-            MessageError::OutOfTime => true,
-        }
+        self.0.is_retryable(Failure::is_retryable)
     }
 
-    /// The error and its causes, in one line.
+    /// The error and its causes, in one line. The causes of a failure say it all, and so do those of a record's error.
     pub(crate) fn text(&self) -> String {
         match self.0 {
             MessageError::Parse(failure) | MessageError::Work(failure) => with_causes(failure),
             MessageError::Record(error) => with_causes(error),
-            error @ (MessageError::Panicked | MessageError::PayloadMismatch | MessageError::OutOfTime) => {
-                with_causes(error)
-            }
+            error => with_causes(error),
         }
     }
 }

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
 };
 use embedded_dynamodb::Engine;
 
-pub async fn create(engine: &Engine, table: &str) {
+pub(crate) async fn create(engine: &Engine, table: &str) {
     let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash).build().unwrap();
     let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
     let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::NewImage);
@@ -17,6 +17,6 @@ pub async fn create(engine: &Engine, table: &str) {
     table.stream_specification(stream.build().unwrap()).send().await.unwrap();
 }
 
-pub async fn put(engine: &Engine, key: &str) {
+pub(crate) async fn put(engine: &Engine, key: &str) {
     engine.client().put_item().table_name("rows").item("id", S(key.to_owned())).send().await.unwrap();
 }

@@ -1,10 +1,11 @@
-//! What becomes of the messages of a batch, and who is told.
+//! The outcome of each message of a batch, and its observer.
 
 use std::time::SystemTime;
 
 use lambda_runtime::Diagnostic;
 
 use crate::Error;
+use crate::error::with_causes;
 
 /// What became of a message. It is exhaustive: whether a message is done is no case for `_`.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub enum MessageOutcome<R, E> {
 
 /// Why the work of a message was not done.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MessageError<E> {
     /// The message cannot be read.
     #[error("the message cannot be read")]
@@ -31,8 +33,10 @@ pub enum MessageError<E> {
     /// The work itself failed. Its claim is released, or, if that fails too, expires.
     #[error("the work failed")]
     Work(#[source] E),
-    /// The work panicked. Its claim is released, or, if that fails too, expires.
-    #[error("the work panicked")]
+    /// The work or the parser panicked. The claim of the work is released, or, if that fails too, expires.
+    ///
+    /// With `panic = "abort"` this does not occur: the process ends.
+    #[error("the message's parser or work panicked: the panic's own message is on standard error")]
     Panicked,
     /// The key was used before with another payload. The work was not started.
     #[error("the idempotency key was used before with another payload: use a new key for new work")]
@@ -43,6 +47,34 @@ pub enum MessageError<E> {
     /// Time was up before the work was done, or too short to start it.
     #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
     OutOfTime,
+    /// The batch is from a FIFO queue. Nothing of it was read: its messages would be processed in any order.
+    #[error("the messages of a FIFO queue would lose their order: use a standard queue")]
+    FifoQueue,
+}
+
+impl<E> MessageError<E> {
+    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions. That of an error of your own is
+    /// what `code` returns.
+    pub fn code(&self, code: impl FnOnce(&E) -> &'static str) -> &'static str {
+        match self {
+            Self::Parse(error) | Self::Work(error) => code(error),
+            Self::Panicked => "panicked",
+            Self::PayloadMismatch => Error::PayloadMismatch.code(),
+            Self::Record(error) => error.code(),
+            Self::OutOfTime => Error::OutOfTime.code(),
+            Self::FifoQueue => "fifo_queue",
+        }
+    }
+
+    /// Whether the same message may succeed later with nothing changed by hand. For an error of your own it is what `is_retryable` returns.
+    pub fn is_retryable(&self, is_retryable: impl FnOnce(&E) -> bool) -> bool {
+        match self {
+            Self::Parse(error) | Self::Work(error) => is_retryable(error),
+            Self::Record(error) => error.is_retryable(),
+            Self::OutOfTime => true,
+            Self::Panicked | Self::PayloadMismatch | Self::FifoQueue => false,
+        }
+    }
 }
 
 /// An error of a claim.
@@ -50,6 +82,7 @@ impl<E> From<Error> for MessageError<E> {
     fn from(error: Error) -> Self {
         match error {
             Error::PayloadMismatch => Self::PayloadMismatch,
+            Error::OutOfTime => Self::OutOfTime,
             error => Self::Record(error),
         }
     }
@@ -73,7 +106,7 @@ impl From<BatchFailed> for Diagnostic {
     }
 }
 
-/// Hears what becomes of a batch, for logs and metrics.
+/// Is called with the outcome of each message of a batch, for logs and metrics.
 pub trait BatchObserver<T, R, E> {
     /// Called once for each message, as soon as it is decided.
     fn processed(&mut self, message: ProcessedMessage<'_, T, R, E>);
@@ -81,15 +114,21 @@ pub trait BatchObserver<T, R, E> {
     /// The work failed, and its claim could not be released: it delays the next try until it expires.
     fn not_released(&mut self, value: &T, error: &Error) {
         let _ = value;
-        let error: &dyn std::error::Error = error;
-        tracing::warn!(error, "idempotency record not released; it will expire");
+        tracing::warn!(error = with_causes(error), "idempotency record not released; it will expire");
     }
 
     /// The work of these records is done, but some of them are not completed: a duplicate that arrives after they have expired is done
     /// again. The messages are acknowledged all the same, because their work is done.
+    ///
+    /// With [`Error::ClaimLost`], another caller has taken the claim over, and may do the work again: the work took too long.
     fn not_completed(&mut self, records: usize, error: &Error) {
-        let error: &dyn std::error::Error = error;
-        tracing::warn!(records, error, "idempotency records not completed; they will expire");
+        let reason = with_causes(error);
+        // Without a correction, no record is ever completed.
+        if error.is_retryable() {
+            tracing::warn!(records, error = reason, "idempotency records not completed");
+        } else {
+            tracing::error!(records, error = reason, "idempotency records not completed");
+        }
     }
 }
 
@@ -117,12 +156,10 @@ impl<T> BatchObserver<T, (), Box<dyn std::error::Error + Send + Sync>> for LogFa
                 tracing::debug!(message_id, "another invocation is processing the message");
             }
             MessageOutcome::Failed(MessageError::Parse(error) | MessageError::Work(error)) => {
-                let error: &dyn std::error::Error = &**error;
-                tracing::error!(message_id, error, "message failed");
+                tracing::error!(message_id, error = with_causes(&**error), "message failed");
             }
             MessageOutcome::Failed(MessageError::Record(error)) => {
-                let error: &dyn std::error::Error = error;
-                tracing::error!(message_id, error, "message failed");
+                tracing::error!(message_id, error = with_causes(error), "message failed");
             }
             MessageOutcome::Failed(error) => tracing::error!(message_id, %error, "message failed"),
         }

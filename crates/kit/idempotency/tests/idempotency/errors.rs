@@ -73,10 +73,10 @@ async fn an_empty_key_is_rejected_with_and_without_a_prefix() {
     let wire = Wire::watched();
     for store in [world.store_over(&wire), timed(world.builder(world.engine.client_over(&wire)).key_prefix("charge"))] {
         let error = store.claim("", &payload()).await.expect_err("empty");
-        assert!(matches!(error, Error::Rejected(_)), "{error:?}");
-        assert!(store.claim_with("", &payload()).is_err());
-        assert!(store.completed_with("", &payload(), None).is_err());
-        assert!(store.record("", &payload(), None).await.is_err());
+        assert!(matches!(error, Error::EmptyKey), "{error:?}");
+        assert!(matches!(store.claim_with("", &payload()), Err(Error::EmptyKey)));
+        assert!(matches!(store.completed_with("", &payload(), None), Err(Error::EmptyKey)));
+        assert!(matches!(store.record("", &payload(), None).await, Err(Error::EmptyKey)));
     }
     assert_eq!(wire.requests().len(), 0);
 }
@@ -90,7 +90,7 @@ fn whether_to_call_again_is_the_records_to_say_or_the_works() {
     assert!(retryable(&IdempotentError::TakenOver));
     assert!(retryable(&IdempotentError::NotStarted(Error::Contended)));
     assert!(!retryable(&IdempotentError::PayloadMismatch));
-    assert!(!retryable(&IdempotentError::NotStarted(Error::ResultUnreadable { column: 1 })));
+    assert!(!retryable(&IdempotentError::ResultUnreadable(Error::ResultUnreadable { column: 1 })));
     assert!(retryable(&IdempotentError::NotRecorded(Error::Unavailable("no answer".into()))));
     assert!(!retryable(&IdempotentError::NotRecorded(Error::ResultTooLarge)));
 }
@@ -109,7 +109,7 @@ async fn no_error_tells_key_payload_or_result() {
     store.complete(claim.clone(), result).await.expect("completed");
     let replayed = idempotent(&store, SECRET, SECRET, || async { Ok::<u32, Infallible>(1) });
     let error = replayed.await.expect_err("a text is no number");
-    assert!(matches!(error, IdempotentError::NotStarted(Error::ResultUnreadable { .. })), "{error:?}");
+    assert!(matches!(error, IdempotentError::ResultUnreadable(Error::ResultUnreadable { .. })), "{error:?}");
     tells_nothing(&error);
 
     let vast = Some(SECRET.repeat(400 * 1024 / SECRET.len()));

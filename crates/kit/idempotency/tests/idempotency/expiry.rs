@@ -1,8 +1,9 @@
 //! Expiry is exact, and never waits for the time to live: the engine here never deletes anything by it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use idempotency::IdempotencyStore;
+use embedded_dynamodb::Wire;
+use idempotency::{Error, IdempotencyStore};
 
 use crate::world::{
     IN_PROGRESS_FOR, RETENTION, START, TABLE, World, expect_completed, expect_in_progress, expect_new, n, payload,
@@ -30,9 +31,25 @@ async fn a_claim_for_an_invocation_refuses_others_to_the_invocations_deadline() 
     let store = world.store().until(deadline);
     let _claim = expect_new(store.claim("key", &payload()).await);
     world.clock.advance(Duration::from_secs(3));
-    assert_eq!(expect_in_progress(store.claim("key", &payload()).await), Some(deadline));
+    assert_eq!(expect_in_progress(world.store().claim("key", &payload()).await), Some(deadline));
     world.clock.advance(A_MILLISECOND);
     let _claim = expect_new(world.store().claim("key", &payload()).await);
+}
+
+/// Such a claim would refuse nobody, so that every caller would do the work.
+#[tokio::test]
+async fn nothing_is_claimed_when_the_time_limit_has_passed() {
+    let world = World::start().await;
+    let wire = Wire::watched();
+    let store = world.store_over(&wire);
+    let cargo_lambda_watch = SystemTime::UNIX_EPOCH + Duration::from_mins(10);
+    for late in [store.until(world.clock.now()), store.until(cargo_lambda_watch), store.for_at_most(Duration::ZERO)] {
+        assert!(matches!(late.claim("key", &payload()).await, Err(Error::OutOfTime)));
+        assert!(matches!(late.claim_with("key", &payload()), Err(Error::OutOfTime)));
+    }
+    assert_eq!(wire.requests().len(), 0);
+    let in_time = store.until(world.clock.now() + A_MILLISECOND);
+    let _claim = expect_new(in_time.claim("key", &payload()).await);
 }
 
 #[tokio::test]

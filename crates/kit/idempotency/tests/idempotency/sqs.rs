@@ -74,14 +74,75 @@ impl Work {
 }
 
 #[tokio::test]
-async fn a_batch_is_done_and_its_records_are_completed_together() {
+async fn a_batch_is_done_with_two_requests_for_each_message() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
     let response = work.process(&world.store_over(&wire), orders(10)).await.expect("an answer");
     assert_eq!(response, SqsBatchResponse::default());
     assert_eq!(work.done().len(), 10);
-    assert_eq!((wire.count("PutItem"), wire.count("BatchWriteItem")), (10, 1));
-    assert_eq!(wire.requests().len(), 11);
+    assert_eq!((wire.count("PutItem"), wire.count("UpdateItem")), (10, 10));
+    assert_eq!(wire.requests().len(), 20);
     assert_eq!(world.status("7").await.as_deref(), Some("COMPLETED"));
+}
+
+#[tokio::test]
+async fn the_records_of_idempotent_work_can_be_completed_together() {
+    let (world, wire) = (World::start().await, Wire::watched());
+    let store = world.store_over(&wire);
+    let batch = SqsBatch::new(&store, batch(["0", "1", "2"])).complete_together();
+    let response = batch.process(by_body, async |_: &String| Ok(()), &mut Outcomes::default()).await;
+    assert_eq!(response.expect("an answer"), SqsBatchResponse::default());
+    assert_eq!((wire.count("PutItem"), wire.count("BatchWriteItem")), (3, 1));
+    assert_eq!(wire.requests().len(), 4);
+    assert_eq!(world.status("2").await.as_deref(), Some("COMPLETED"));
+}
+
+/// If the process dies now, only the message that still runs is done again.
+#[tokio::test]
+async fn each_record_is_completed_while_other_work_of_the_batch_still_runs() {
+    let (world, work) = (World::start().await, Work::default());
+    let store = world.store();
+    let mut running = Box::pin(work.process(&store, batch([r#"{"id":"1"}"#, r#"{"id":"hangs"}"#])));
+    let is_completed = async {
+        while world.status("1").await.as_deref() != Some("COMPLETED") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answer = &mut running => panic!("{answer:?}"),
+        () = is_completed => {}
+    }
+    assert_eq!(world.status("hangs").await.as_deref(), Some("INPROGRESS"));
+}
+
+#[tokio::test]
+async fn a_batch_of_a_fifo_queue_is_refused() {
+    let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
+    let mut fifo = orders(2);
+    fifo.records[1].event_source_arn = Some("arn:aws:sqs:eu-central-1:123456789012:orders.fifo".to_owned());
+    let mut outcomes = Outcomes::default();
+    let store = world.store_over(&wire);
+    let answer = SqsBatch::new(&store, fifo.clone()).process(by_body, async |_: &String| Ok(()), &mut outcomes).await;
+    assert_eq!(answer.expect_err("nothing is done").messages, 2);
+    let refused = "failed: the messages of a FIFO queue would lose their order: use a standard queue";
+    assert_eq!(outcomes.0, [format!("m0 -: {refused}"), format!("m1 -: {refused}")]);
+    assert!(work.process(&store, fifo).await.is_err());
+    assert_eq!(wire.requests().len(), 0);
+
+    let mut standard = orders(2);
+    standard.records[1].event_source_arn = Some("arn:aws:sqs:eu-central-1:123456789012:orders".to_owned());
+    let response = work.process(&store, standard).await.expect("an answer");
+    assert_eq!(response, SqsBatchResponse::default());
+}
+
+#[tokio::test]
+async fn a_parser_that_panics_fails_only_its_message() {
+    let (world, work) = (World::start().await, Work::default());
+    let key = |order: &Order| order.id[..2].to_owned();
+    let store = world.store();
+    let orders = batch([r#"{"id":"a"}"#, r#"{"id":"abc"}"#]);
+    let response = process_batch(&store, orders, key, async |order: &Order| work.run(order).await).await;
+    assert_eq!(failures(&response.expect("one is done")), ["m0"].into());
+    assert_eq!(work.done(), ["abc"]);
 }
 
 #[tokio::test]
@@ -161,6 +222,33 @@ async fn work_that_takes_too_long_is_stopped_in_time_and_its_message_is_delivere
     let _claim = expect_new(world.store().claim("hangs", &Fingerprint::none()).await);
 }
 
+/// A message that starts late must not use the time that is reserved for the records and the answer.
+#[tokio::test]
+async fn work_that_is_stopped_makes_no_room_for_more_work() {
+    for completes_together in [false, true] {
+        let world = World::start().await;
+        let limit = Duration::from_millis(1_600);
+        let store = world.store().for_at_most(limit);
+        let name = |number| if number == 0 { "1".to_owned() } else { format!("hangs {number}") };
+        let bodies: Vec<_> = (0..30).map(name).collect();
+        let started = AtomicUsize::new(0);
+        let work = async |value: &String| {
+            started.fetch_add(1, Ordering::SeqCst);
+            if value.starts_with("hangs") { std::future::pending().await } else { Ok(()) }
+        };
+        let mut batch = SqsBatch::new(&store, batch(bodies.iter().map(String::as_str))).concurrency(3);
+        if completes_together {
+            batch = batch.complete_together();
+        }
+        let start = Instant::now();
+        let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
+        assert!(start.elapsed() < limit, "{:?}", start.elapsed());
+        assert_eq!(response.batch_item_failures.len(), 29);
+        assert_eq!(started.load(Ordering::SeqCst), 4, "one that ends, and three that are stopped");
+        assert_eq!(world.status("1").await.as_deref(), Some("COMPLETED"));
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_started_when_time_is_up() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
@@ -174,7 +262,7 @@ async fn nothing_is_started_when_time_is_up() {
 
 #[tokio::test]
 async fn requests_that_are_never_answered_do_not_delay_the_answer() {
-    for (operation, is_done) in [("PutItem", false), ("BatchWriteItem", true), ("DeleteItem", false)] {
+    for (operation, is_done) in [("PutItem", false), ("UpdateItem", true), ("DeleteItem", false)] {
         let (world, work) = (World::start().await, Work::default());
         let wire = Wire::disturbed(move |request| match request.operation.as_str() {
             stalled if stalled == operation => Disturbance::Stall,
@@ -224,7 +312,7 @@ async fn at_most_ten_messages_run_at_once_unless_set() {
         if let Some(concurrency) = concurrency {
             batch = batch.concurrency(concurrency);
         }
-        let response = batch.process(by_body, work, &mut Seen::default()).await.expect("an answer");
+        let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
         assert_eq!(response, SqsBatchResponse::default());
         let most = most.load(Ordering::SeqCst);
         assert!(most <= expected && (expected == 1 || most > 1), "{most} at once, with {concurrency:?}");
@@ -240,11 +328,11 @@ fn by_body(message: &SqsMessage) -> Result<KeyedMessage<String>, String> {
     }
 }
 
-/// What the observer is told, as texts.
+/// The outcomes that the observer is called with, as texts.
 #[derive(Default)]
-struct Seen(Vec<String>);
+struct Outcomes(Vec<String>);
 
-impl BatchObserver<String, (), String> for Seen {
+impl BatchObserver<String, (), String> for Outcomes {
     fn processed(&mut self, message: ProcessedMessage<'_, String, (), String>) {
         let ProcessedMessage { message_id, value, outcome, .. } = message;
         let outcome = match outcome {
@@ -253,6 +341,9 @@ impl BatchObserver<String, (), String> for Seen {
             MessageOutcome::InProgress { until } => format!("in progress, until known: {}", until.is_some()),
             MessageOutcome::Failed(MessageError::Work(error) | MessageError::Parse(error)) => {
                 format!("failed: {error}")
+            }
+            MessageOutcome::Failed(error @ MessageError::Record(_)) => {
+                format!("failed: {error} ({})", error.code(|_| ""))
             }
             MessageOutcome::Failed(error) => format!("failed: {error}"),
         };
@@ -275,11 +366,11 @@ async fn the_observer_is_told_about_every_message() {
     let _claim = expect_new(store.claim("busy", &Fingerprint::none()).await);
     let claim = expect_new(store.claim("done", &Fingerprint::none()).await);
     store.complete(claim, None).await.expect("completed");
-    let mut seen = Seen::default();
+    let mut outcomes = Outcomes::default();
     let work = async |value: &String| if value == "bad" { Err("no card".to_owned()) } else { Ok(()) };
     let bodies = ["unreadable", "a", "a", "busy", "done", "bad", "bad", ""];
     let batch = SqsBatch::new(&store, batch(bodies)).concurrency(1);
-    let response = batch.process(by_body, work, &mut seen).await.expect("an answer");
+    let response = batch.process(by_body, work, &mut outcomes).await.expect("an answer");
     assert_eq!(failures(&response), ["m0", "m3", "m5", "m6", "m7"].into());
     let expected = [
         "m0 -: failed: unreadable",
@@ -289,9 +380,9 @@ async fn the_observer_is_told_about_every_message() {
         "m4 done: completed",
         "m5 bad: failed: no card",
         "m6 bad: failed: no card",
-        "m7 : failed: the work was not started: its idempotency record could not be used",
+        "m7 : failed: the work was not started: its idempotency record could not be used (record_key_empty)",
     ];
-    assert_eq!(seen.0, expected);
+    assert_eq!(outcomes.0, expected);
 }
 
 #[tokio::test]
@@ -308,36 +399,47 @@ async fn work_starts_in_the_order_of_the_batch_or_of_the_keys() {
         if in_key_order {
             batch = batch.in_key_order();
         }
-        let _ = batch.process(by_body, work, &mut Seen::default()).await.expect("an answer");
+        let _ = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
         assert_eq!(*started.lock().expect("a list"), expected);
     }
 }
 
 #[tokio::test]
 async fn done_is_acknowledged_although_its_record_cannot_be_completed_and_failed_is_reported_although_not_released() {
-    let world = World::start().await;
-    let wire = Wire::disturbed(|request| match request.operation.as_str() {
-        "BatchWriteItem" | "DeleteItem" => Disturbance::FailBefore,
-        _ => Disturbance::None,
-    });
-    let mut seen = Seen::default();
-    let work = async |value: &String| if value == "bad" { Err("no card".to_owned()) } else { Ok(()) };
-    let store = world.store_over(&wire);
-    let batch = SqsBatch::new(&store, batch(["a", "b", "bad"])).concurrency(1);
-    let response = batch.process(by_body, work, &mut seen).await.expect("an answer");
-    assert_eq!(failures(&response), ["m2"].into());
-    let told = ["bad not released: record_unavailable", "2 not completed: record_unavailable"];
-    assert!(told.iter().all(|told| seen.0.iter().any(|seen| seen == told)), "{:?}", seen.0);
-    expect_in_progress(world.store().claim("a", &Fingerprint::none()).await);
-    world.clock.advance(IN_PROGRESS_FOR * 2);
-    let _claim = expect_new(world.store().claim("a", &Fingerprint::none()).await);
+    for completes_together in [false, true] {
+        let world = World::start().await;
+        let wire = Wire::disturbed(|request| match request.operation.as_str() {
+            "UpdateItem" | "BatchWriteItem" | "DeleteItem" => Disturbance::FailBefore,
+            _ => Disturbance::None,
+        });
+        let mut outcomes = Outcomes::default();
+        let work = async |value: &String| if value == "bad" { Err("no card".to_owned()) } else { Ok(()) };
+        let store = world.store_over(&wire);
+        let mut batch = SqsBatch::new(&store, batch(["a", "b", "bad"])).concurrency(1);
+        if completes_together {
+            batch = batch.complete_together();
+        }
+        let response = batch.process(by_body, work, &mut outcomes).await.expect("an answer");
+        assert_eq!(failures(&response), ["m2"].into());
+        let of_records: Vec<_> = outcomes.0.iter().filter(|outcome| !outcome.starts_with('m')).collect();
+        let not_released = "bad not released: record_unavailable";
+        if completes_together {
+            assert_eq!(of_records, [not_released, "2 not completed: record_unavailable"]);
+        } else {
+            let not_completed = "1 not completed: record_unavailable";
+            assert_eq!(of_records, [not_completed, not_completed, not_released]);
+        }
+        expect_in_progress(world.store().claim("a", &Fingerprint::none()).await);
+        world.clock.advance(IN_PROGRESS_FOR * 2);
+        let _claim = expect_new(world.store().claim("a", &Fingerprint::none()).await);
+    }
 }
 
 /// Whatever request fails or loses its answer: what is acknowledged is done, and in the end all is done.
 #[tokio::test]
 async fn no_fault_acknowledges_work_that_is_not_done() {
     for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Throttle] {
-        for disturbed in 1..=5 {
+        for disturbed in 1..=8 {
             let (world, work) = (World::start().await, Work::default());
             let wire = Wire::disturbed(move |request| match request.number {
                 number if number == disturbed => disturbance,
