@@ -155,6 +155,9 @@ impl From<BuildError> for Error {
 mod tests {
     use std::collections::BTreeSet;
 
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::scan::ScanError;
+
     use super::*;
 
     /// Leads from each error to the next, so that a new one does not compile before it has its place here.
@@ -189,9 +192,33 @@ mod tests {
     }
 
     #[test]
-    fn a_poison_row_is_not_worth_a_retry() {
-        for error in all().filter(Error::is_poison) {
-            assert!(!error.is_retryable(), "{}", error.code());
+    fn an_error_is_poison_or_worth_a_retry_or_a_fault_of_the_set_up() {
+        let codes = |is: fn(&Error) -> bool| all().filter(is).map(|error| error.code()).collect::<Vec<_>>();
+        let retryable = ["outbox_throttled", "outbox_unavailable", "rows_undeleted", "topic_unavailable"];
+        assert_eq!(codes(Error::is_retryable), retryable);
+        let poison =
+            ["stream_record_malformed", "image_missing", "row_malformed", "message_too_large", "message_refused"];
+        assert_eq!(codes(Error::is_poison), poison);
+    }
+
+    #[test]
+    fn what_dynamodb_answers_decides_the_error() {
+        let answer = |status: u16, code: &str| {
+            let error = ScanError::generic(ErrorMetadata::builder().code(code).build());
+            SdkError::service_error(error, HttpResponse::new(status.try_into().expect("a status"), "".into()))
+        };
+        for (error, code) in [
+            (answer(400, "ThrottlingException"), "outbox_throttled"),
+            (answer(400, "ProvisionedThroughputExceededException"), "outbox_throttled"),
+            (answer(400, "RequestLimitExceeded"), "outbox_throttled"),
+            (answer(400, "ResourceNotFoundException"), "outbox_table_missing"),
+            (answer(400, "AccessDeniedException"), "outbox_rejected"),
+            (answer(500, "InternalServerError"), "outbox_unavailable"),
+            (answer(503, "ServiceUnavailable"), "outbox_unavailable"),
+            (SdkError::timeout_error("a cause"), "outbox_unavailable"),
+            (SdkError::construction_failure("a cause"), "outbox_rejected"),
+        ] {
+            assert_eq!(Error::from(error).code(), code);
         }
     }
 }

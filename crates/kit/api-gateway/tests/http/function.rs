@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api_gateway::{Clock, Failure, HttpFunction, JSON, Response};
@@ -162,6 +162,13 @@ struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        // While there is only one subscriber, `tracing` asks the thread that comes to a log line first whether anybody wants it, and keeps the
+        // answer for all threads. The thread of another test has no subscriber, so the line would be lost here. A second one prevents that.
+        static SECOND: Once = Once::new();
+        SECOND.call_once(|| {
+            let discard = tracing_subscriber::fmt().with_writer(std::io::sink).finish();
+            tracing::subscriber::set_global_default(discard).unwrap();
+        });
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(log.clone()).finish();
         (log, tracing::subscriber::set_default(subscriber))

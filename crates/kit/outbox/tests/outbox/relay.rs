@@ -8,7 +8,7 @@ use embedded_dynamodb::{Disturbance, Wire};
 use outbox::{Error, EventRow, Publisher, StreamBatch};
 use serde_json::json;
 
-use crate::world::{Fault, TABLE, World, batch, metric, s, sequence_number};
+use crate::world::{Fault, Log, TABLE, World, batch, metric, s, sequence_number};
 
 #[tokio::test]
 async fn a_relayed_insert_is_published_and_its_row_deleted() {
@@ -148,6 +148,24 @@ async fn near_the_deadline_no_other_batch_is_started_and_lambda_retries_it() {
     let relayed = world.relay().handle(&batch(&records), deadline).await;
     assert_eq!((relayed.published, relayed.failed), (10, 0), "the first ten are always tried");
     assert_eq!(relayed.retry_from, Some(sequence_number(&records[10])));
+    let deadline = world.clock.now() + Duration::from_secs(10);
+    let relayed = world.relay().handle(&batch(&records), deadline).await;
+    assert_eq!((relayed.published, relayed.retry_from), (15, None), "ten seconds are enough for another batch");
+}
+
+#[tokio::test]
+async fn a_batch_that_is_not_published_is_one_line_of_the_log() {
+    let world = World::start().await;
+    let ids = world.commit_some(3).await;
+    world.recorder.fail(&ids[1]);
+    world.recorder.fail(&ids[2]);
+    let (log, _guard) = Log::start();
+    let relayed = world.relay().handle(&world.stream().await, world.later()).await;
+    assert_eq!((relayed.published, relayed.failed), (1, 2));
+    let [line] = log.lines("WARN").try_into().expect("one line");
+    assert_eq!((&line["reason"], &line["event_id"]), (&json!("topic_unavailable"), &json!(ids[1])));
+    let error = line["error"].as_str().expect("a text");
+    assert!(error.starts_with("the topic did not accept the message: try again later: "), "{error}");
 }
 
 #[tokio::test]

@@ -93,6 +93,14 @@ async fn a_message_that_is_too_large_alone_is_not_sent_and_does_not_delay_others
     let answers = topic.publisher().publish(&rows).await;
     assert_eq!(codes(&answers), [None, Some("message_too_large"), None]);
     assert_eq!(texts(&topic.taken()), ["message 0", "message 2"]);
+    assert_eq!(topic.sizes(), [1, 1]);
+}
+
+#[tokio::test]
+async fn no_rows_are_no_request() {
+    let topic = Topic::start().await;
+    assert_eq!(codes(&topic.publisher().publish(&[]).await), []);
+    assert_eq!(topic.sizes(), [0; 0]);
 }
 
 #[tokio::test]
@@ -142,7 +150,7 @@ async fn a_message_for_which_the_topic_always_fails_is_not_poison() {
 
 #[tokio::test]
 async fn a_message_without_permission_to_publish_is_not_poison() {
-    for code in ["AuthorizationError", "KMSAccessDenied"] {
+    for code in ["AuthorizationError", "AccessDenied", "KMSDisabled"] {
         let denied = Answer::Failed { code, sender_fault: true };
         let topic = Topic::scripted(move |_, messages| Response::Each(vec![denied; messages.len()])).await;
         let answers = topic.publisher().publish(&rows(1)).await;
@@ -164,6 +172,10 @@ async fn a_request_that_is_refused_for_one_message_is_sent_message_by_message() 
         let answers = topic.publisher().publish(&rows).await;
         assert_eq!(codes(&answers), [None, None, Some("message_refused"), None], "{code}");
         assert_eq!(topic.sizes(), [4, 1, 1, 1, 1]);
+
+        let answers = topic.publisher().publish(&rows[2..3]).await;
+        assert_eq!(codes(&answers), [Some("message_refused")], "{code}");
+        assert_eq!(topic.sizes()[5..], [1], "a message that was sent alone is not sent again");
     }
 }
 

@@ -147,6 +147,28 @@ async fn it_stops_if_the_publisher_accepts_nothing() {
     assert_eq!(world.left().await.len(), 90);
 }
 
+#[tokio::test]
+async fn ten_seconds_are_enough_for_more_rows() {
+    let world = World::start().await;
+    world.commit_some(90).await;
+    world.clock.advance(OLDER_THAN * 2);
+    let swept = world.sweeper().sweep(world.clock.now() + Duration::from_secs(10)).await;
+    assert_eq!(swept.published, 90);
+    assert!(matches!(swept.end, End::Done), "{:?}", swept.end);
+}
+
+/// Neither the publisher nor the table has failed.
+#[tokio::test]
+async fn it_goes_on_after_forty_poison_rows() {
+    let world = World::start().await;
+    let ids = world.commit_some(90).await;
+    ids[..80].iter().for_each(|id| world.recorder.poison(id));
+    world.clock.advance(OLDER_THAN * 2);
+    let swept = world.sweeper().sweep(world.later()).await;
+    assert_eq!((swept.published, swept.poison, swept.failed), (10, 80, 0));
+    assert!(matches!(swept.end, End::Done), "{:?}", swept.end);
+}
+
 /// Or each run would publish the whole backlog once more.
 #[tokio::test]
 async fn it_stops_if_no_row_can_be_deleted() {

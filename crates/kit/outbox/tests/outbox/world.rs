@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_dynamodb::Client;
@@ -302,6 +302,13 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(crate) fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        // While there is only one subscriber, `tracing` asks the thread that comes to a log line first whether anybody wants it, and keeps the
+        // answer for all threads. The thread of another test has no subscriber, so the line would be lost here. A second one prevents that.
+        static SECOND: Once = Once::new();
+        SECOND.call_once(|| {
+            let discard = tracing_subscriber::fmt().with_writer(std::io::sink).finish();
+            tracing::subscriber::set_global_default(discard).expect("the only one of the process");
+        });
         let log = Self::default();
         let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(log.clone()).finish();
         (log, tracing::subscriber::set_default(subscriber))
