@@ -12,17 +12,17 @@ use tracing_subscriber::prelude::*;
 use crate::Environment;
 
 /// Logs as JSON, at the level of `LOG_LEVEL`, else of `AWS_LAMBDA_LOG_LEVEL` (Lambda sets it from the function's logging
-/// configuration), else `INFO`.
+/// configuration), else `INFO`. A variable whose value is not a level is ignored, and a warning says so.
 ///
 /// The level applies to `ours`, a list of crate names as `tracing` targets have them (with underscores). All other crates log only
 /// warnings and errors: the SDK's debug lines can contain the data of your users.
 ///
 /// A second call changes nothing.
 pub fn log_as_json(environment: &Environment<'_>, ours: &[&str]) {
-    let level = ["LOG_LEVEL", "AWS_LAMBDA_LOG_LEVEL"]
-        .into_iter()
-        .find_map(|variable| environment.get(variable).and_then(|name| level(&name)))
-        .unwrap_or(LevelFilter::INFO);
+    let variables = ["LOG_LEVEL", "AWS_LAMBDA_LOG_LEVEL"];
+    let set = variables.into_iter().filter_map(|variable| Some((variable, environment.get(variable)?)));
+    let levels: Vec<_> = set.map(|(variable, name)| (variable, level(&name))).collect();
+    let level = levels.iter().find_map(|(_, level)| *level).unwrap_or(LevelFilter::INFO);
     let targets = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
         // It repeats the error that a handler returned, without the request id: handlers log their own errors. For a panic it only
@@ -31,6 +31,9 @@ pub fn log_as_json(environment: &Environment<'_>, ours: &[&str]) {
         .with_targets(ours.iter().map(|target| (*target, level)));
     let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);
     let _ = tracing_subscriber::registry().with(targets).with(json).try_init();
+    for (variable, _) in levels.iter().filter(|(_, level)| level.is_none()) {
+        tracing::warn!(variable, "the variable is ignored: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL");
+    }
 }
 
 /// One of Lambda's level names. `tracing` knows all but `FATAL`.

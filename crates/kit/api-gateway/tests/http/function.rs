@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io::Write;
+use std::process::Command;
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -152,6 +153,32 @@ async fn an_answer_of_a_second_or_more_is_logged() {
                 (&line["status"], &line["method"], &line["took_ms"]),
                 (&json!(200), &json!("GET"), &json!(took))
             );
+        }
+    }
+}
+
+/// Metrics are lines on standard output, which belongs to the whole process. So another process gives the answer: this test once more.
+#[tokio::test]
+async fn an_answer_of_500_or_more_is_counted_for_its_version() {
+    const STATUS: &str = "STATUS_OF_THE_ANSWER";
+    if let Ok(status) = std::env::var(STATUS) {
+        let response = Response::json(status.parse().unwrap(), JSON, "{}".to_owned());
+        answer("GET", Duration::from_mins(1), async { Ok(response) }).await;
+        return;
+    }
+    for (status, is_counted) in [("200", false), ("499", false), ("500", true), ("503", true)] {
+        let mut once_more = Command::new(std::env::current_exe().unwrap());
+        once_more.args(["--exact", "function::an_answer_of_500_or_more_is_counted_for_its_version", "--nocapture"]);
+        let output = once_more.env(STATUS, status).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        assert!(output.contains("1 passed"), "{output}");
+        // The test's own name may stand before the line.
+        let line = output.lines().find_map(|line| line.find('{').map(|start| &line[start..]));
+        assert_eq!(line.is_some(), is_counted, "{status}: {output}");
+        if let Some(line) = line {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!((&line["ServerErrors"], &line["request_id"]), (&json!(1), &json!("r-1")));
+            assert_eq!((&line["Function"], &line["Version"]), (&json!("greeter"), &json!("1")));
         }
     }
 }
