@@ -3,9 +3,8 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use embedded_dynamodb::Engine;
-use idempotency::sqs::{BatchFailed, process_batch};
+use idempotency::sqs::{BatchFailed, SqsBatchResponse, SqsEvent, process_batch};
 use idempotency::{IdempotencyStore, create_table};
 use lambda_runtime::{Context, LambdaEvent};
 use serde::Deserialize;

@@ -34,7 +34,7 @@ impl StoreBuilder {
 
     /// Makes a record's id `<prefix>#<key>`, so that several functions can share a table. Without it, the id is the key.
     ///
-    /// A prefix must not contain `#`, or two functions can have the same id: `orders` with the key `refund#1`, and `orders#refund` with `1`.
+    /// Do not use `#` in a prefix, or two functions can have the same id: `orders` with the key `refund#1`, and `orders#refund` with `1`.
     ///
     /// The id may have
     /// [2,048 bytes in a partition key, and 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys).

@@ -48,7 +48,7 @@ pub enum Error {
         remaining: usize,
     },
     /// The time limit was reached before DynamoDB answered, or before anything was sent. If it occurs at once, the deadline is that of an
-    /// earlier invocation, or of an emulator that does not set one: `cargo lambda watch` sets it to 1970.
+    /// earlier invocation, or of an emulator that sets a wrong one: `cargo lambda watch` sets it to 1970.
     #[error(
         "the time limit was reached: allow the function more time or smaller batches, and take the deadline from the current invocation"
     )]
@@ -60,15 +60,6 @@ pub enum Error {
     /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items).
     #[error("the result is too large for an idempotency record (400 KB): store it elsewhere and return where it is")]
     ResultTooLarge,
-    /// The stored result does not fit the type asked for; no result counts as JSON `null`. The parser's own message
-    /// would quote the result.
-    #[error(
-        "the stored result does not fit the expected type (at column {column}): the work is done; read the result as the type that was stored"
-    )]
-    ResultUnreadable {
-        /// The position in the stored JSON text at which the parser stopped.
-        column: usize,
-    },
 }
 
 impl Error {
@@ -90,8 +81,7 @@ impl Error {
             | Self::Malformed { .. }
             | Self::PayloadMismatch
             | Self::NotSerialisable(_)
-            | Self::ResultTooLarge
-            | Self::ResultUnreadable { .. } => false,
+            | Self::ResultTooLarge => false,
         }
     }
 
@@ -112,15 +102,19 @@ impl Error {
             Self::OutOfTime => "out_of_time",
             Self::NotSerialisable(_) => "result_not_serialisable",
             Self::ResultTooLarge => "result_too_large",
-            Self::ResultUnreadable { .. } => "result_unreadable",
         }
     }
 }
 
+/// The longest error in a log line, in bytes: the errors of the work are not ours, and logs are paid by the byte.
+const MAX_LOGGED: usize = 1_024;
+
 /// The error and its causes in one line. Not every format of a log prints the causes of an error.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let mut line = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    line.truncate(line.floor_char_boundary(MAX_LOGGED));
+    line
 }
 
 impl<E> From<SdkError<E, HttpResponse>> for Error
@@ -160,6 +154,9 @@ impl From<BuildError> for Error {
 mod tests {
     use std::collections::BTreeSet;
 
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+
     use super::*;
 
     /// Leads from each error to the next, so that a new one does not compile before it has its place here.
@@ -178,9 +175,35 @@ mod tests {
             Error::Unprocessed { .. } => Error::OutOfTime,
             Error::OutOfTime => Error::NotSerialisable(serde::ser::Error::custom("a cause")),
             Error::NotSerialisable(_) => Error::ResultTooLarge,
-            Error::ResultTooLarge => Error::ResultUnreadable { column: 1 },
-            Error::ResultUnreadable { .. } => return None,
+            Error::ResultTooLarge => return None,
         })
+    }
+
+    #[test]
+    fn the_causes_of_an_error_are_in_one_line_of_at_most_1_024_bytes() {
+        let error = Error::Throttled(BoxError::from(Error::Rejected("access denied".into())));
+        let line = with_causes(&error);
+        assert!(line.starts_with("the idempotency table is throttled") && line.ends_with(": access denied"), "{line}");
+        assert_eq!(with_causes(&Error::Rejected("é".repeat(1_000).into())).len() / 2, 512);
+    }
+
+    #[test]
+    fn what_dynamodb_answers_decides_the_error() {
+        let answer = |status: u16, code: &str| {
+            let error = PutItemError::generic(ErrorMetadata::builder().code(code).build());
+            SdkError::service_error(error, HttpResponse::new(status.try_into().expect("a status"), "".into()))
+        };
+        for (error, code) in [
+            (answer(400, "ThrottlingException"), "record_throttled"),
+            (answer(400, "ResourceNotFoundException"), "record_table_missing"),
+            (answer(400, "TransactionConflictException"), "record_unavailable"),
+            (answer(400, "AccessDeniedException"), "record_rejected"),
+            (answer(500, "InternalServerError"), "record_unavailable"),
+            (SdkError::timeout_error("a cause"), "record_unavailable"),
+            (SdkError::construction_failure("a cause"), "record_rejected"),
+        ] {
+            assert_eq!(Error::from(error).code(), code);
+        }
     }
 
     #[test]

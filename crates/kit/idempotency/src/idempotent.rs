@@ -29,7 +29,7 @@ where
     let claim = match store.claim(key, &payload.into()).await? {
         Claimed::New(claim) => claim,
         Claimed::Completed { data } => {
-            return read(data.as_deref()).map(Outcome::Completed).map_err(IdempotentError::ResultUnreadable);
+            return read(data.as_deref()).map(Outcome::Completed);
         }
         Claimed::InProgress { until } => return Err(IdempotentError::InProgress { until }),
     };
@@ -93,9 +93,14 @@ pub enum IdempotentError<E> {
     /// If only the result cannot be stored, the work is recorded as done without it.
     #[error("the work was done, but it is unknown whether its result is recorded: do not repeat it by hand")]
     NotRecorded(#[source] Error),
-    /// The work was done before, but its stored result cannot be read as this type.
-    #[error("the work was done before, but its stored result cannot be read: do not repeat it")]
-    ResultUnreadable(#[source] Error),
+    /// The work was done before, but its stored result does not fit this type. No result counts as JSON `null`.
+    #[error(
+        "the work was done before, but its stored result does not fit the expected type (at column {column}): do not repeat the work; read the result as the type that was stored"
+    )]
+    ResultUnreadable {
+        /// The position in the stored JSON text at which the parser stopped.
+        column: usize,
+    },
 }
 
 impl<E> IdempotentError<E> {
@@ -104,8 +109,8 @@ impl<E> IdempotentError<E> {
         match self {
             Self::Work(failure) => work(failure),
             Self::InProgress { .. } | Self::TakenOver => true,
-            Self::PayloadMismatch => false,
-            Self::NotStarted(error) | Self::NotRecorded(error) | Self::ResultUnreadable(error) => error.is_retryable(),
+            Self::PayloadMismatch | Self::ResultUnreadable { .. } => false,
+            Self::NotStarted(error) | Self::NotRecorded(error) => error.is_retryable(),
         }
     }
 }
@@ -132,7 +137,9 @@ async fn record<T: Serialize>(store: &IdempotencyStore, claim: Claim, result: &T
     recorded
 }
 
-/// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`.
-fn read<T: DeserializeOwned>(data: Option<&str>) -> Result<T, Error> {
-    serde_json::from_str(data.unwrap_or("null")).map_err(|error| Error::ResultUnreadable { column: error.column() })
+/// A record without a result, as [`IdempotencyStore::complete_all`] leaves, reads as JSON `null`. The parser's own message would quote the
+/// result.
+fn read<T: DeserializeOwned, E>(data: Option<&str>) -> Result<T, IdempotentError<E>> {
+    let read = serde_json::from_str(data.unwrap_or("null"));
+    read.map_err(|error| IdempotentError::ResultUnreadable { column: error.column() })
 }

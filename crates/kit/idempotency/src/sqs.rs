@@ -47,6 +47,10 @@ const A_DAY: Duration = Duration::from_hours(24);
 /// A panic fails only its own message if the program is built with `panic = "unwind"`. With `panic = "abort"`, which `cargo lambda build`
 /// sets unless your release profile sets `panic`, it ends the process, and all messages of the batch are delivered again.
 ///
+/// A batch from a FIFO queue is refused.
+///
+/// When `work` returns an error or panics, its claim is released, so none of its requests may still be running then.
+///
 /// Every failure is logged (`tracing`, level `ERROR`), without the message's body. If messages failed and none was done, the result is
 /// [`BatchFailed`], so that the invocation counts as an error.
 pub async fn process_batch<T, E>(
@@ -113,7 +117,7 @@ impl<'a> SqsBatch<'a> {
         }
     }
 
-    /// How many pieces of work run at once: 10 by default, at least 1.
+    /// How many pieces of work run at once: 10 by default, at least 1. The requests for a record count as a part of its work.
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = concurrency.max(1);
         self
@@ -128,7 +132,7 @@ impl<'a> SqsBatch<'a> {
     /// Completes the records of the batch together, at its end: one request for 25 records instead of one for each.
     ///
     /// **Only for idempotent work.** If the process dies before the end of the batch, the work of all its messages is done again. Without this,
-    /// only work that was not recorded yet is done again.
+    /// only work that was not recorded yet is done again. The requests are sent one after another, so it is not for batches of thousands.
     pub fn complete_together(mut self) -> Self {
         self.completes_together = true;
         self
@@ -173,7 +177,7 @@ impl<'a> SqsBatch<'a> {
             repeated.sort_by(|one, other| one.message.key.cmp(&other.message.key));
         }
 
-        let mut claims = Vec::new();
+        let (mut claims, mut ids_of_claims, mut values_of_claims) = (Vec::new(), Vec::new(), Vec::new());
         let mut processed = stream::iter(repeated)
             .map(async |repeated| {
                 let processed = invocation.process(&repeated.message, &work).await;
@@ -181,18 +185,21 @@ impl<'a> SqsBatch<'a> {
             })
             .buffer_unordered(self.concurrency);
         while let Some((Repeated { message_ids, message }, (outcome, record))) = processed.next().await {
+            let value = message.value;
+            answer.note_all(&message_ids, &value, outcome);
             match record {
                 RecordState::Settled => {}
-                RecordState::ToComplete(claim) => claims.push(claim),
-                RecordState::NotCompleted(error) => answer.observer.not_completed(1, &error),
-                RecordState::NotReleased(error) => answer.observer.not_released(&message.value, &error),
+                RecordState::ToComplete(claim) => {
+                    claims.push(claim);
+                    ids_of_claims.extend(message_ids);
+                    values_of_claims.push(value);
+                }
+                RecordState::NotCompleted(error) => answer.observer.not_completed(&message_ids, &[value], &error),
+                RecordState::NotReleased(error) => answer.observer.not_released(&message_ids, &value, &error),
             }
-            answer.note_all(&message_ids, &message.value, outcome);
         }
-        drop(processed);
-        let records = claims.len();
         if let Err(error) = invocation.complete_all(claims).await {
-            answer.observer.not_completed(records, &error);
+            answer.observer.not_completed(&ids_of_claims, &values_of_claims, &error);
         }
         answer.close()
     }

@@ -12,7 +12,8 @@ use tracing_subscriber::prelude::*;
 use crate::Environment;
 
 /// Logs as JSON, at the level of `LOG_LEVEL`, else of `AWS_LAMBDA_LOG_LEVEL` (Lambda sets it from the function's logging
-/// configuration), else `INFO`. A variable whose value is not a level is ignored, and a warning says so.
+/// configuration), else `INFO`. A variable whose value is not a level is ignored, and a warning says so if the level
+/// allows warnings.
 ///
 /// The level applies to `ours`, a list of crate names as `tracing` targets have them (with underscores). All other crates log only
 /// warnings and errors: the SDK's debug lines can contain the data of your users.
@@ -30,7 +31,9 @@ pub fn log_as_json(environment: &Environment<'_>, ours: &[&str]) {
         .with_target("lambda_runtime::layers::panic", LevelFilter::OFF)
         .with_targets(ours.iter().map(|target| (*target, level)));
     let json = layer().json().flatten_event(true).with_current_span(false).with_span_list(false).with_target(false);
-    let _ = tracing_subscriber::registry().with(targets).with(json).try_init();
+    if tracing_subscriber::registry().with(targets).with(json).try_init().is_err() {
+        return;
+    }
     for (variable, _) in levels.iter().filter(|(_, level)| level.is_none()) {
         tracing::warn!(variable, "the variable is ignored: expected TRACE, DEBUG, INFO, WARN, ERROR or FATAL");
     }

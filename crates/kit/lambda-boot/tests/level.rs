@@ -21,6 +21,7 @@ fn the_level_is_that_of_the_environment() {
         (None, Some("FATAL"), 1, None),
         (Some("LOUD"), None, 3, Some("LOG_LEVEL")),
         (Some("LOUD"), Some("WARN"), 2, Some("LOG_LEVEL")),
+        (Some("LOUD"), Some("FATAL"), 1, None),
         (None, Some("loudest"), 3, Some("AWS_LAMBDA_LOG_LEVEL")),
     ] {
         let mut once_more = Command::new(std::env::current_exe().unwrap());

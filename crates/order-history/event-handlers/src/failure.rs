@@ -63,7 +63,7 @@ impl Reason<'_> {
         self.0.is_retryable(Failure::is_retryable)
     }
 
-    /// The error and its causes, in one line. The causes of a failure say it all, and so do those of a record's error.
+    /// The error and its causes, in one line. Without "the work failed" before a failure: the reason says it already.
     pub(crate) fn text(&self) -> String {
         match self.0 {
             MessageError::Parse(failure) | MessageError::Work(failure) => with_causes(failure),

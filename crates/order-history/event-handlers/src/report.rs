@@ -107,14 +107,15 @@ impl BatchObserver<Event, Applied, Failure> for Report<'_> {
     }
 
     /// Only a warning: the next attempt must wait until the record expires. The failure itself is logged separately.
-    fn not_released(&mut self, event: &Event, error: &idempotency::Error) {
+    fn not_released(&mut self, _: &[String], event: &Event, error: &idempotency::Error) {
         let (request_id, reason, error) = (self.request_id, error.code(), with_causes(error));
         tracing::warn!(request_id, event_id = %event.id, reason, error, "idempotency record not released");
     }
 
     /// Only a warning: the effects are stored. If an event is delivered again after its record has expired, one more update is sent, and
     /// it changes nothing.
-    fn not_completed(&mut self, records: usize, error: &idempotency::Error) {
+    fn not_completed(&mut self, _: &[String], events: &[Event], error: &idempotency::Error) {
+        let records = events.len();
         let (request_id, reason, error) = (self.request_id, error.code(), with_causes(error));
         tracing::warn!(request_id, records, reason, error, "idempotency records not completed");
     }

@@ -45,7 +45,9 @@ pub enum MessageError<E> {
     #[error("the work was not started: its idempotency record could not be used")]
     Record(#[source] Error),
     /// Time was up before the work was done, or too short to start it.
-    #[error("the function's time is almost up: allow it more time, or give it smaller batches")]
+    #[error(
+        "the time limit was reached: allow the function more time or smaller batches, and take the deadline from the current invocation"
+    )]
     OutOfTime,
     /// The batch is from a FIFO queue. Nothing of it was read: its messages would be processed in any order.
     #[error("the messages of a FIFO queue would lose their order: use a standard queue")]
@@ -108,26 +110,30 @@ impl From<BatchFailed> for Diagnostic {
 
 /// Is called with the outcome of each message of a batch, for logs and metrics.
 pub trait BatchObserver<T, R, E> {
-    /// Called once for each message, as soon as it is decided.
+    /// Called once for each message, when its work is done or has failed, and its record is completed, released, or left for the end of the
+    /// batch.
     fn processed(&mut self, message: ProcessedMessage<'_, T, R, E>);
 
-    /// The work failed, and its claim could not be released: it delays the next try until it expires.
-    fn not_released(&mut self, value: &T, error: &Error) {
+    /// The work of these messages failed, and its claim could not be released: it delays the next try until it expires.
+    fn not_released(&mut self, message_ids: &[String], value: &T, error: &Error) {
         let _ = value;
-        tracing::warn!(error = with_causes(error), "idempotency record not released; it will expire");
+        let (message_ids, reason, error) = (message_ids.join(", "), error.code(), with_causes(error));
+        tracing::warn!(message_ids, reason, error, "idempotency record not released; it will expire");
     }
 
-    /// The work of these records is done, but some of them are not completed: a duplicate that arrives after they have expired is done
-    /// again. The messages are acknowledged all the same, because their work is done.
+    /// The work of these messages is done, but at least one of their records is not completed: a duplicate that arrives after the record has
+    /// expired is done again. The messages are acknowledged all the same, because their work is done.
     ///
-    /// With [`Error::ClaimLost`], another caller has taken the claim over, and may do the work again: the work took too long.
-    fn not_completed(&mut self, records: usize, error: &Error) {
-        let reason = with_causes(error);
-        // Without a correction, no record is ever completed.
-        if error.is_retryable() {
-            tracing::warn!(records, error = reason, "idempotency records not completed");
+    /// With [`Error::ClaimLost`], another caller has taken the claim over and may do the work too: its clock is ahead, the work blocked its
+    /// thread beyond the time limit, or the record was deleted.
+    fn not_completed(&mut self, message_ids: &[String], values: &[T], error: &Error) {
+        let _ = values;
+        let (message_ids, reason, cause) = (message_ids.join(", "), error.code(), with_causes(error));
+        // A lost claim may mean work that is done twice. The others are permanent: without a correction, no record is ever completed.
+        if matches!(error, Error::ClaimLost) || !error.is_retryable() {
+            tracing::error!(message_ids, reason, error = cause, "idempotency record not completed");
         } else {
-            tracing::error!(records, error = reason, "idempotency records not completed");
+            tracing::warn!(message_ids, reason, error = cause, "idempotency record not completed");
         }
     }
 }

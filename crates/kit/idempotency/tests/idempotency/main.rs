@@ -10,6 +10,7 @@ mod expiry;
 mod faults;
 mod fencing;
 mod http;
+mod log;
 mod observer;
 mod one_call;
 mod powertools;
