@@ -82,13 +82,16 @@ async fn commit(
         .key("pk", AttributeValue::S("4711".to_owned()))
         .key("sk", number(0))
         .update_expression("SET #version = :version, lastEventId = :id")
-        .condition_expression("attribute_not_exists(pk) OR #version = :before")
         .expression_attribute_names("#version", "version")
         .expression_attribute_values(":version", number(version))
-        .expression_attribute_values(":before", number(version - 1))
-        .expression_attribute_values(":id", AttributeValue::S(event.event_id.clone()))
-        .build()?;
-    let payment = TransactWriteItem::builder().update(payment).build();
+        .expression_attribute_values(":id", AttributeValue::S(event.event_id.clone()));
+    // Only the first version creates the payment: a late writer must not bring back one that was deleted.
+    let payment = if version == 1 {
+        payment.condition_expression("attribute_not_exists(pk)")
+    } else {
+        payment.condition_expression("#version = :before").expression_attribute_values(":before", number(version - 1))
+    };
+    let payment = TransactWriteItem::builder().update(payment.build()?).build();
     let row = Outbox::new(OUTBOX).put(&event)?;
     client.transact_write_items().transact_items(payment).transact_items(row).send().await?;
     Ok(event)

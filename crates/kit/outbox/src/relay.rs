@@ -61,7 +61,7 @@ impl<P: Publisher> Relay<P> {
                         sequence_number,
                         reason,
                         error = with_causes(&error),
-                        "cannot read an event from the stream record; the sweeper will report its row"
+                        "cannot read an event from the stream record; if its row is in the table, the sweeper publishes or reports it"
                     );
                     relayed.poison += 1;
                 }
@@ -120,8 +120,8 @@ impl Relayed {
     /// The metrics of the batch: `Published`, `PoisonRows`, `PublishFailures`, `UndeletedRows`. Raise an alarm for
     /// `PoisonRows`.
     #[must_use]
-    pub fn metrics(&self) -> [Metric; 4] {
-        [
+    pub fn metrics(&self) -> Vec<Metric> {
+        vec![
             Metric::count("Published", self.published),
             Metric::count("PoisonRows", self.poison),
             Metric::count("PublishFailures", self.failed),

@@ -1,6 +1,7 @@
 //! Publishes events that the stream has missed, from the table itself.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
@@ -32,6 +33,8 @@ pub struct Sweeper<P> {
     older_than: Duration,
     page_size: Option<i32>,
     clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    /// Where the next run begins, if the last one had no time for the whole table.
+    resume_after: Mutex<Option<Item>>,
 }
 
 impl<P: Publisher> Sweeper<P> {
@@ -42,6 +45,7 @@ impl<P: Publisher> Sweeper<P> {
             older_than: OLDER_THAN,
             page_size: None,
             clock: Box::new(SystemTime::now),
+            resume_after: Mutex::default(),
         }
     }
 
@@ -71,16 +75,20 @@ impl<P: Publisher> Sweeper<P> {
     /// Publishes all rows that are old enough, page by page and the oldest of a page first, and deletes those that were published.
     ///
     /// It ends when the whole table is read; or ten seconds before `deadline`, when Lambda ends the invocation; or when the publisher takes
-    /// none of up to forty rows, or none of those that are published can be deleted; or when the table cannot be read. The next run begins
-    /// again at the first page, which is shorter by what this one has published. The first forty rows are always tried.
+    /// none of up to forty rows, or none of those that are published can be deleted; or when the table cannot be read. The first forty rows are
+    /// always tried.
+    ///
+    /// After a run that had no time for the whole table, the next run of this value begins at the page after the last one and ends at the end of
+    /// the table, so that pages full of rows that cannot be published do not keep the others from being read.
     pub async fn sweep(&self, deadline: SystemTime) -> Swept {
         let now = (self.clock)();
         let is_late = || (self.clock)() + MARGIN > deadline;
         let mut swept = Swept::default();
-        let mut start = None;
+        let mut start = self.resume_after().take();
         let mut is_first = true;
         loop {
             if !is_first && is_late() {
+                *self.resume_after() = start;
                 swept.end = End::Deadline;
                 return swept;
             }
@@ -95,6 +103,7 @@ impl<P: Publisher> Sweeper<P> {
             let rows = swept.read(page.items(), now, self.older_than);
             for round in rows.chunks(BATCH_SIZE * BATCHES_AT_ONCE) {
                 if !is_first && is_late() {
+                    *self.resume_after() = page.last_evaluated_key;
                     swept.end = End::Deadline;
                     return swept;
                 }
@@ -123,6 +132,11 @@ impl<P: Publisher> Sweeper<P> {
                 return swept;
             }
         }
+    }
+
+    fn resume_after(&self) -> MutexGuard<'_, Option<Item>> {
+        // It is only taken and set, so a panic cannot leave it half changed.
+        self.resume_after.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A page of rows that are old enough. It is read consistently, so that a row is not published again that the relay has deleted a
@@ -156,12 +170,13 @@ pub struct Swept {
     pub poison: usize,
     /// Rows that were not published because the publisher failed.
     pub failed: usize,
-    /// Rows that were published, but not deleted. The next run publishes them once more.
+    /// Rows that were published, but not deleted, at most: if a request fails, all its rows are counted. The next run publishes those that are
+    /// left once more.
     pub undeleted: usize,
     /// Rows of any age that were read from the table.
     pub rows: usize,
     /// The age of the oldest row that was old enough to be swept, whether or not it is published now. While a poison row is in the table,
-    /// it grows from run to run. A row whose time is in the future counts as just old enough.
+    /// it grows from run to run. A row whose time is in the future counts as just old enough, and one whose time cannot be read is not counted.
     pub oldest: Option<Duration>,
     /// Why the run ended.
     pub end: End,
@@ -175,9 +190,9 @@ pub enum End {
     Done,
     /// The invocation's deadline was near.
     Deadline,
-    /// The publisher failed for each of up to forty rows. The log has the reason.
+    /// Of up to forty rows none was published, and the publisher failed for at least one. The log has the reason.
     PublisherFails,
-    /// None of up to forty published rows could be deleted. The log has the reason.
+    /// Of up to forty rows some were published, and none of these could be deleted. The log has the reason.
     DeletionFails,
     /// The table could not be read.
     Unreadable(Error),
@@ -187,8 +202,8 @@ impl Swept {
     /// The metrics of the run: `SweptRows`, `PoisonRows`, `PublishFailures`, `UndeletedRows`, `BacklogRows`, and
     /// `BacklogAge` in seconds. Raise an alarm for `PoisonRows` and for a `BacklogAge` of some runs.
     #[must_use]
-    pub fn metrics(&self) -> [Metric; 6] {
-        [
+    pub fn metrics(&self) -> Vec<Metric> {
+        vec![
             Metric::count("SweptRows", self.published),
             Metric::count("PoisonRows", self.poison),
             Metric::count("PublishFailures", self.failed),

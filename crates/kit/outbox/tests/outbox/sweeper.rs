@@ -147,6 +147,30 @@ async fn it_stops_if_the_publisher_accepts_nothing() {
     assert_eq!(world.left().await.len(), 90);
 }
 
+/// Otherwise a first page full of poison would keep all other rows from being read, run after run.
+#[tokio::test]
+async fn the_next_run_begins_after_the_last_page_and_the_one_after_it_at_the_first() {
+    let world = World::start().await;
+    let ids = world.commit_some(80).await;
+    ids.iter().for_each(|id| world.recorder.poison(id));
+    world.clock.advance(OLDER_THAN * 2);
+    let sweeper = world.sweeper().page_size(30);
+    for (poison, rows, is_all) in [(30, 30, false), (30, 30, false), (20, 20, true), (30, 30, false)] {
+        let swept = sweeper.sweep(world.clock.now() + Duration::from_secs(9)).await;
+        assert_eq!(
+            (swept.poison, swept.rows, matches!(swept.end, End::Done)),
+            (poison, rows, is_all),
+            "{:?}",
+            swept.end
+        );
+    }
+    world.recorder.recover();
+    let swept = sweeper.sweep(world.later()).await;
+    assert_eq!(swept.published, 50, "the rest of the table");
+    assert_eq!(sweeper.sweep(world.later()).await.published, 30);
+    assert!(world.left().await.is_empty());
+}
+
 #[tokio::test]
 async fn ten_seconds_are_enough_for_more_rows() {
     let world = World::start().await;
