@@ -1,6 +1,6 @@
 //! A typed facet, into a state and out of it.
 
-use projection::{Attributes, Facet, Piece, State};
+use projection::{Attributes, Facet, Found, Piece, Shape, State, Unreadable, View};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -47,6 +47,24 @@ fn a_facet_reads_back_as_it_was_written() {
     assert_eq!(state.facet(), Ok(Some(Degrees(38.0))));
     assert_eq!(state.stamp("wa"), Some(&stamp(1)));
     assert_eq!(State::default().facet::<Name>(), Ok(None));
+}
+
+/// A newer version of the program may have written the attribute.
+#[test]
+fn a_facet_with_an_attribute_that_cannot_be_read_is_not_part_of_the_whole_state() {
+    const VIEW: View =
+        View { key: "id", facets: &[Shape::of::<Name>(), Shape::of::<Degrees>()], sets: &[], marks: &[] };
+    let mut state = State::default();
+    let name = Name { name: None, words: vec!["a".to_owned()] };
+    state.apply([Piece::facet(&name, &stamp(1)).unwrap(), Piece::facet(&Degrees(38.0), &stamp(1)).unwrap()]);
+    for (attribute, has_name, has_degrees) in
+        [("words", false, true), ("wa", false, true), ("degrees", true, false), ("unknown", true, true)]
+    {
+        let unreadable = vec![Unreadable { attribute: attribute.to_owned() }];
+        let whole = Found { state: state.clone(), unreadable }.whole(&VIEW);
+        assert_eq!(whole.stamp("wa").is_some(), has_name, "{attribute}");
+        assert_eq!(whole.stamp("wd").is_some(), has_degrees, "{attribute}");
+    }
 }
 
 #[test]
