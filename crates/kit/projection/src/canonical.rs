@@ -6,7 +6,7 @@ use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
-use serde_json::Error;
+use serde_json::{Error, Value};
 
 use crate::content::{elements, members};
 
@@ -25,6 +25,23 @@ pub(crate) struct Nested<'a> {
     /// How many fields there are, or more than fit.
     count: usize,
 }
+
+/// A struct that is not complete.
+pub(crate) enum Struct<'a> {
+    Plain(Nested<'a>),
+    /// A number or a raw value of `serde_json`: it has one field, which is the value's text.
+    Hidden {
+        out: &'a mut String,
+        /// [`NUMBER`] or [`RAW_VALUE`].
+        name: &'static str,
+        text: Option<String>,
+    },
+}
+
+/// The name with which `serde_json` serialises a number as a struct, if any crate of the program enables its feature `arbitrary_precision`.
+const NUMBER: &str = "$serde_json::private::Number";
+/// The name with which it serialises a `RawValue`, which holds JSON.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Few structs have more. The order of those is found out from their text.
 const MOST_FIELDS: usize = 8;
@@ -161,6 +178,24 @@ pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
     write("\"");
 }
 
+/// Writes a number from the text that DynamoDB or `serde_json` has of it. Returns false if facets cannot hold it.
+///
+/// It does not go through `serde_json::Number`, which keeps the text as it is if the feature `arbitrary_precision` is enabled.
+pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
+    let out = Canonical(out);
+    let written = if let Ok(number) = text.parse::<u64>() {
+        out.serialize_u64(number)
+    } else if let Ok(number) = text.parse::<i64>() {
+        out.serialize_i64(number)
+    } else {
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => out.serialize_f64(number),
+            _ => return false,
+        }
+    };
+    written.is_ok()
+}
+
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 impl Canonical<'_> {
@@ -210,7 +245,7 @@ impl<'a> Serializer for Canonical<'a> {
     type SerializeTupleStruct = Nested<'a>;
     type SerializeTupleVariant = Nested<'a>;
     type SerializeMap = Nested<'a>;
-    type SerializeStruct = Nested<'a>;
+    type SerializeStruct = Struct<'a>;
     type SerializeStructVariant = Nested<'a>;
 
     integers! {
@@ -299,7 +334,7 @@ impl<'a> Serializer for Canonical<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let mut object = self.serialize_struct("", 1)?;
+        let mut object = Nested::begin(self.0, "{", "}");
         object.field(variant, value)?;
         object.end_struct();
         Ok(())
@@ -331,8 +366,11 @@ impl<'a> Serializer for Canonical<'a> {
         Ok(Nested::begin(self.0, "{", "}"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Nested<'a>, Error> {
-        self.serialize_map(None)
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct<'a>, Error> {
+        Ok(match name {
+            NUMBER | RAW_VALUE => Struct::Hidden { out: self.0, name, text: None },
+            _ => Struct::Plain(Nested::begin(self.0, "{", "}")),
+        })
     }
 
     fn serialize_struct_variant(
@@ -371,27 +409,60 @@ lists! {
     SerializeTupleVariant::serialize_field;
 }
 
-macro_rules! structs {
-    ($($object:ident;)*) => {$(
-        impl $object for Nested<'_> {
-            type Ok = ();
-            type Error = Error;
+impl SerializeStructVariant for Nested<'_> {
+    type Ok = ();
+    type Error = Error;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                self.field(name, value)
-            }
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        self.field(name, value)
+    }
 
-            fn end(self) -> Result<(), Error> {
-                self.end_struct();
+    fn end(self) -> Result<(), Error> {
+        self.end_struct();
+        Ok(())
+    }
+}
+
+impl SerializeStruct for Struct<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        match self {
+            Self::Plain(nested) => nested.field(name, value),
+            Self::Hidden { text: Some(_), .. } => Err(not_one_field()),
+            Self::Hidden { text, .. } => {
+                let mut json = String::new();
+                value.serialize(Canonical(&mut json))?;
+                *text = Some(serde_json::from_str(&json)?);
                 Ok(())
             }
         }
-    )*};
+    }
+
+    fn end(self) -> Result<(), Error> {
+        match self {
+            Self::Plain(nested) => {
+                nested.end_struct();
+                Ok(())
+            }
+            Self::Hidden { text: None, .. } => Err(not_one_field()),
+            Self::Hidden { out, name: NUMBER, text: Some(digits) } => {
+                if write_number(&digits, out) {
+                    Ok(())
+                } else {
+                    Err(Error::custom("a number must be finite, and within the range of an `f64`"))
+                }
+            }
+            Self::Hidden { out, text: Some(json), .. } => {
+                serde_json::from_str::<Value>(&json)?.serialize(Canonical(out))
+            }
+        }
+    }
 }
 
-structs! {
-    SerializeStruct;
-    SerializeStructVariant;
+fn not_one_field() -> Error {
+    Error::custom("a number or raw value of `serde_json` has one field, which is a text")
 }
 
 impl SerializeMap for Nested<'_> {

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::{self, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Number;
 
-use crate::canonical::{Canonical, sort_members, write_set, write_text};
+use crate::canonical::{sort_members, write_number, write_set, write_text};
 use crate::content::{Attributes, Json, elements, members, write_name};
 use crate::facet::Unreadable;
 use crate::piece::{Name, Stamp};
@@ -523,11 +521,4 @@ pub(crate) fn write_text_set(texts: &[impl AsRef<str>], out: &mut String) {
         write_text(text.as_ref(), |part| list.push_str(part));
     }
     write_set(&list, out);
-}
-
-/// DynamoDB's text of a number as canonical JSON; says whether it is a number that facets can hold.
-pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
-    let whole = text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from));
-    let number = whole.ok().or_else(|| Number::from_f64(text.parse().ok()?));
-    number.is_some_and(|number| number.serialize(Canonical(out)).is_ok())
 }

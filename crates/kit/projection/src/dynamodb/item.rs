@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::canonical::{sort_members, write_text};
+use crate::canonical::{sort_members, write_number, write_text};
 use crate::content::{Attributes, Json, elements, members, unescaped, write_name};
 use crate::facet::Unreadable;
-use crate::line::{write_number, write_text_set};
+use crate::line::write_text_set;
 use crate::state::{Found, State, Written};
 use crate::view::View;
 
