@@ -188,10 +188,7 @@ pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
     } else if let Ok(number) = text.parse::<i64>() {
         out.serialize_i64(number)
     } else {
-        match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => out.serialize_f64(number),
-            _ => return false,
-        }
+        text.parse().map_err(Error::custom).and_then(|number| out.serialize_f64(number))
     };
     written.is_ok()
 }
@@ -280,11 +277,10 @@ impl<'a> Serializer for Canonical<'a> {
         } else if is_whole && (TWO_TO_63..2.0 * TWO_TO_63).contains(&value) {
             self.serialize_u64(value as u64)?;
         } else {
-            match serde_json::Number::from_f64(value) {
-                // A text grows as it must.
-                Some(number) => _ = write!(self.0, "{number}"),
-                None => self.serialize_unit()?,
-            }
+            // JSON and DynamoDB have no NaN and no infinity. `null` in its place would remove the attribute.
+            let number = serde_json::Number::from_f64(value).ok_or_else(|| Error::custom("a number must be finite"))?;
+            // A text grows as it must.
+            _ = write!(self.0, "{number}");
         }
         Ok(())
     }
@@ -451,7 +447,7 @@ impl SerializeStruct for Struct<'_> {
                 if write_number(&digits, out) {
                     Ok(())
                 } else {
-                    Err(Error::custom("a number must be finite, and within the range of an `f64`"))
+                    Err(Error::custom("a number must be finite, and an `f64` must be able to hold it"))
                 }
             }
             Self::Hidden { out, text: Some(json), .. } => {

@@ -22,12 +22,22 @@ pub trait Facet: Serialize + DeserializeOwned {
     const TEXT_SETS: &'static [&'static str] = &[];
 }
 
-/// A piece does not match the declaration of its facet or of the view: a mistake in the program.
+/// A piece cannot be written, or does not match the declaration of its facet or of the view: a mistake in the program.
 #[derive(Debug, thiserror::Error)]
-#[error("the value of `{attribute}` does not match the declaration of its facet or of the view")]
+#[error("the value of `{attribute}` {fault}")]
 pub struct Unwritable {
     pub(crate) attribute: String,
+    pub(crate) fault: Fault,
     pub(crate) source: Option<serde_json::Error>,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("cannot be written as JSON")]
+    NotJson,
+    #[error("does not match the declaration of its facet or of the view")]
+    Undeclared,
 }
 
 /// An attribute that this version of the program cannot read.
@@ -41,7 +51,7 @@ pub struct Unreadable {
 impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
-        let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
+        let unwritable = |fault, source| Unwritable { attribute: F::WATERMARK.to_owned(), fault, source };
         // One buffer for all facets of this thread: a facet fills a small part of it, and then copies what it needs.
         let mut text = BUFFER.take();
         text.clear();
@@ -50,14 +60,14 @@ impl Piece {
         }
         let value = text.len();
         let written = facet.serialize(Canonical(&mut text));
-        written.map_err(|error| unwritable(Some(error)))?;
+        written.map_err(|error| unwritable(Fault::NotJson, Some(error)))?;
         let attributes = match (F::ATTRIBUTES, Json::of(&text[value..])) {
             ([only], _) => declared::<F>(&text, [(*only, &text[value..])].into_iter()),
             (_, Json::Object(content)) => declared::<F>(content, members(content)),
             _ => None,
         };
         BUFFER.set(text);
-        let attributes = attributes.ok_or_else(|| unwritable(None))?;
+        let attributes = attributes.ok_or_else(|| unwritable(Fault::Undeclared, None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }

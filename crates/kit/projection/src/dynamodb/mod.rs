@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
 };
 
-use crate::facet::{Unreadable, Unwritable};
+use crate::facet::{Fault, Unreadable, Unwritable};
 use crate::piece::{Effect, Piece, Stamp};
 use crate::state::{Found, State};
 use crate::view::View;
@@ -80,7 +80,10 @@ impl Table {
 
     fn check_declared(&self, pieces: &[Piece]) -> Result<(), Error> {
         match pieces.iter().find(|piece| !self.view.declares(piece)) {
-            Some(piece) => Err(Unwritable { attribute: piece.decided_by().0.to_owned(), source: None }.into()),
+            Some(piece) => {
+                let attribute = piece.decided_by().0.to_owned();
+                Err(Unwritable { attribute, fault: Fault::Undeclared, source: None }.into())
+            }
             None => Ok(()),
         }
     }
