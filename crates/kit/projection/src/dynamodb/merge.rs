@@ -156,8 +156,10 @@ impl Table {
             match stored.json(name) {
                 Some(json) => {
                     let is_text_set = shape.is_some_and(|shape| shape.text_sets.contains(name));
-                    update.values.insert(format!(":stored_{name}"), attribute_value(json, is_text_set));
-                    conditions.push(format!("#{name} = :stored_{name}"));
+                    // No attribute has a name that begins with `eventId`, so no new value has this alias.
+                    let alias = format!(":eventId_{name}");
+                    conditions.push(format!("#{name} = {alias}"));
+                    update.values.insert(alias, attribute_value(json, is_text_set));
                 }
                 None => conditions.push(format!("attribute_not_exists(#{name})")),
             }
