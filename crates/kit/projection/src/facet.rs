@@ -38,6 +38,9 @@ pub(crate) enum Fault {
     NotJson,
     #[error("does not match the declaration of its facet or of the view")]
     Undeclared,
+    #[cfg(feature = "dynamodb")]
+    #[error("is in the effect more than once: an effect has at most one piece for each facet and each mark")]
+    Twice,
 }
 
 /// An attribute that this version of the program cannot read.

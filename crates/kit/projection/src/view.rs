@@ -39,8 +39,8 @@ impl View {
     /// debug builds.
     ///
     /// Every attribute has one owner. No attribute starts with a mark's prefix, and no prefix with another, so that no id, whatever
-    /// its text, makes a mark into something else. Names are also the aliases of expressions; names that begin with `eventId` or `tracking` are reserved for
-    /// other aliases.
+    /// its text, makes a mark into something else. Names are also aliases in expressions; those that begin with `eventId` or `tracking`
+    /// are reserved for other aliases.
     pub fn check(&self) -> Result<(), String> {
         let of_facets = self.facets.iter().flat_map(|shape| shape.attributes.iter().chain([&shape.watermark]));
         let names: Vec<&str> = of_facets.chain(self.sets).chain([&self.key]).copied().collect();

@@ -51,7 +51,7 @@ impl Table {
         }
         let item = write_item(self.view, key, &state);
         let mut pieces: Vec<_> = state.into_pieces().collect();
-        self.check_declared(&pieces)?;
+        self.check_writable(&pieces)?;
         let Err(old) = self.create(key, item, &mut merged).await? else {
             merged.outcome = Outcome::Created;
             return Ok(merged);

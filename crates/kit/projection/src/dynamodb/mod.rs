@@ -5,6 +5,8 @@ mod item;
 mod merge;
 mod render;
 
+use std::collections::HashSet;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
@@ -57,7 +59,7 @@ impl Table {
     ///
     /// When this returns `Ok`, the effect is in the item.
     pub async fn apply(&self, Effect { key, mut pieces }: Effect) -> Result<Applied, Error> {
-        self.check_declared(&pieces)?;
+        self.check_writable(&pieces)?;
         let mut applied = Applied::Written;
         while !pieces.is_empty() {
             let Err(old) = self.update(&key, render(self.view, &pieces), None).await? else { return Ok(applied) };
@@ -78,14 +80,22 @@ impl Table {
         Ok(request.send().await.map_err(|error| Error::from_sdk(error, &self.name))?.item)
     }
 
-    fn check_declared(&self, pieces: &[Piece]) -> Result<(), Error> {
-        match pieces.iter().find(|piece| !self.view.declares(piece)) {
-            Some(piece) => {
-                let attribute = piece.decided_by().0.to_owned();
-                Err(Unwritable { attribute, fault: Fault::Undeclared, source: None }.into())
-            }
-            None => Ok(()),
+    /// Checks that the view declares all that the pieces write, and that no two pieces write the same watermark or mark: DynamoDB refuses an
+    /// expression that names an attribute twice.
+    fn check_writable(&self, pieces: &[Piece]) -> Result<(), Error> {
+        let mut written = HashSet::with_capacity(pieces.len());
+        for piece in pieces {
+            let (attribute, by) = piece.decided_by();
+            let fault = if !self.view.declares(piece) {
+                Fault::Undeclared
+            } else if by.is_some() && !written.insert(attribute) {
+                Fault::Twice
+            } else {
+                continue;
+            };
+            return Err(Unwritable { attribute: attribute.to_owned(), fault, source: None }.into());
         }
+        Ok(())
     }
 
     /// Keeps the pieces that are news to an item that refused them, and returns what the item says.

@@ -146,6 +146,24 @@ fn what_the_view_does_not_declare_is_not_written() {
     assert_eq!(wire.requests().len(), 0);
 }
 
+/// DynamoDB would refuse the expression, and its message is about paths.
+#[test]
+fn a_facet_or_mark_twice_in_one_effect_is_not_written() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let mark = |event| Piece::Mark { attribute: "Order1".into(), by: stamp(event) };
+    let other = Piece::Mark { attribute: "Order2".into(), by: stamp(1) };
+    for (attribute, one, two) in
+        [("wa", facet("wa", 1), facet("wa", 2)), ("wa", facet("wa", 1), facet("wa", 1)), ("Order1", mark(1), mark(2))]
+    {
+        let effect = Effect { key: "1".to_owned(), pieces: vec![one, other.clone(), two] };
+        let error = world.runtime.block_on(world.table_over(&wire).apply(effect)).unwrap_err();
+        assert!(matches!(error, Error::Unwritable(_)), "{error:?}");
+        let expected = format!("the value of `{attribute}` is in the effect more than once");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    assert_eq!(wire.requests().len(), 0);
+}
+
 #[test]
 fn an_element_twice_in_one_effect_is_one_element() {
     let world = World::create();
