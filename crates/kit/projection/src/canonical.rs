@@ -8,7 +8,7 @@ use serde::ser::{
 };
 use serde_json::{Error, Value};
 
-use crate::content::{elements, members};
+use crate::content::{Json, elements, members};
 
 /// Appends a value.
 pub(crate) struct Canonical<'a>(pub(crate) &'a mut String);
@@ -147,6 +147,45 @@ pub(crate) fn write_set(texts: &str, out: &mut String) {
         out.push_str(text);
     }
     out.push(']');
+}
+
+/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
+pub(crate) fn is_set(list: &str) -> Option<bool> {
+    let (mut last, mut is_sorted) = (None, true);
+    for element in elements(list) {
+        let Json::Text(text) = Json::of(element) else { return None };
+        is_sorted &= last.is_none_or(|last| last < text);
+        last = Some(text);
+    }
+    Some(is_sorted)
+}
+
+/// Makes the value that `out` has from `start`, a list of texts, the set that it is. Returns false if it is no list of texts.
+pub(crate) fn make_set(out: &mut String, start: usize) -> bool {
+    let Json::Array(list) = Json::of(&out[start..]) else { return false };
+    match is_set(list) {
+        Some(true) => true,
+        Some(false) => {
+            let list = list.to_owned();
+            out.truncate(start);
+            write_set(&list, out);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The elements of a value that DynamoDB can store as a set of texts, each once. `None` for an empty list, a list that has other elements
+/// than texts, and every other value.
+pub(crate) fn set_elements(json: &str) -> Option<Vec<&str>> {
+    let Json::Array(list) = Json::of(json) else { return None };
+    let is_set = is_set(list).filter(|_| !list.is_empty())?;
+    let mut texts: Vec<_> = elements(list).collect();
+    if !is_set {
+        texts.sort_unstable();
+        texts.dedup();
+    }
+    Some(texts)
 }
 
 /// Writes a JSON text in parts.

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
-use crate::canonical::{Canonical, write_set};
-use crate::content::{Attributes, Json, elements, members, write_name};
+use crate::canonical::{Canonical, is_set, write_set};
+use crate::content::{Attributes, Json, members, write_name};
 use crate::piece::{Name, Piece, Stamp};
 
 /// A group of attributes that one event writes whole.
@@ -38,6 +38,9 @@ pub(crate) enum Fault {
     NotJson,
     #[error("does not match the declaration of its facet or of the view")]
     Undeclared,
+    #[cfg(feature = "dynamodb")]
+    #[error("is not a list of texts with at least one text, although the view declares it as a text set")]
+    NoTextSet,
     #[cfg(feature = "dynamodb")]
     #[error("is in the effect more than once: an effect has at most one piece for each facet and each mark")]
     Twice,
@@ -115,17 +118,6 @@ fn declared<'a, F: Facet>(
         }
     }
     Some(Attributes::from_sorted(&stored))
-}
-
-/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
-fn is_set(list: &str) -> Option<bool> {
-    let (mut last, mut is_sorted) = (None, true);
-    for element in elements(list) {
-        let Json::Text(text) = Json::of(element) else { return None };
-        is_sorted &= last.is_none_or(|last| last < text);
-        last = Some(text);
-    }
-    Some(is_sorted)
 }
 
 /// Reads a facet from its attributes.

@@ -85,15 +85,11 @@ impl Table {
     fn check_writable(&self, pieces: &[Piece]) -> Result<(), Error> {
         let mut written = HashSet::with_capacity(pieces.len());
         for piece in pieces {
+            self.view.check_piece(piece)?;
             let (attribute, by) = piece.decided_by();
-            let fault = if !self.view.declares(piece) {
-                Fault::Undeclared
-            } else if by.is_some() && !written.insert(attribute) {
-                Fault::Twice
-            } else {
-                continue;
-            };
-            return Err(Unwritable { attribute: attribute.to_owned(), fault, source: None }.into());
+            if by.is_some() && !written.insert(attribute) {
+                return Err(Unwritable { attribute: attribute.to_owned(), fault: Fault::Twice, source: None }.into());
+            }
         }
         Ok(())
     }
