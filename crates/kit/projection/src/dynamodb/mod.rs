@@ -41,9 +41,10 @@ pub struct Table {
 pub enum Applied {
     /// Every piece was news. An effect that has only elements is always written: adding an element again changes nothing.
     Written,
-    /// Only some pieces were news: later events had arrived first.
+    /// Only some pieces were news: later events had arrived first, or a part of the effect was in the item already.
     WrittenLate,
-    /// No piece was news.
+    /// No piece was news. An earlier call wrote them, or this very call did: the SDK sends a request again if its response is lost, and then
+    /// the condition fails. So make nothing depend on [`Written`](Self::Written) that must happen once for each event.
     Duplicate,
 }
 
