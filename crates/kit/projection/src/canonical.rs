@@ -6,9 +6,9 @@ use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
-use serde_json::Error;
+use serde_json::{Error, Value};
 
-use crate::content::{elements, members};
+use crate::content::{Json, elements, members};
 
 /// Appends a value.
 pub(crate) struct Canonical<'a>(pub(crate) &'a mut String);
@@ -25,6 +25,23 @@ pub(crate) struct Nested<'a> {
     /// How many fields there are, or more than fit.
     count: usize,
 }
+
+/// A struct that is not complete.
+pub(crate) enum Struct<'a> {
+    Plain(Nested<'a>),
+    /// A number or a raw value of `serde_json`: it has one field, which is the value's text.
+    Hidden {
+        out: &'a mut String,
+        /// [`NUMBER`] or [`RAW_VALUE`].
+        name: &'static str,
+        text: Option<String>,
+    },
+}
+
+/// The name with which `serde_json` serialises a number as a struct, if any crate of the program enables its feature `arbitrary_precision`.
+const NUMBER: &str = "$serde_json::private::Number";
+/// The name with which it serialises a `RawValue`, which holds JSON.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Few structs have more. The order of those is found out from their text.
 const MOST_FIELDS: usize = 8;
@@ -132,6 +149,45 @@ pub(crate) fn write_set(texts: &str, out: &mut String) {
     out.push(']');
 }
 
+/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
+pub(crate) fn is_set(list: &str) -> Option<bool> {
+    let (mut last, mut is_sorted) = (None, true);
+    for element in elements(list) {
+        let Json::Text(text) = Json::of(element) else { return None };
+        is_sorted &= last.is_none_or(|last| last < text);
+        last = Some(text);
+    }
+    Some(is_sorted)
+}
+
+/// Makes the value that `out` has from `start`, a list of texts, the set that it is. Returns false if it is no list of texts.
+pub(crate) fn make_set(out: &mut String, start: usize) -> bool {
+    let Json::Array(list) = Json::of(&out[start..]) else { return false };
+    match is_set(list) {
+        Some(true) => true,
+        Some(false) => {
+            let list = list.to_owned();
+            out.truncate(start);
+            write_set(&list, out);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The elements of a value that DynamoDB can store as a set of texts, each once. `None` for an empty list, a list that has other elements
+/// than texts, and every other value.
+pub(crate) fn set_elements(json: &str) -> Option<Vec<&str>> {
+    let Json::Array(list) = Json::of(json) else { return None };
+    let is_set = is_set(list).filter(|_| !list.is_empty())?;
+    let mut texts: Vec<_> = elements(list).collect();
+    if !is_set {
+        texts.sort_unstable();
+        texts.dedup();
+    }
+    Some(texts)
+}
+
 /// Writes a JSON text in parts.
 pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
     write("\"");
@@ -159,6 +215,21 @@ pub(crate) fn write_text(text: &str, mut write: impl FnMut(&str)) {
     }
     write(&text[plain..]);
     write("\"");
+}
+
+/// Writes a number from the text that DynamoDB or `serde_json` has of it. Returns false if facets cannot hold it.
+///
+/// It does not go through `serde_json::Number`, which keeps the text as it is if the feature `arbitrary_precision` is enabled.
+pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
+    let out = Canonical(out);
+    let written = if let Ok(number) = text.parse::<u64>() {
+        out.serialize_u64(number)
+    } else if let Ok(number) = text.parse::<i64>() {
+        out.serialize_i64(number)
+    } else {
+        text.parse().map_err(Error::custom).and_then(|number| out.serialize_f64(number))
+    };
+    written.is_ok()
 }
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -210,7 +281,7 @@ impl<'a> Serializer for Canonical<'a> {
     type SerializeTupleStruct = Nested<'a>;
     type SerializeTupleVariant = Nested<'a>;
     type SerializeMap = Nested<'a>;
-    type SerializeStruct = Nested<'a>;
+    type SerializeStruct = Struct<'a>;
     type SerializeStructVariant = Nested<'a>;
 
     integers! {
@@ -245,11 +316,10 @@ impl<'a> Serializer for Canonical<'a> {
         } else if is_whole && (TWO_TO_63..2.0 * TWO_TO_63).contains(&value) {
             self.serialize_u64(value as u64)?;
         } else {
-            match serde_json::Number::from_f64(value) {
-                // A text grows as it must.
-                Some(number) => _ = write!(self.0, "{number}"),
-                None => self.serialize_unit()?,
-            }
+            // JSON and DynamoDB have no NaN and no infinity. `null` in its place would remove the attribute.
+            let number = serde_json::Number::from_f64(value).ok_or_else(|| Error::custom("a number must be finite"))?;
+            // A text grows as it must.
+            _ = write!(self.0, "{number}");
         }
         Ok(())
     }
@@ -299,7 +369,7 @@ impl<'a> Serializer for Canonical<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let mut object = self.serialize_struct("", 1)?;
+        let mut object = Nested::begin(self.0, "{", "}");
         object.field(variant, value)?;
         object.end_struct();
         Ok(())
@@ -331,8 +401,11 @@ impl<'a> Serializer for Canonical<'a> {
         Ok(Nested::begin(self.0, "{", "}"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Nested<'a>, Error> {
-        self.serialize_map(None)
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct<'a>, Error> {
+        Ok(match name {
+            NUMBER | RAW_VALUE => Struct::Hidden { out: self.0, name, text: None },
+            _ => Struct::Plain(Nested::begin(self.0, "{", "}")),
+        })
     }
 
     fn serialize_struct_variant(
@@ -371,27 +444,60 @@ lists! {
     SerializeTupleVariant::serialize_field;
 }
 
-macro_rules! structs {
-    ($($object:ident;)*) => {$(
-        impl $object for Nested<'_> {
-            type Ok = ();
-            type Error = Error;
+impl SerializeStructVariant for Nested<'_> {
+    type Ok = ();
+    type Error = Error;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                self.field(name, value)
-            }
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        self.field(name, value)
+    }
 
-            fn end(self) -> Result<(), Error> {
-                self.end_struct();
+    fn end(self) -> Result<(), Error> {
+        self.end_struct();
+        Ok(())
+    }
+}
+
+impl SerializeStruct for Struct<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+        match self {
+            Self::Plain(nested) => nested.field(name, value),
+            Self::Hidden { text: Some(_), .. } => Err(not_one_field()),
+            Self::Hidden { text, .. } => {
+                let mut json = String::new();
+                value.serialize(Canonical(&mut json))?;
+                *text = Some(serde_json::from_str(&json)?);
                 Ok(())
             }
         }
-    )*};
+    }
+
+    fn end(self) -> Result<(), Error> {
+        match self {
+            Self::Plain(nested) => {
+                nested.end_struct();
+                Ok(())
+            }
+            Self::Hidden { text: None, .. } => Err(not_one_field()),
+            Self::Hidden { out, name: NUMBER, text: Some(digits) } => {
+                if write_number(&digits, out) {
+                    Ok(())
+                } else {
+                    Err(Error::custom("a number must be finite, and an `f64` must be able to hold it"))
+                }
+            }
+            Self::Hidden { out, text: Some(json), .. } => {
+                serde_json::from_str::<Value>(&json)?.serialize(Canonical(out))
+            }
+        }
+    }
 }
 
-structs! {
-    SerializeStruct;
-    SerializeStructVariant;
+fn not_one_field() -> Error {
+    Error::custom("a number or raw value of `serde_json` has one field, which is a text")
 }
 
 impl SerializeMap for Nested<'_> {

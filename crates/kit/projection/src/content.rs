@@ -78,8 +78,12 @@ impl<N: Into<Name>> FromIterator<(N, Value)> for Attributes {
         let mut text = String::new();
         for (name, value) in &attributes {
             write_name(name, &mut text);
-            // Every value can be written: its names are texts.
-            let _ = value.serialize(Canonical(&mut text));
+            let start = text.len();
+            if value.serialize(Canonical(&mut text)).is_err() {
+                // Only a number of arbitrary precision can be one that no `f64` holds. It is kept as it is, and DynamoDB refuses it.
+                text.truncate(start);
+                text.push_str(&value.to_string());
+            }
         }
         Self::from_members(text)
     }

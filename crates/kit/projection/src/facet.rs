@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
-use crate::canonical::{Canonical, write_set};
-use crate::content::{Attributes, Json, elements, members, write_name};
+use crate::canonical::{Canonical, is_set, write_set};
+use crate::content::{Attributes, Json, members, write_name};
 use crate::piece::{Name, Piece, Stamp};
 
 /// A group of attributes that one event writes whole.
@@ -22,12 +22,28 @@ pub trait Facet: Serialize + DeserializeOwned {
     const TEXT_SETS: &'static [&'static str] = &[];
 }
 
-/// A piece does not match the declaration of its facet or of the view: a mistake in the program.
+/// A piece cannot be written, or does not match the declaration of its facet or of the view: a mistake in the program.
 #[derive(Debug, thiserror::Error)]
-#[error("the value of `{attribute}` does not match the declaration of its facet or of the view")]
+#[error("the value of `{attribute}` {fault}")]
 pub struct Unwritable {
     pub(crate) attribute: String,
+    pub(crate) fault: Fault,
     pub(crate) source: Option<serde_json::Error>,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("cannot be written as JSON")]
+    NotJson,
+    #[error("does not match the declaration of its facet or of the view")]
+    Undeclared,
+    #[cfg(feature = "dynamodb")]
+    #[error("is not a list of texts with at least one text, although the view declares it as a text set")]
+    NoTextSet,
+    #[cfg(feature = "dynamodb")]
+    #[error("is in the effect more than once: an effect has at most one piece for each facet and each mark")]
+    Twice,
 }
 
 /// An attribute that this version of the program cannot read.
@@ -41,7 +57,7 @@ pub struct Unreadable {
 impl Piece {
     /// The piece with which the event `by` writes a facet.
     pub fn facet<F: Facet>(facet: &F, by: &Stamp) -> Result<Self, Unwritable> {
-        let unwritable = |source| Unwritable { attribute: F::WATERMARK.to_owned(), source };
+        let unwritable = |fault, source| Unwritable { attribute: F::WATERMARK.to_owned(), fault, source };
         // One buffer for all facets of this thread: a facet fills a small part of it, and then copies what it needs.
         let mut text = BUFFER.take();
         text.clear();
@@ -50,14 +66,14 @@ impl Piece {
         }
         let value = text.len();
         let written = facet.serialize(Canonical(&mut text));
-        written.map_err(|error| unwritable(Some(error)))?;
+        written.map_err(|error| unwritable(Fault::NotJson, Some(error)))?;
         let attributes = match (F::ATTRIBUTES, Json::of(&text[value..])) {
             ([only], _) => declared::<F>(&text, [(*only, &text[value..])].into_iter()),
             (_, Json::Object(content)) => declared::<F>(content, members(content)),
             _ => None,
         };
         BUFFER.set(text);
-        let attributes = attributes.ok_or_else(|| unwritable(None))?;
+        let attributes = attributes.ok_or_else(|| unwritable(Fault::Undeclared, None))?;
         Ok(Self::Facet { watermark: Name::Borrowed(F::WATERMARK), by: by.clone(), attributes })
     }
 }
@@ -102,17 +118,6 @@ fn declared<'a, F: Facet>(
         }
     }
     Some(Attributes::from_sorted(&stored))
-}
-
-/// Whether a list of texts is as a set is written; `None` if it has other elements than texts.
-fn is_set(list: &str) -> Option<bool> {
-    let (mut last, mut is_sorted) = (None, true);
-    for element in elements(list) {
-        let Json::Text(text) = Json::of(element) else { return None };
-        is_sorted &= last.is_none_or(|last| last < text);
-        last = Some(text);
-    }
-    Some(is_sorted)
 }
 
 /// Reads a facet from its attributes.

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::{self, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Number;
 
-use crate::canonical::{Canonical, sort_members, write_set, write_text};
+use crate::canonical::{make_set, set_elements, sort_members, write_number, write_set, write_text};
 use crate::content::{Attributes, Json, elements, members, write_name};
 use crate::facet::Unreadable;
 use crate::piece::{Name, Stamp};
@@ -75,13 +73,16 @@ impl Line<'_> {
 
     /// A canonical value under the name of its type. Texts keep their escapes.
     fn value(&mut self, json: &str, is_text_set: bool) {
+        // What is no set cannot be stored as one. It is written as what it is, and read as unreadable.
+        if let Some(texts) = is_text_set.then(|| set_elements(json)).flatten() {
+            return self.list("{\"SS\":[", texts.into_iter(), "]}", Self::write);
+        }
         match Json::of(json) {
             Json::Null => self.write("{\"NULL\":true}"),
             Json::Bool(true) => self.write("{\"BOOL\":true}"),
             Json::Bool(false) => self.write("{\"BOOL\":false}"),
             Json::Number(number) => self.within("{\"N\":\"", number, "\"}"),
             Json::Text(text) => self.within("{\"S\":", text, "}"),
-            Json::Array(texts) if is_text_set => self.within("{\"SS\":[", texts, "]}"),
             Json::Array(list) => {
                 self.list("{\"L\":[", elements(list), "]}", |line, element| line.value(element, false));
             }
@@ -218,8 +219,12 @@ impl<'a> Item<'a> {
                 let Draft { members, .. } = &mut self.facets[facet];
                 let before = members.len();
                 write_name(name, members);
-                let is_readable = attributes.next_value_seed(Typed(Content(members)))?;
-                if !is_readable {
+                let value = members.len();
+                let is_text_set = self.view.facets[facet].text_sets.contains(&name);
+                let is_readable =
+                    attributes.next_value_seed(Typed(Content(members)))? && (!is_text_set || make_set(members, value));
+                // An empty text set is not stored.
+                if !is_readable || is_text_set && &members[value..] == "[]" {
                     members.truncate(before);
                 }
                 is_readable
@@ -523,11 +528,4 @@ pub(crate) fn write_text_set(texts: &[impl AsRef<str>], out: &mut String) {
         write_text(text.as_ref(), |part| list.push_str(part));
     }
     write_set(&list, out);
-}
-
-/// DynamoDB's text of a number as canonical JSON; says whether it is a number that facets can hold.
-pub(crate) fn write_number(text: &str, out: &mut String) -> bool {
-    let whole = text.parse::<u64>().map(Number::from).or_else(|_| text.parse::<i64>().map(Number::from));
-    let number = whole.ok().or_else(|| Number::from_f64(text.parse().ok()?));
-    number.is_some_and(|number| number.serialize(Canonical(out)).is_ok())
 }

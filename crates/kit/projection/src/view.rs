@@ -1,6 +1,10 @@
 //! A view's attributes: which of them belong together.
 
+#[cfg(feature = "dynamodb")]
+use crate::canonical::set_elements;
 use crate::facet::Facet;
+#[cfg(feature = "dynamodb")]
+use crate::facet::{Fault, Unwritable};
 #[cfg(feature = "dynamodb")]
 use crate::piece::Piece;
 
@@ -39,7 +43,8 @@ impl View {
     /// debug builds.
     ///
     /// Every attribute has one owner. No attribute starts with a mark's prefix, and no prefix with another, so that no id, whatever
-    /// its text, makes a mark into something else. Names are also the aliases of expressions, beside `eventId` and `tracking`.
+    /// its text, makes a mark into something else. Names are also aliases in expressions; those that begin with `eventId` or `tracking`
+    /// are reserved for other aliases.
     pub fn check(&self) -> Result<(), String> {
         let of_facets = self.facets.iter().flat_map(|shape| shape.attributes.iter().chain([&shape.watermark]));
         let names: Vec<&str> = of_facets.chain(self.sets).chain([&self.key]).copied().collect();
@@ -64,15 +69,26 @@ impl View {
         })
     }
 
-    /// Whether the view has what `piece` writes.
+    /// Checks that the view has what `piece` writes.
     #[cfg(feature = "dynamodb")]
-    pub(crate) fn declares(&self, piece: &Piece) -> bool {
-        match piece {
+    pub(crate) fn check_piece(&self, piece: &Piece) -> Result<(), Unwritable> {
+        let is_declared = match piece {
             Piece::Mark { attribute, .. } => self.marks.iter().any(|prefix| attribute.starts_with(prefix)),
-            Piece::Facet { watermark, attributes, .. } => self.facets.iter().any(|shape| {
-                shape.watermark == watermark && attributes.iter().all(|(name, _)| shape.attributes.contains(&name))
-            }),
+            Piece::Facet { watermark, attributes, .. } => {
+                let shape = self.facets.iter().find(|shape| shape.watermark == watermark);
+                let is_no_set = |shape: &Shape, (name, value): &(&str, &str)| {
+                    shape.text_sets.contains(name) && set_elements(value).is_none()
+                };
+                if let Some((name, _)) = shape.and_then(|shape| attributes.iter().find(|one| is_no_set(shape, one))) {
+                    return Err(Unwritable { attribute: name.to_owned(), fault: Fault::NoTextSet, source: None });
+                }
+                shape.is_some_and(|shape| attributes.iter().all(|(name, _)| shape.attributes.contains(&name)))
+            }
             Piece::Element { set, .. } => self.sets.contains(&&**set),
+        };
+        if is_declared {
+            return Ok(());
         }
+        Err(Unwritable { attribute: piece.decided_by().0.to_owned(), fault: Fault::Undeclared, source: None })
     }
 }

@@ -67,7 +67,7 @@ impl Error {
             Self::WrongType(_) => "wrong_attribute_type",
             Self::Corrupt(_) => "corrupt_item",
             Self::Unwritable(_) => "unwritable",
-            Self::Inconsistent => "contradiction",
+            Self::Inconsistent => "inconsistent",
             Self::Unavailable(_) => "unavailable",
             Self::Refused(_) => "refused",
         }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::canonical::{sort_members, write_text};
+use crate::canonical::{make_set, set_elements, sort_members, write_number, write_text};
 use crate::content::{Attributes, Json, elements, members, unescaped, write_name};
 use crate::facet::Unreadable;
-use crate::line::{write_number, write_text_set};
+use crate::line::write_text_set;
 use crate::state::{Found, State, Written};
 use crate::view::View;
 
@@ -28,9 +28,15 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
             let Some(value) = item.remove(name) else { continue };
             let before = members.len();
             write_name(name, &mut members);
-            if !write_json(value, &mut members) {
-                members.truncate(before);
+            let start = members.len();
+            let is_text_set = shape.text_sets.contains(&name);
+            let is_readable = write_json(value, &mut members) && (!is_text_set || make_set(&mut members, start));
+            if !is_readable {
                 unreadable(name);
+            }
+            // An empty text set is not stored.
+            if !is_readable || is_text_set && &members[start..] == "[]" {
+                members.truncate(before);
             }
         }
         let attributes = Attributes::from_members(members);
@@ -127,12 +133,15 @@ fn number_size(number: &str) -> usize {
 /// A canonical value as DynamoDB stores it.
 pub(crate) fn attribute_value(json: &str, is_text_set: bool) -> AttributeValue {
     let text = |text| unescaped(text).into_owned();
+    // What is no set cannot be stored as one. It stays what it is, and is read as unreadable.
+    if let Some(texts) = is_text_set.then(|| set_elements(json)).flatten() {
+        return AttributeValue::Ss(texts.into_iter().map(text).collect());
+    }
     match Json::of(json) {
         Json::Null => AttributeValue::Null(true),
         Json::Bool(value) => AttributeValue::Bool(value),
         Json::Number(number) => AttributeValue::N(number.to_owned()),
         Json::Text(json) => AttributeValue::S(text(json)),
-        Json::Array(list) if is_text_set => AttributeValue::Ss(elements(list).map(text).collect()),
         Json::Array(list) => AttributeValue::L(elements(list).map(|json| attribute_value(json, false)).collect()),
         Json::Object(object) => {
             let value = |(name, json): (&str, &str)| (unescaped_name(name), attribute_value(json, false));

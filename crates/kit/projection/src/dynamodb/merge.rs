@@ -33,13 +33,15 @@ pub enum Outcome {
     Created,
     /// Some pieces were news to the item.
     Updated,
-    /// The item had every piece already.
+    /// The item had every piece already. It may have them from this very call: the SDK sends a request again if its response is lost. So
+    /// make nothing depend on [`Created`](Self::Created) or [`Updated`](Self::Updated) that must happen once for each merge.
     Unchanged,
 }
 
 impl Table {
-    /// Stores what a state knows: one `PutItem` if the key is not there yet. Otherwise one `UpdateItem` of the pieces that are
-    /// news, as [`apply`](Self::apply) would send it, or more of them where DynamoDB's limit on an expression asks for it.
+    /// Stores what a state knows: one `PutItem` if the key is not there yet. Otherwise the `PutItem` is refused, which consumes capacity as
+    /// well, and one `UpdateItem` of the pieces that are news follows, as [`apply`](Self::apply) would send it, or more of them where
+    /// DynamoDB's limit on an expression asks for it.
     ///
     /// When this returns `Ok`, the state is in the item. A process that ends on the way may have stored a part; merging the state
     /// again completes it. Two events with one id and different content give the same item in any order, as in memory.
@@ -51,7 +53,7 @@ impl Table {
         }
         let item = write_item(self.view, key, &state);
         let mut pieces: Vec<_> = state.into_pieces().collect();
-        self.check_declared(&pieces)?;
+        self.check_writable(&pieces)?;
         let Err(old) = self.create(key, item, &mut merged).await? else {
             merged.outcome = Outcome::Created;
             return Ok(merged);
@@ -156,8 +158,10 @@ impl Table {
             match stored.json(name) {
                 Some(json) => {
                     let is_text_set = shape.is_some_and(|shape| shape.text_sets.contains(name));
-                    update.values.insert(format!(":stored_{name}"), attribute_value(json, is_text_set));
-                    conditions.push(format!("#{name} = :stored_{name}"));
+                    // No attribute has a name that begins with `eventId`, so no new value has this alias.
+                    let alias = format!(":eventId_{name}");
+                    conditions.push(format!("#{name} = {alias}"));
+                    update.values.insert(alias, attribute_value(json, is_text_set));
                 }
                 None => conditions.push(format!("attribute_not_exists(#{name})")),
             }

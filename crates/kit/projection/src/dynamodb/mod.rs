@@ -5,13 +5,15 @@ mod item;
 mod merge;
 mod render;
 
+use std::collections::HashSet;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
 };
 
-use crate::facet::{Unreadable, Unwritable};
+use crate::facet::{Fault, Unreadable, Unwritable};
 use crate::piece::{Effect, Piece, Stamp};
 use crate::state::{Found, State};
 use crate::view::View;
@@ -39,9 +41,10 @@ pub struct Table {
 pub enum Applied {
     /// Every piece was news. An effect that has only elements is always written: adding an element again changes nothing.
     Written,
-    /// Only some pieces were news: later events had arrived first.
+    /// Only some pieces were news: later events had arrived first, or a part of the effect was in the item already.
     WrittenLate,
-    /// No piece was news.
+    /// No piece was news. An earlier call wrote them, or this very call did: the SDK sends a request again if its response is lost, and then
+    /// the condition fails. So make nothing depend on [`Written`](Self::Written) that must happen once for each event.
     Duplicate,
 }
 
@@ -57,7 +60,7 @@ impl Table {
     ///
     /// When this returns `Ok`, the effect is in the item.
     pub async fn apply(&self, Effect { key, mut pieces }: Effect) -> Result<Applied, Error> {
-        self.check_declared(&pieces)?;
+        self.check_writable(&pieces)?;
         let mut applied = Applied::Written;
         while !pieces.is_empty() {
             let Err(old) = self.update(&key, render(self.view, &pieces), None).await? else { return Ok(applied) };
@@ -78,11 +81,18 @@ impl Table {
         Ok(request.send().await.map_err(|error| Error::from_sdk(error, &self.name))?.item)
     }
 
-    fn check_declared(&self, pieces: &[Piece]) -> Result<(), Error> {
-        match pieces.iter().find(|piece| !self.view.declares(piece)) {
-            Some(piece) => Err(Unwritable { attribute: piece.decided_by().0.to_owned(), source: None }.into()),
-            None => Ok(()),
+    /// Checks that the view declares all that the pieces write, and that no two pieces write the same watermark or mark: DynamoDB refuses an
+    /// expression that names an attribute twice.
+    fn check_writable(&self, pieces: &[Piece]) -> Result<(), Error> {
+        let mut written = HashSet::with_capacity(pieces.len());
+        for piece in pieces {
+            self.view.check_piece(piece)?;
+            let (attribute, by) = piece.decided_by();
+            if by.is_some() && !written.insert(attribute) {
+                return Err(Unwritable { attribute: attribute.to_owned(), fault: Fault::Twice, source: None }.into());
+            }
         }
+        Ok(())
     }
 
     /// Keeps the pieces that are news to an item that refused them, and returns what the item says.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use projection::{Attributes, Facet, Piece};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
 
 use crate::pieces::stamp;
 
@@ -131,4 +133,59 @@ fn names_of_a_map_are_texts() {
     is_refused([1]);
     is_refused(());
     is_refused(BTreeMap::from([(1, 1)]));
+}
+
+/// A value as `serde_json` passes it to a serializer: a struct of one field, which has the value's text. So it passes a `Number` where any
+/// crate of the program enables `arbitrary_precision`, and a `RawValue`.
+struct Hidden(&'static str, &'static [&'static str]);
+
+const NUMBER: &str = "$serde_json::private::Number";
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+impl Serialize for Hidden {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(name, texts) = self;
+        let mut hidden = serializer.serialize_struct(name, texts.len())?;
+        for text in *texts {
+            hidden.serialize_field(name, text)?;
+        }
+        hidden.end()
+    }
+}
+
+#[track_caller]
+fn is_written_as(hidden: Hidden, expected: &Value) {
+    let Piece::Facet { attributes, .. } = Piece::facet(&Any([hidden]), &stamp(1)).unwrap() else { panic!("a facet") };
+    assert_eq!(attributes, Attributes::from([("place".into(), json!([expected]))]));
+}
+
+#[test]
+fn a_number_of_arbitrary_precision_is_written_as_a_number() {
+    let number = |text, expected: Value| is_written_as(Hidden(NUMBER, text), &expected);
+    number(&["38"], json!(38));
+    number(&["-38.0"], json!(-38));
+    number(&["-0"], json!(0));
+    number(&["-122.270"], json!(-122.27));
+    number(&["18446744073709551615"], json!(u64::MAX));
+    number(&["-9223372036854775808"], json!(i64::MIN));
+    number(&["1E+2"], json!(100));
+    number(&["123456789012345678901234567890"], json!(123_456_789_012_345_678_901_234_567_890_f64));
+}
+
+#[test]
+fn a_raw_value_is_written_as_the_json_that_it_holds() {
+    let raw = |text, expected: Value| is_written_as(Hidden(RAW_VALUE, text), &expected);
+    raw(&["38.0"], json!(38));
+    raw(&["\"a \\\"b\\\"\""], json!("a \"b\""));
+    raw(&["{ \"b\": [1.0, null], \"a\": {} }"], json!({"a": {}, "b": [1, null]}));
+}
+
+#[test]
+fn a_number_or_raw_value_that_is_none_is_refused() {
+    for name in [NUMBER, RAW_VALUE] {
+        for texts in [&["NaN"][..], &["inf"], &["1e400"], &[""], &["secret"], &[], &["1", "2"]] {
+            let error = Piece::facet(&Any(Hidden(name, texts)), &stamp(1)).unwrap_err();
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
+    }
 }

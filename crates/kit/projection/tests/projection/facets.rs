@@ -1,5 +1,7 @@
 //! A typed facet, into a state and out of it.
 
+use std::error::Error;
+
 use projection::{Attributes, Facet, Found, Piece, Shape, State, Unreadable, View};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -76,6 +78,16 @@ fn a_whole_number_is_one_number_however_it_is_written() {
     assert_eq!(attributes.get("degrees"), Some(json!(10_000_000_000_000_000_000_u64)));
     let Piece::Facet { attributes, .. } = Piece::facet(&Degrees(1e300), &stamp(1)).unwrap() else { panic!("a facet") };
     assert_eq!(attributes.get("degrees"), Some(json!(1e300)));
+}
+
+/// As `null`, it would remove the attribute from the item.
+#[test]
+fn a_number_that_is_not_finite_is_refused_when_it_is_written() {
+    for degrees in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let error = Piece::facet(&Degrees(degrees), &stamp(1)).unwrap_err();
+        assert_eq!(error.to_string(), "the value of `wd` cannot be written as JSON");
+        assert_eq!(error.source().unwrap().to_string(), "a number must be finite");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Items as lines of DynamoDB JSON.
 
 use projection::dynamodb::{Item, read_item, write_item};
-use projection::{Attributes, BadLine, Found, Piece, State, read_line, write_line};
+use projection::{Attributes, BadLine, Found, Piece, State, Unreadable, read_line, write_line};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -147,6 +147,68 @@ fn a_line_of_a_newer_version_is_read_as_far_as_it_is_known() {
     assert_eq!(found.state.attribute::<String>("wa", "name").as_deref(), Some("n"));
     assert_eq!(found.state.set("notes").collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(found.state.marks().collect::<Vec<_>>(), [("Order1", &stamp(1))]);
+}
+
+fn words(content: &str) -> String {
+    format!(r#"{{"Item":{{"id":{{"S":"1"}},"wa":{{"S":"0001"}},"words":{content}}}}}"#)
+}
+
+/// What a line and the item of the line say about the attribute `words`, which is a text set.
+#[track_caller]
+fn read_words(line: &str) -> (Option<Value>, Vec<Unreadable>) {
+    let (_, found) = read(line).unwrap();
+    assert_eq!(read_item(&VIEW, item(line)), found, "{line}");
+    (found.state.attribute("wa", "words"), found.unreadable)
+}
+
+#[test]
+fn a_text_set_is_read_from_a_set_or_a_list_of_texts() {
+    let sets = [
+        (r#"{"SS":["b","a"]}"#, Some(json!(["a", "b"]))),
+        (r#"{"L":[{"S":"b"},{"S":"a"},{"S":"b"}]}"#, Some(json!(["a", "b"]))),
+        (r#"{"L":[{"S":"5"},{"S":"\"]"}]}"#, Some(json!(["5", "\"]"]))),
+        (r#"{"L":[]}"#, None),
+    ];
+    for (content, expected) in sets {
+        assert_eq!(read_words(&words(content)), (expected, vec![]), "{content}");
+    }
+}
+
+#[test]
+fn a_text_set_that_is_something_else_is_unreadable() {
+    let contents = [
+        r#"{"L":[{"N":"5"}]}"#,
+        r#"{"L":[{"N":"12"}]}"#,
+        r#"{"L":[{"BOOL":true}]}"#,
+        r#"{"L":[{"S":"a"},{"NULL":true}]}"#,
+        r#"{"L":[{"L":[]}]}"#,
+        r#"{"M":{}}"#,
+        r#"{"S":"a"}"#,
+        r#"{"NULL":true}"#,
+    ];
+    for content in contents {
+        let expected = Unreadable { attribute: "words".to_owned() };
+        assert_eq!(read_words(&words(content)), (None, vec![expected]), "{content}");
+    }
+}
+
+/// A program can make it, though not from a facet: it must neither stop the program nor become a set of other texts.
+#[test]
+fn a_text_set_that_is_something_else_in_memory_is_written_as_what_it_is() {
+    let contents = [
+        (json!([5]), r#"{"L":[{"N":"5"}]}"#),
+        (json!([12]), r#"{"L":[{"N":"12"}]}"#),
+        (json!([true]), r#"{"L":[{"BOOL":true}]}"#),
+        (json!(["a", 1]), r#"{"L":[{"S":"a"},{"N":"1"}]}"#),
+        (json!([]), r#"{"L":[]}"#),
+        (json!(["b", "a", "b"]), r#"{"SS":["a","b"]}"#),
+    ];
+    for (content, expected) in contents {
+        let attributes = Attributes::from([("words".into(), content)]);
+        let state = state(&[Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes }]);
+        assert_eq!(line("1", &state).trim_end(), words(expected));
+        assert_eq!(write_item(&VIEW, "1", &state), item(&words(expected)));
+    }
 }
 
 /// One unknown type in a list or map is enough, wherever it is.

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use embedded_dynamodb::{Disturbance, Wire};
-use projection::dynamodb::{Error, Merged, Outcome, item_size, render, write_item};
-use projection::{Attributes, Piece, State};
+use projection::dynamodb::{Error, Merged, Outcome, Table, item_size, render, write_item};
+use projection::{Attributes, Piece, Shape, State, View};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -153,6 +153,29 @@ fn of_two_contents_with_one_id_the_same_one_stays_in_any_order_and_both_orders_r
         assert_eq!(reported, [("wa", &stamp(1))], "{key}");
         assert_eq!(world.state(key).attribute::<String>("wa", "name").as_deref(), Some("second"), "{key}");
     }
+}
+
+/// One attribute's name is another's with a word before it, as an alias in an expression might be.
+const LOOK_ALIKES: View = View {
+    key: "id",
+    facets: &[Shape { watermark: "wl", attributes: &["at", "stored_at", "old_at", "eventAt"], text_sets: &[] }],
+    sets: &[],
+    marks: &[],
+};
+
+#[test]
+fn of_two_contents_with_one_id_one_stays_whole_whatever_its_attributes_are_called() {
+    let world = World::create();
+    let table = Table::new(world.engine.client(), "view", &LOOK_ALIKES);
+    let content = |letter: &str| {
+        let attributes = LOOK_ALIKES.facets[0].attributes.iter().map(|name| (*name, json!(format!("{letter} {name}"))));
+        state(&[Piece::Facet { watermark: "wl".into(), by: stamp(1), attributes: attributes.collect() }])
+    };
+    for letter in ["a", "b"] {
+        let _ = table.merge("1", content(letter)).await_in(&world).unwrap();
+    }
+    let found = table.find("1").await_in(&world).unwrap().unwrap();
+    assert_eq!(found.state, content("b"));
 }
 
 #[test]

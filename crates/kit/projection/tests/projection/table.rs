@@ -1,6 +1,7 @@
 //! The same rules in a table.
 
 use std::cell::Cell;
+use std::slice;
 
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
@@ -142,6 +143,41 @@ fn what_the_view_does_not_declare_is_not_written() {
         let effect = Effect { key: "1".to_owned(), pieces: vec![piece] };
         let error = world.runtime.block_on(world.table_over(&wire).apply(effect)).unwrap_err();
         assert!(matches!(error, Error::Unwritable(_)) && !error.is_retryable(), "{error:?}");
+    }
+    assert_eq!(wire.requests().len(), 0);
+}
+
+#[test]
+fn a_text_set_that_is_no_list_of_texts_is_not_written() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let table = world.table_over(&wire);
+    for words in [json!([5]), json!([12]), json!([true]), json!(["a", 1]), json!([]), json!("a"), json!(null)] {
+        let attributes = Attributes::from([("name".into(), json!("n")), ("words".into(), words.clone())]);
+        let piece = Piece::Facet { watermark: "wa".into(), by: stamp(1), attributes };
+        let merged = world.runtime.block_on(table.merge("1", state(slice::from_ref(&piece))));
+        let applied = world.runtime.block_on(table.apply(Effect { key: "1".to_owned(), pieces: vec![piece] }));
+        for error in [merged.unwrap_err(), applied.unwrap_err()] {
+            assert!(matches!(error, Error::Unwritable(_)), "{words}: {error:?}");
+            assert!(error.to_string().starts_with("the value of `words` is not a list of texts"), "{error}");
+        }
+    }
+    assert_eq!(wire.requests().len(), 0);
+}
+
+/// DynamoDB would refuse the expression, and its message is about paths.
+#[test]
+fn a_facet_or_mark_twice_in_one_effect_is_not_written() {
+    let (world, wire) = (World::create(), Wire::watched());
+    let mark = |event| Piece::Mark { attribute: "Order1".into(), by: stamp(event) };
+    let other = Piece::Mark { attribute: "Order2".into(), by: stamp(1) };
+    for (attribute, one, two) in
+        [("wa", facet("wa", 1), facet("wa", 2)), ("wa", facet("wa", 1), facet("wa", 1)), ("Order1", mark(1), mark(2))]
+    {
+        let effect = Effect { key: "1".to_owned(), pieces: vec![one, other.clone(), two] };
+        let error = world.runtime.block_on(world.table_over(&wire).apply(effect)).unwrap_err();
+        assert!(matches!(error, Error::Unwritable(_)), "{error:?}");
+        let expected = format!("the value of `{attribute}` is in the effect more than once");
+        assert!(error.to_string().starts_with(&expected), "{error}");
     }
     assert_eq!(wire.requests().len(), 0);
 }
