@@ -135,9 +135,8 @@ impl Bidder<'_> {
                     let base = old.fence.unwrap_or(now);
                     if wanted.mode == Mode::Exclusive { base.saturating_add(1) } else { base }
                 });
-                let readers_were_there = wanted.mode == Mode::Exclusive && !old.readers.is_empty();
                 let lock = self.lock(wanted, fence, started, now, expires);
-                Ok(Some(Grant { lock, taken_over: old.owner.is_some() || readers_were_there }))
+                Ok(Some(Grant { lock, taken_over: old.is_taken_over_with(fence) }))
             }
             Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
                 match self.earlier_grant(wanted, &record, started, now).await {
@@ -180,12 +179,11 @@ impl Bidder<'_> {
                 Mode::Shared => subject.shared(&bid),
             };
             writes.push(write.into_transact_item());
-            let taken_over = bid.known.is_some_and(|known| {
-                let owner = known.owner.is_some() && !known.is_owned_by(&self.me);
-                owner || (wanted.mode == Mode::Exclusive && !known.readers.is_empty())
-            });
             // In a transaction the fence is always chosen before.
-            let lock = self.lock(wanted, fence.unwrap_or(now), started, now, expires);
+            let fence = fence.unwrap_or(now);
+            let others = bid.known.filter(|known| !known.is_owned_by(&self.me));
+            let taken_over = others.is_some_and(|known| known.is_taken_over_with(fence));
+            let lock = self.lock(wanted, fence, started, now, expires);
             grants.push(Grant { lock, taken_over });
         }
         let Some(cancelled) = self.locks.send_all(writes).await? else { return Ok(Some(grants)) };

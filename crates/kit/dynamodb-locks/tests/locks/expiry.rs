@@ -1,10 +1,12 @@
 //! When a lock may be taken over by the clock. That never decides whether a write is accepted.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use dynamodb_locks::{Release, Takeover};
 
-use crate::world::{A_MILLISECOND, Clock, LEASE, LOCKS, SKEW, START, World, builder_at, granted, held, millis, n, s};
+use crate::world::{
+    A_MILLISECOND, Clock, LEASE, LOCKS, SKEW, START, World, builder_at, granted, held, in_time, millis, n, s,
+};
 
 const AN_HOUR: Duration = Duration::from_hours(1);
 
@@ -138,4 +140,16 @@ async fn a_lease_without_end_is_stored_and_read_as_such() {
     lock.heartbeat().await.expect("renewed");
     lock.hold(tokio::task::yield_now()).await.expect("held");
     assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_comes_soon_after_the_lease_has_ended_however_long_its_pauses_are() {
+    let world = World::start().await;
+    let a_minute = Duration::from_mins(1);
+    // Of the holder's lease only a second is left, and nothing can be observed for the whole of it.
+    let dead = world.builder(world.engine.client()).lease(AN_HOUR);
+    let dead = dead.clock(|| SystemTime::now() - AN_HOUR + Duration::from_secs(1)).build();
+    let _dead = granted(dead.exclusive("key").acquire().await);
+    let patient = world.builder(world.engine.client()).clock(SystemTime::now).polling(a_minute, a_minute).build();
+    let _lock = granted(in_time(patient.exclusive("key").wait_for(AN_HOUR).acquire()).await);
 }

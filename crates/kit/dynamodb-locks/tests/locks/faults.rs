@@ -19,6 +19,23 @@ const CANCELLED_BY_CONFLICT: Disturbance = Disturbance::Answer(
         "CancellationReasons":[{"Code":"TransactionConflict","Message":"ongoing"},{"Code":"None"}]}"#,
 );
 
+/// Refused, although the lock is free: its holder released it at that very moment.
+const REFUSED_BUT_FREE: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"refused",
+        "Item":{"id":{"S":"key"},"fence":{"N":"1"}}}"#,
+);
+const CANCELLED_BY_THROTTLING: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
+        "CancellationReasons":[{"Code":"ThrottlingError","Message":"slower"},{"Code":"None"}]}"#,
+);
+const CANCELLED_BY_VALIDATION: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
+        "CancellationReasons":[{"Code":"None"},{"Code":"ValidationError","Message":"wrong type"}]}"#,
+);
+
 fn nth(wanted: usize, disturbance: Disturbance) -> Wire {
     Wire::disturbed(move |request| if request.number == wanted { disturbance } else { Disturbance::None })
 }
@@ -86,7 +103,9 @@ async fn an_acquisition_that_is_never_answered_ends_with_the_lease_it_asked_for(
     let wire = Wire::disturbed(|_| Disturbance::Stall);
     let locks = world.builder(world.engine.client_over(&wire)).lease(Duration::from_millis(50)).build();
     let failed = locks.exclusive("key").acquire().await;
-    assert!(matches!(failed, Err(Error::Unavailable(_))), "{failed:?}");
+    // Not because the SDK gave up at some time.
+    let Err(Error::Unavailable(cause)) = failed else { panic!("{failed:?}") };
+    assert!(cause.is::<tokio::time::error::Elapsed>(), "{cause:?}");
 }
 
 #[tokio::test]
@@ -183,6 +202,26 @@ async fn every_kind_of_failure_is_told_apart() {
     assert!(matches!(missing, Err(Error::TableMissing(_))), "{missing:?}");
     let rejected = world.locks().exclusive("").acquire().await;
     assert!(matches!(rejected, Err(Error::Rejected(_))), "{rejected:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_set_tells_throttling_from_other_reasons() {
+    let world = World::start().await;
+    let throttled =
+        world.locks_over(&nth(1, CANCELLED_BY_THROTTLING)).all().exclusive("a").exclusive("b").acquire().await;
+    assert!(matches!(throttled, Err(Error::Throttled(_))), "{throttled:?}");
+    let rejected =
+        world.locks_over(&nth(1, CANCELLED_BY_VALIDATION)).all().exclusive("a").exclusive("b").acquire().await;
+    assert!(matches!(rejected, Err(Error::Rejected(_))), "{rejected:?}");
+}
+
+#[tokio::test]
+async fn a_lock_that_each_refusal_shows_as_free_is_asked_for_again_at_once_but_not_for_ever() {
+    let world = World::start().await;
+    let wire = Wire::disturbed(|request| if request.number <= 10 { REFUSED_BUT_FREE } else { Disturbance::None });
+    let failed = world.locks_over(&wire).exclusive("key").acquire().await;
+    assert!(matches!(failed, Err(Error::Contended(None))), "{failed:?}");
+    assert_eq!(wire.requests().len(), 4, "one try, and three more");
 }
 
 #[tokio::test]

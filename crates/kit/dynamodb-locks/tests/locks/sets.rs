@@ -129,9 +129,8 @@ async fn a_dead_holders_set_is_taken_over_and_a_zombies_commit_is_refused() {
     let zombie = all_granted(locks.all().exclusive("a").shared("b").acquire().await);
     world.clock.advance(LEASE * 2);
     let set = all_granted(locks.all().exclusive("a").exclusive("b").acquire().await);
-    for (new, old) in set.iter().zip(&zombie) {
-        assert!(new.fence() > old.fence());
-    }
+    let rises = set.iter().zip(&zombie).map(|(new, old)| new.fence() > old.fence());
+    assert_eq!(rises.collect::<Vec<_>>(), [true, true]);
     let refused = world.commit_over(&world.engine.client(), zombie.check(), "zombie").await.expect_err("refused");
     assert!(refused.is_refused(0) && refused.is_refused(1));
     assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
