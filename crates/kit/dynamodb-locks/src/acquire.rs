@@ -266,13 +266,13 @@ impl Bidder<'_> {
     /// How long to pause, but not for longer than until a lock can be taken over.
     fn pause(&self, tries: u32) -> Duration {
         let pause = self.locks.settings.polling.pause_after(tries);
-        let now = self.locks.now();
+        let now = Duration::from_millis(self.locks.now());
         let takeovers = self.seen.iter().flatten().filter_map(|seen| {
             let by_clock = match self.locks.settings.takeover {
                 Takeover::ByClock { max_skew } => seen
                     .record
                     .held_until()
-                    .map(|until| Duration::from_millis(until.saturating_sub(now)).saturating_add(max_skew)),
+                    .map(|until| Duration::from_millis(until).saturating_add(max_skew).saturating_sub(now)),
                 Takeover::ByObservation | Takeover::Never => None,
             };
             let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));

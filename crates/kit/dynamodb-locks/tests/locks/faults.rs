@@ -6,13 +6,8 @@ use aws_sdk_dynamodb::Client;
 use dynamodb_locks::{Cancellation, Error, Release, RetryPolicy, Takeover, retry_on_conflict};
 use embedded_dynamodb::{Disturbance, Wire};
 
-use crate::world::{A_MILLISECOND, LEASE, World, granted, held, transaction};
+use crate::world::{A_MILLISECOND, CONFLICT, LEASE, World, granted, held, transaction};
 
-/// What the embedded engine never answers: another transaction is writing the item.
-const CONFLICT: Disturbance = Disturbance::Answer(
-    400,
-    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"ongoing"}"#,
-);
 const CANCELLED_BY_CONFLICT: Disturbance = Disturbance::Answer(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
@@ -202,6 +197,20 @@ async fn every_kind_of_failure_is_told_apart() {
     assert!(matches!(missing, Err(Error::TableMissing(_))), "{missing:?}");
     let rejected = world.locks().exclusive("").acquire().await;
     assert!(matches!(rejected, Err(Error::Rejected(_))), "{rejected:?}");
+
+    // What the embedded engine never answers.
+    for (status, body, expected) in [
+        (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#, "lock_unavailable"),
+        (503, "<html></html>", "lock_unavailable"),
+        (400, r#"{"__type":"com.amazon.coral.service#TransactionInProgressException"}"#, "lock_unavailable"),
+        (400, r#"{"__type":"com.amazon.coral.service#ThrottlingException"}"#, "lock_throttled"),
+        (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"}"#, "lock_contended"),
+        (400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#, "lock_rejected"),
+    ] {
+        let wire = Wire::disturbed(move |_| Disturbance::Answer(status, body));
+        let failed = world.locks_over(&wire).exclusive("key").acquire().await.expect_err("an error");
+        assert_eq!(failed.code(), expected, "{body}");
+    }
 }
 
 #[tokio::test]

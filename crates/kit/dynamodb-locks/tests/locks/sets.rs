@@ -27,6 +27,7 @@ async fn several_locks_are_one_request_and_guard_one_commit() {
     for key in ["a", "b"] {
         let record = world.record(key).await.expect("a record");
         let lock = set.get(key).expect("a lock");
+        assert_eq!(lock.key(), &Key::from(key));
         assert_eq!(record["owner"], s(lock.owner()));
         assert_eq!(record["fence"], n(lock.fence()));
     }

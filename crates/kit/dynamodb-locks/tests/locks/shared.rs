@@ -124,6 +124,16 @@ async fn a_writer_that_gives_up_or_dies_keeps_readers_out_for_its_wait_or_a_leas
 }
 
 #[tokio::test]
+async fn a_reader_comes_in_at_once_when_both_a_reader_and_a_waiting_writer_are_dead() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let _dead_reader = granted(locks.shared("key").acquire().await);
+    let _holder = held(locks.exclusive("key").wait_for(WAIT).acquire().await);
+    world.clock.advance(LEASE * 2);
+    let _reader = granted(locks.shared("key").acquire().await);
+}
+
+#[tokio::test]
 async fn a_caller_that_does_not_wait_keeps_nobody_out() {
     let world = World::start().await;
     let locks = world.locks();
