@@ -278,9 +278,10 @@ impl Bidder<'_> {
             let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));
             [by_clock, by_observation].into_iter().flatten().min()
         });
+        // The expiry must have passed, not only been reached; and those who waited for it come one by one.
+        let after = Duration::from_millis(1) + jittered(pause / 16);
         match takeovers.max() {
-            // The expiry must have passed, not only been reached; and those who waited for it come one by one.
-            Some(until) if !until.is_zero() && until < pause => until + Duration::from_millis(1) + jittered(pause / 16),
+            Some(until) if !until.is_zero() && until <= pause => until + after,
             _ => pause,
         }
     }

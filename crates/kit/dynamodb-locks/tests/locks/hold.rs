@@ -134,21 +134,29 @@ async fn a_lock_that_another_takes_over_cancels_the_work_and_is_told_apart_from_
 }
 
 #[tokio::test]
-async fn work_that_commits_and_releases_inside_is_not_mistaken_for_a_loss() {
-    let world = World::start().await;
-    let wire = Wire::watched();
-    let locks = on_real_time(world.builder(world.engine.client_over(&wire))).build();
-    let lock = granted(locks.exclusive("key").acquire().await);
-    let done = lock.hold(async {
-        world.commit(lock.release_with(), "1").await.expect("committed");
-        // Long enough for a heartbeat to find the lock released.
-        while wire.requests().len() < 2 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    });
-    in_time(done).await.expect("not lost");
-    assert_eq!(wire.requests().len(), 2, "and it is not asked for any more");
+async fn work_that_releases_the_lock_inside_is_not_mistaken_for_a_loss() {
+    for with_commit in [true, false] {
+        let world = World::start().await;
+        let wire = Wire::watched();
+        let locks = on_real_time(world.builder(world.engine.client_over(&wire))).build();
+        let lock = granted(locks.exclusive("key").acquire().await);
+        let done = lock.hold(async {
+            if with_commit {
+                world.commit(lock.release_with(), "1").await.expect("committed");
+            } else {
+                assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+            }
+            let before = wire.requests().len();
+            // Long enough for a heartbeat to find the lock released.
+            while wire.requests().len() == before {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            before
+        });
+        let before = in_time(done).await.expect("not lost");
+        assert_eq!(wire.requests().len(), before + 1, "and it is not asked for any more");
+    }
 }
 
 #[tokio::test]

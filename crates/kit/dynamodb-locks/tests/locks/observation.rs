@@ -110,7 +110,7 @@ async fn what_was_seen_of_one_holder_does_not_count_for_the_next() {
 async fn the_mark_of_a_dead_writer_with_a_clock_an_hour_ahead_does_not_keep_readers_out_for_an_hour() {
     let world = World::start().await;
     let reader = granted(world.locks().shared("key").acquire().await);
-    let _holder = held(ahead(&world).exclusive("key").wait_for(SHORT / 3).acquire().await);
+    let _holder = held(ahead(&world).exclusive("key").wait_for(SHORT).acquire().await);
     assert_eq!(reader.release().await.expect("an answer"), Release::Released);
     for takeover in [Takeover::ByObservation, Takeover::ByClock { max_skew: SKEW }, Takeover::Never] {
         let locks = world.builder(world.engine.client()).lease(SHORT).takeover(takeover).build();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::Client;
-use dynamodb_locks::{Locks, Observation, Release};
+use dynamodb_locks::{Error, Locks, Observation, Release};
 use embedded_dynamodb::{Disturbance, Wire};
 
 use crate::world::{LEASE, World, all_granted, granted, held, in_time};
@@ -23,6 +23,7 @@ async fn the_observer_sees_everything_that_happens_to_a_lock() {
     let second = granted(locks.exclusive("key").acquire().await);
     assert_eq!(first.release().await.expect("an answer"), Release::Lost);
     assert_eq!(second.release().await.expect("an answer"), Release::Released);
+    assert!(matches!(second.heartbeat().await, Err(Error::Lost)));
 
     let seen = seen.lock().expect("not poisoned").clone();
     assert!(
@@ -34,6 +35,7 @@ async fn the_observer_sees_everything_that_happens_to_a_lock() {
                 Observation::Refused { .. },
                 Observation::Acquired { taken_over: true, .. },
                 Observation::Lost,
+                // What its holder has released is not lost: the heartbeat adds nothing.
                 Observation::Released,
             ]
         ),

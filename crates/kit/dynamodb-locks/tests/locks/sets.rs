@@ -200,9 +200,15 @@ async fn a_set_has_room_for_a_hundred_locks_and_not_for_more() {
 #[tokio::test]
 async fn two_names_of_one_item_are_one_lock() {
     let world = World::start().await;
-    let set = all_granted(world.locks().all().shared("a").exclusive(Key::new("id", "a")).acquire().await);
-    assert_eq!(set.iter().count(), 1);
-    assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
+    let locks = world.locks();
+    for twice in
+        [locks.all().shared("a").exclusive(Key::new("id", "a")), locks.all().exclusive(Key::new("id", "a")).shared("a")]
+    {
+        let set = all_granted(twice.acquire().await);
+        assert_eq!(set.iter().count(), 1);
+        assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
+        assert_eq!(set.release().await.expect("an answer"), Release::Released);
+    }
 }
 
 /// What an earlier answer showed of the other locks may be long over.

@@ -128,7 +128,7 @@ async fn a_reader_comes_in_at_once_when_both_a_reader_and_a_waiting_writer_are_d
     let world = World::start().await;
     let locks = world.locks();
     let _dead_reader = granted(locks.shared("key").acquire().await);
-    let _holder = held(locks.exclusive("key").wait_for(WAIT).acquire().await);
+    let _holder = held(locks.exclusive("key").wait_for(WAIT * 2).acquire().await);
     world.clock.advance(LEASE * 2);
     let _reader = granted(locks.shared("key").acquire().await);
 }
