@@ -49,6 +49,8 @@ async fn if_one_is_held_none_is_taken() {
         assert_eq!((key, holder.owner.as_deref()), (Key::from("b"), Some(other.owner())));
         assert_eq!(world.record("a").await, None);
     }
+    let refused = locks.all().exclusive("a").exclusive("b").acquire().await.expect("an answer");
+    assert!(refused.granted().is_none());
 }
 
 #[tokio::test]
