@@ -146,7 +146,7 @@ async fn a_lease_without_end_is_stored_and_read_as_such() {
 async fn a_caller_that_waits_comes_soon_after_the_expiry_however_long_its_pauses_are() {
     let world = World::start().await;
     // The lease has ended, but the skew has only half a second left. Nothing can be observed for so long a lease.
-    let ended = AN_HOUR - Duration::from_millis(500);
+    let ended = AN_HOUR.saturating_sub(Duration::from_millis(500));
     let dead = world.builder(world.engine.client()).lease(AN_HOUR).clock(move || SystemTime::now() - AN_HOUR - ended);
     let _dead = granted(dead.build().exclusive("key").acquire().await);
     let a_minute = Duration::from_mins(1);
