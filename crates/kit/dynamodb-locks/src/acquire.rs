@@ -135,9 +135,8 @@ impl Bidder<'_> {
                     let base = old.fence.unwrap_or(now);
                     if wanted.mode == Mode::Exclusive { base.saturating_add(1) } else { base }
                 });
-                let readers_were_there = wanted.mode == Mode::Exclusive && !old.readers.is_empty();
                 let lock = self.lock(wanted, fence, started, now, expires);
-                Ok(Some(Grant { lock, taken_over: old.owner.is_some() || readers_were_there }))
+                Ok(Some(Grant { lock, taken_over: old.is_taken_over_with(fence) }))
             }
             Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
                 match self.earlier_grant(wanted, &record, started, now).await {
@@ -180,12 +179,11 @@ impl Bidder<'_> {
                 Mode::Shared => subject.shared(&bid),
             };
             writes.push(write.into_transact_item());
-            let taken_over = bid.known.is_some_and(|known| {
-                let owner = known.owner.is_some() && !known.is_owned_by(&self.me);
-                owner || (wanted.mode == Mode::Exclusive && !known.readers.is_empty())
-            });
             // In a transaction the fence is always chosen before.
-            let lock = self.lock(wanted, fence.unwrap_or(now), started, now, expires);
+            let fence = fence.unwrap_or(now);
+            let others = bid.known.filter(|known| !known.is_owned_by(&self.me));
+            let taken_over = others.is_some_and(|known| known.is_taken_over_with(fence));
+            let lock = self.lock(wanted, fence, started, now, expires);
             grants.push(Grant { lock, taken_over });
         }
         let Some(cancelled) = self.locks.send_all(writes).await? else { return Ok(Some(grants)) };
@@ -268,21 +266,22 @@ impl Bidder<'_> {
     /// How long to pause, but not for longer than until a lock can be taken over.
     fn pause(&self, tries: u32) -> Duration {
         let pause = self.locks.settings.polling.pause_after(tries);
-        let now = self.locks.now();
+        let now = Duration::from_millis(self.locks.now());
         let takeovers = self.seen.iter().flatten().filter_map(|seen| {
             let by_clock = match self.locks.settings.takeover {
                 Takeover::ByClock { max_skew } => seen
                     .record
                     .held_until()
-                    .map(|until| Duration::from_millis(until.saturating_sub(now)).saturating_add(max_skew)),
+                    .map(|until| Duration::from_millis(until).saturating_add(max_skew).saturating_sub(now)),
                 Takeover::ByObservation | Takeover::Never => None,
             };
             let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));
             [by_clock, by_observation].into_iter().flatten().min()
         });
+        // The expiry must have passed, not only been reached; and those who waited for it come one by one.
+        let after = Duration::from_millis(1) + jittered(pause / 16);
         match takeovers.max() {
-            // The expiry must have passed, not only been reached; and those who waited for it come one by one.
-            Some(until) if !until.is_zero() && until < pause => until + Duration::from_millis(1) + jittered(pause / 16),
+            Some(until) if !until.is_zero() && until <= pause => until + after,
             _ => pause,
         }
     }

@@ -135,6 +135,8 @@ impl From<BuildError> for Error {
 mod tests {
     use std::collections::BTreeSet;
 
+    use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+
     use super::*;
 
     /// Leads from each error to the next, so that a new one does not compile before it has its place here.
@@ -161,5 +163,13 @@ mod tests {
         let codes: Vec<_> = std::iter::successors(Some(first), next).map(|error| error.code()).collect();
         let distinct: BTreeSet<_> = codes.iter().collect();
         assert_eq!(distinct.len(), codes.len(), "{codes:?}");
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_built_is_rejected_and_one_that_is_not_answered_is_not() {
+        let failed: SdkError<UpdateItemError, HttpResponse> = SdkError::construction_failure("a cause");
+        assert!(matches!(failed.into(), Error::Rejected(_)));
+        let failed: SdkError<UpdateItemError, HttpResponse> = SdkError::timeout_error("a cause");
+        assert!(matches!(failed.into(), Error::Unavailable(_)));
     }
 }

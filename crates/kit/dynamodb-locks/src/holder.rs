@@ -73,12 +73,12 @@ impl Sighting {
     /// The nonce of holders that have shown no sign of life for the whole of their lease.
     pub(crate) fn ripe_nonce(&self) -> Option<&str> {
         let ripe_at = self.ripe_at()?;
-        if Instant::now() > ripe_at { self.record.nonce.as_deref() } else { None }
+        if Instant::now() >= ripe_at { self.record.nonce.as_deref() } else { None }
     }
 
     /// The mark of a waiting writer that has not changed for `lease`. It only decides about fairness, so the reader's own
     /// lease is as good a bound as any.
     pub(crate) fn ripe_mark(&self, lease: Duration) -> Option<u64> {
-        if self.mark_since.elapsed() > lease { self.record.writer_waits_until } else { None }
+        if self.mark_since.elapsed() >= lease { self.record.writer_waits_until } else { None }
     }
 }

@@ -83,7 +83,7 @@ impl Locks {
     /// A holder whose lease has ended is still shown.
     pub async fn holder(&self, key: impl Into<Key>) -> Result<Option<Holder>, Error> {
         let record = self.read(&key.into()).await?;
-        let record = record.filter(|record| record.owner.is_some() || !record.readers.is_empty());
+        let record = record.filter(Record::is_held);
         Ok(record.map(|record| Holder::new(Sighting::now(record, None))))
     }
 

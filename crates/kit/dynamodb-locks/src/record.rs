@@ -47,6 +47,15 @@ impl Record {
         self.owner.as_deref() == Some(token)
     }
 
+    pub(crate) fn is_held(&self) -> bool {
+        self.owner.is_some() || !self.readers.is_empty()
+    }
+
+    /// Whether a grant with this fence takes the lock over from its holders: a reader that joins others leaves the fence as it is.
+    pub(crate) fn is_taken_over_with(&self, fence: u64) -> bool {
+        self.is_held() && self.fence != Some(fence)
+    }
+
     /// When the last of the present holders' leases ends, as far as the record says.
     pub(crate) fn held_until(&self) -> Option<u64> {
         let owner = self.owner.as_ref().and(self.expires_at);

@@ -1,10 +1,12 @@
 //! One holder at a time.
 
+use std::time::Duration;
+
 use dynamodb_locks::{Acquired, Cause, Release};
 use embedded_dynamodb::Wire;
 use futures_util::future::join_all;
 
-use crate::world::{LEASE, SKEW, START, World, granted, held};
+use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, granted, held};
 
 #[tokio::test]
 async fn of_fifty_racers_one_wins_each_round_and_fences_strictly_rise() {
@@ -78,4 +80,16 @@ async fn a_refusal_says_who_holds_the_lock_and_until_when_without_a_read() {
     assert_eq!(seen.fence, Some(lock.fence()));
     assert_eq!(wire.requests().len(), 1);
     assert_eq!(wire.count("UpdateItem"), 1);
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_asks_less_and_less_often() {
+    let world = World::start().await;
+    let _lock = granted(world.locks().exclusive("key").acquire().await);
+    let wire = Wire::watched();
+    let builder = world.builder(world.engine.client_over(&wire)).polling(A_MILLISECOND, Duration::from_hours(1));
+    let _holder = held(builder.build().exclusive("key").wait_for(Duration::from_secs(1)).acquire().await);
+    // The pauses double from half a millisecond at least: eleven of them take a second. The last try is at the end.
+    let tries = wire.requests().len();
+    assert!((2..=12).contains(&tries), "{tries}");
 }

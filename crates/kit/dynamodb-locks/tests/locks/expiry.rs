@@ -1,10 +1,12 @@
 //! When a lock may be taken over by the clock. That never decides whether a write is accepted.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use dynamodb_locks::{Release, Takeover};
 
-use crate::world::{A_MILLISECOND, Clock, LEASE, LOCKS, SKEW, START, World, builder_at, granted, held, millis, n, s};
+use crate::world::{
+    A_MILLISECOND, Clock, LEASE, LOCKS, SKEW, START, World, builder_at, granted, held, in_time, millis, n, s,
+};
 
 const AN_HOUR: Duration = Duration::from_hours(1);
 
@@ -138,4 +140,17 @@ async fn a_lease_without_end_is_stored_and_read_as_such() {
     lock.heartbeat().await.expect("renewed");
     lock.hold(tokio::task::yield_now()).await.expect("held");
     assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_comes_soon_after_the_expiry_however_long_its_pauses_are() {
+    let world = World::start().await;
+    // The lease has ended, but the skew has only half a second left. Nothing can be observed for so long a lease.
+    let ended = AN_HOUR.saturating_sub(Duration::from_millis(500));
+    let dead = world.builder(world.engine.client()).lease(AN_HOUR).clock(move || SystemTime::now() - AN_HOUR - ended);
+    let _dead = granted(dead.build().exclusive("key").acquire().await);
+    let a_minute = Duration::from_mins(1);
+    let patient = world.builder(world.engine.client()).takeover(Takeover::ByClock { max_skew: AN_HOUR });
+    let patient = patient.clock(SystemTime::now).polling(a_minute, a_minute).build();
+    let _lock = granted(in_time(patient.exclusive("key").wait_for(AN_HOUR).acquire()).await);
 }

@@ -6,17 +6,29 @@ use aws_sdk_dynamodb::Client;
 use dynamodb_locks::{Cancellation, Error, Release, RetryPolicy, Takeover, retry_on_conflict};
 use embedded_dynamodb::{Disturbance, Wire};
 
-use crate::world::{A_MILLISECOND, LEASE, World, granted, held, transaction};
+use crate::world::{A_MILLISECOND, CONFLICT, LEASE, World, granted, held, transaction};
 
-/// What the embedded engine never answers: another transaction is writing the item.
-const CONFLICT: Disturbance = Disturbance::Answer(
-    400,
-    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"ongoing"}"#,
-);
 const CANCELLED_BY_CONFLICT: Disturbance = Disturbance::Answer(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
         "CancellationReasons":[{"Code":"TransactionConflict","Message":"ongoing"},{"Code":"None"}]}"#,
+);
+
+/// Refused, although the lock is free: its holder released it at that very moment.
+const REFUSED_BUT_FREE: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"refused",
+        "Item":{"id":{"S":"key"},"fence":{"N":"1"}}}"#,
+);
+const CANCELLED_BY_THROTTLING: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
+        "CancellationReasons":[{"Code":"ThrottlingError","Message":"slower"},{"Code":"None"}]}"#,
+);
+const CANCELLED_BY_VALIDATION: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
+        "CancellationReasons":[{"Code":"None"},{"Code":"ValidationError","Message":"wrong type"}]}"#,
 );
 
 fn nth(wanted: usize, disturbance: Disturbance) -> Wire {
@@ -86,7 +98,9 @@ async fn an_acquisition_that_is_never_answered_ends_with_the_lease_it_asked_for(
     let wire = Wire::disturbed(|_| Disturbance::Stall);
     let locks = world.builder(world.engine.client_over(&wire)).lease(Duration::from_millis(50)).build();
     let failed = locks.exclusive("key").acquire().await;
-    assert!(matches!(failed, Err(Error::Unavailable(_))), "{failed:?}");
+    // Not because the SDK gave up at some time.
+    let Err(Error::Unavailable(cause)) = failed else { panic!("{failed:?}") };
+    assert!(cause.is::<tokio::time::error::Elapsed>(), "{cause:?}");
 }
 
 #[tokio::test]
@@ -183,6 +197,40 @@ async fn every_kind_of_failure_is_told_apart() {
     assert!(matches!(missing, Err(Error::TableMissing(_))), "{missing:?}");
     let rejected = world.locks().exclusive("").acquire().await;
     assert!(matches!(rejected, Err(Error::Rejected(_))), "{rejected:?}");
+
+    // What the embedded engine never answers.
+    for (status, body, expected) in [
+        (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#, "lock_unavailable"),
+        (503, "<html></html>", "lock_unavailable"),
+        (400, r#"{"__type":"com.amazon.coral.service#TransactionInProgressException"}"#, "lock_unavailable"),
+        (400, r#"{"__type":"com.amazon.coral.service#ThrottlingException"}"#, "lock_throttled"),
+        (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"}"#, "lock_contended"),
+        (400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#, "lock_rejected"),
+    ] {
+        let wire = Wire::disturbed(move |_| Disturbance::Answer(status, body));
+        let failed = world.locks_over(&wire).exclusive("key").acquire().await.expect_err("an error");
+        assert_eq!(failed.code(), expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_set_tells_throttling_from_other_reasons() {
+    let world = World::start().await;
+    let throttled =
+        world.locks_over(&nth(1, CANCELLED_BY_THROTTLING)).all().exclusive("a").exclusive("b").acquire().await;
+    assert!(matches!(throttled, Err(Error::Throttled(_))), "{throttled:?}");
+    let rejected =
+        world.locks_over(&nth(1, CANCELLED_BY_VALIDATION)).all().exclusive("a").exclusive("b").acquire().await;
+    assert!(matches!(rejected, Err(Error::Rejected(_))), "{rejected:?}");
+}
+
+#[tokio::test]
+async fn a_lock_that_each_refusal_shows_as_free_is_asked_for_again_at_once_but_not_for_ever() {
+    let world = World::start().await;
+    let wire = Wire::disturbed(|request| if request.number <= 10 { REFUSED_BUT_FREE } else { Disturbance::None });
+    let failed = world.locks_over(&wire).exclusive("key").acquire().await;
+    assert!(matches!(failed, Err(Error::Contended(None))), "{failed:?}");
+    assert_eq!(wire.requests().len(), 4, "one try, and three more");
 }
 
 #[tokio::test]

@@ -125,7 +125,7 @@ async fn reserved_words_and_dots_are_fine_as_names() {
     world.commit(lock.check(), "1").await.expect("committed");
     world.commit(lock.release_with(), "2").await.expect("committed");
     let reader = granted(locks.shared("order").acquire().await);
-    let _holder = held(locks.exclusive("order").wait_for(SKEW / 2).acquire().await);
+    let _holder = held(locks.exclusive("order").wait_for(SKEW).acquire().await);
     let item = world.item(ITEMS, [("pk", s("order"))]).await.expect("an item");
     assert!(item.contains_key("lock.waiting"), "{item:?}");
     reader.heartbeat().await.expect("renewed");

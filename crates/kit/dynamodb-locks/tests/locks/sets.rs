@@ -27,6 +27,7 @@ async fn several_locks_are_one_request_and_guard_one_commit() {
     for key in ["a", "b"] {
         let record = world.record(key).await.expect("a record");
         let lock = set.get(key).expect("a lock");
+        assert_eq!(lock.key(), &Key::from(key));
         assert_eq!(record["owner"], s(lock.owner()));
         assert_eq!(record["fence"], n(lock.fence()));
     }
@@ -48,6 +49,8 @@ async fn if_one_is_held_none_is_taken() {
         assert_eq!((key, holder.owner.as_deref()), (Key::from("b"), Some(other.owner())));
         assert_eq!(world.record("a").await, None);
     }
+    let refused = locks.all().exclusive("a").exclusive("b").acquire().await.expect("an answer");
+    assert!(refused.granted().is_none());
 }
 
 #[tokio::test]
@@ -129,9 +132,8 @@ async fn a_dead_holders_set_is_taken_over_and_a_zombies_commit_is_refused() {
     let zombie = all_granted(locks.all().exclusive("a").shared("b").acquire().await);
     world.clock.advance(LEASE * 2);
     let set = all_granted(locks.all().exclusive("a").exclusive("b").acquire().await);
-    for (new, old) in set.iter().zip(&zombie) {
-        assert!(new.fence() > old.fence());
-    }
+    let rises = set.iter().zip(&zombie).map(|(new, old)| new.fence() > old.fence());
+    assert_eq!(rises.collect::<Vec<_>>(), [true, true]);
     let refused = world.commit_over(&world.engine.client(), zombie.check(), "zombie").await.expect_err("refused");
     assert!(refused.is_refused(0) && refused.is_refused(1));
     assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
@@ -200,9 +202,15 @@ async fn a_set_has_room_for_a_hundred_locks_and_not_for_more() {
 #[tokio::test]
 async fn two_names_of_one_item_are_one_lock() {
     let world = World::start().await;
-    let set = all_granted(world.locks().all().shared("a").exclusive(Key::new("id", "a")).acquire().await);
-    assert_eq!(set.iter().count(), 1);
-    assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
+    let locks = world.locks();
+    for twice in
+        [locks.all().shared("a").exclusive(Key::new("id", "a")), locks.all().exclusive(Key::new("id", "a")).shared("a")]
+    {
+        let set = all_granted(twice.acquire().await);
+        assert_eq!(set.iter().count(), 1);
+        assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
+        assert_eq!(set.release().await.expect("an answer"), Release::Released);
+    }
 }
 
 /// What an earlier answer showed of the other locks may be long over.

@@ -124,6 +124,16 @@ async fn a_writer_that_gives_up_or_dies_keeps_readers_out_for_its_wait_or_a_leas
 }
 
 #[tokio::test]
+async fn a_reader_comes_in_at_once_when_both_a_reader_and_a_waiting_writer_are_dead() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let _dead_reader = granted(locks.shared("key").acquire().await);
+    let _holder = held(locks.exclusive("key").wait_for(WAIT * 2).acquire().await);
+    world.clock.advance(LEASE * 2);
+    let _reader = granted(locks.shared("key").acquire().await);
+}
+
+#[tokio::test]
 async fn a_caller_that_does_not_wait_keeps_nobody_out() {
     let world = World::start().await;
     let locks = world.locks();
@@ -272,9 +282,9 @@ async fn a_waiting_writer_renews_its_mark_before_it_passes() {
     };
     let marks = async {
         mark(START + LEASE).await;
-        // The first mark has not passed, but more than half of it has.
-        world.clock.advance(LEASE / 2 + A_MILLISECOND);
-        let renewed = mark(START + LEASE + LEASE / 2 + A_MILLISECOND);
+        // The first mark has not passed, but half of it has.
+        world.clock.advance(LEASE / 2);
+        let renewed = mark(START + LEASE + LEASE / 2);
         tokio::time::timeout(PATIENCE / 2, renewed).await.expect("the mark is renewed");
         let _holder = held(locks.shared("key").acquire().await);
     };
@@ -282,4 +292,30 @@ async fn a_waiting_writer_renews_its_mark_before_it_passes() {
         _ = waiting => panic!("there is a reader"),
         () = marks => {}
     }
+}
+
+/// The tries of a set are transactions, so every `UpdateItem` is a mark.
+#[tokio::test]
+async fn a_waiting_writer_marks_once_and_only_where_it_waits_for_readers() {
+    let world = World::start().await;
+    let locks = world.locks();
+    let _reader = granted(locks.shared("read").acquire().await);
+    let _other_reader = granted(locks.shared("read by both").acquire().await);
+    let _owner = granted(locks.exclusive("owned").acquire().await);
+    let wire = Wire::watched();
+    let wanted = world.locks_over(&wire).all().exclusive("read").exclusive("owned").shared("read by both");
+    let waiting = wanted.wait_for(PATIENCE).acquire();
+    let tries = async {
+        // The first ones show what is there.
+        while wire.count("TransactWriteItems") < 6 {
+            tokio::time::sleep(A_MILLISECOND).await;
+        }
+    };
+    tokio::select! {
+        _ = waiting => panic!("there are others"),
+        () = tries => {}
+    }
+    assert_eq!(wire.count("UpdateItem"), 1);
+    let marked = async |key| world.record(key).await.expect("a record").contains_key("writerWaitsUntil");
+    assert_eq!([marked("read").await, marked("owned").await, marked("read by both").await], [true, false, false]);
 }

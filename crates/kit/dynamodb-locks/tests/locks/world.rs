@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{
 };
 use dynamodb_locks::{Acquired, AcquiredAll, Error, Holder, Key, Lock, LockSet, Locks, LocksBuilder, Takeover};
 use dynamodb_locks::{Cancellation, create_table};
-use embedded_dynamodb::{Engine, Wire};
+use embedded_dynamodb::{Disturbance, Engine, Wire};
 
 pub(crate) const LOCKS: &str = "locks";
 /// Items with a partition key `pk` only.
@@ -27,6 +27,12 @@ pub(crate) const LEASE: Duration = Duration::from_secs(10);
 pub(crate) const SKEW: Duration = Duration::from_secs(1);
 pub(crate) const A_MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) const START: Duration = Duration::from_millis(1_700_000_000_500);
+
+/// What the embedded engine never answers: another transaction is writing the item.
+pub(crate) const CONFLICT: Disturbance = Disturbance::Answer(
+    400,
+    r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"ongoing"}"#,
+);
 
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
