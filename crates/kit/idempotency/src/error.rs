@@ -188,6 +188,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::expect_used)] // A test that cannot go on should stop there.
     fn what_dynamodb_answers_decides_the_error() {
         let answer = |status: u16, code: &str| {
             let error = PutItemError::generic(ErrorMetadata::builder().code(code).build());

@@ -152,7 +152,9 @@ async fn it_stops_if_the_publisher_accepts_nothing() {
 async fn the_next_run_begins_after_the_last_page_and_the_one_after_it_at_the_first() {
     let world = World::start().await;
     let ids = world.commit_some(80).await;
-    ids.iter().for_each(|id| world.recorder.poison(id));
+    for id in &ids {
+        world.recorder.poison(id);
+    }
     world.clock.advance(OLDER_THAN * 2);
     let sweeper = world.sweeper().page_size(30);
     for (poison, rows, is_all) in [(30, 30, false), (30, 30, false), (20, 20, true), (30, 30, false)] {
@@ -186,7 +188,9 @@ async fn ten_seconds_are_enough_for_more_rows() {
 async fn it_goes_on_after_forty_poison_rows() {
     let world = World::start().await;
     let ids = world.commit_some(90).await;
-    ids[..80].iter().for_each(|id| world.recorder.poison(id));
+    for id in &ids[..80] {
+        world.recorder.poison(id);
+    }
     world.clock.advance(OLDER_THAN * 2);
     let swept = world.sweeper().sweep(world.later()).await;
     assert_eq!((swept.published, swept.poison, swept.failed), (10, 80, 0));
