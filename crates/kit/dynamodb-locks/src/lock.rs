@@ -36,6 +36,8 @@ pub struct Lock {
     lease: Mutex<Lease>,
     /// Whether the caller has got a write of its own that releases the lock.
     is_released_by_caller: AtomicBool,
+    /// Whether `release` has been called: only then can an item without an owner mean that this holder has released it.
+    release_was_sent: AtomicBool,
 }
 
 /// A lease as its holder counts it: from before the request that took or renewed it.
@@ -73,7 +75,8 @@ enum Renewed {
 
 impl Lock {
     pub(crate) fn new(locks: Locks, key: Key, mode: Mode, owner: String, fence: u64, lease: Lease) -> Self {
-        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller: AtomicBool::new(false) }
+        let (is_released_by_caller, release_was_sent) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller, release_was_sent }
     }
 
     /// The key of the lock.
@@ -124,6 +127,10 @@ impl Lock {
 
     /// Checks the lock and releases it, in the caller's transaction: commit and release are one request. If the transaction
     /// is cancelled, the lock is still held.
+    ///
+    /// Call it only for the transaction that is sent next, and end the work of [`hold`](Self::hold) with that transaction:
+    /// from this call on, `hold` cannot tell a loss from this release, and drops the work of a lost lock only when the lease
+    /// ends.
     #[must_use = "it must become part of a transaction"]
     pub fn release_with(&self) -> TransactWriteItem {
         self.is_released_by_caller.store(true, Ordering::Relaxed);
@@ -137,6 +144,8 @@ impl Lock {
 
     /// Condition and attributes to `REMOVE`, for the caller's own last write of an item that is locked in place: commit and
     /// release are one `UpdateItem`. `None` for a shared lock: use [`release`](Self::release).
+    ///
+    /// Call it only for the write that is sent next, for the reason given at [`release_with`](Self::release_with).
     pub fn release_clauses(&self) -> Option<Clauses> {
         match self.mode {
             Mode::Exclusive => {
@@ -155,6 +164,7 @@ impl Lock {
     }
 
     async fn send_release(&self) -> Result<Release, Error> {
+        self.release_was_sent.store(true, Ordering::Relaxed);
         let released = match self.locks.send(self.release_write(), &self.key).await? {
             Sent::Written(_) => true,
             // An earlier release, whose answer was lost, or the caller's transaction.
@@ -197,8 +207,9 @@ impl Lock {
     ///   tried again until then.
     /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has passed.
     ///
-    /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped for a
-    /// lock that the database says is another's: the commit itself succeeds or is refused.
+    /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped at once
+    /// for a lock that the database says is another's, because the commit itself succeeds or is refused. It has until the lease
+    /// ends; then it is dropped with [`Error::Lost`].
     ///
     /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
     /// ends with, or with [`release`](Self::release).
@@ -266,8 +277,12 @@ impl Lock {
                 Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
                 Ok(Ok(Renewed::Released)) => return std::future::pending().await,
                 // The caller's own write, whose answer is on its way, may have released it for the one that has it now. That write
-                // is the judge: it succeeds or is refused.
-                Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => return std::future::pending().await,
+                // is the judge: it succeeds or is refused. But it may also never have been sent, so it has until the lease ends.
+                Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => {
+                    sleep_until(ends).await;
+                    self.locks.observe(Observation::Lost);
+                    return Error::Lost;
+                }
                 Ok(Ok(Renewed::Lost)) => {
                     self.locks.observe(Observation::Lost);
                     return Error::Lost;
@@ -340,9 +355,10 @@ impl Lock {
         record.is_read_by(&self.owner) && record.fence == Some(self.fence)
     }
 
-    /// Nobody else can have released it: whoever takes a lock over raises its fence.
+    /// No other caller can have released it: whoever takes a lock over raises its fence. But an operator may have removed it.
     fn was_released(&self, record: Option<&Record>) -> bool {
-        record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
+        let is_released = self.is_released_by_caller() || self.release_was_sent.load(Ordering::Relaxed);
+        is_released && record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
     }
 
     fn release_write(&self) -> crate::protocol::Write {
