@@ -92,7 +92,7 @@ impl Bidder<'_> {
             };
             at_once = 0;
             tries += 1;
-            let left = self.within_deadline(wait.saturating_sub(called.elapsed()));
+            let left = self.locks.within_deadline(wait.saturating_sub(called.elapsed()));
             if left.is_zero() {
                 return match (error, self.obstacle()) {
                     (Some(error), _) => Err(error),
@@ -298,7 +298,7 @@ impl Bidder<'_> {
             }
         };
         // The caller has waited long enough.
-        let _ = timeout(self.within_deadline(self.locks.settings.lease / 3), removals).await;
+        let _ = timeout(self.locks.within_deadline(self.locks.settings.lease / 3), removals).await;
     }
 
     /// How long to pause, but not for longer than until a lock can be taken over.
@@ -321,10 +321,6 @@ impl Bidder<'_> {
             Some(until) if !until.is_zero() && until < pause => until + Duration::from_millis(1) + jittered(pause / 16),
             _ => pause,
         }
-    }
-
-    fn within_deadline(&self, wait: Duration) -> Duration {
-        self.locks.time_left().map_or(wait, |left| wait.min(left))
     }
 
     fn lock(&self, wanted: &Wanted, fence: u64, started: Instant, now: u64, expires: u64) -> Lock {

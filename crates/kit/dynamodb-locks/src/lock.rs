@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use uuid::Uuid;
 
 use crate::error::with_causes;
@@ -156,7 +156,8 @@ impl Lock {
         }
     }
 
-    /// Releases the lock. If it fails, it may be repeated.
+    /// Releases the lock. If it fails, it may be repeated. Without an answer it fails with [`Error::Unavailable`] when the lease
+    /// ends; before the deadline of [`Locks::until`], when half of the time that is left has passed.
     pub async fn release(&self) -> Result<Release, Error> {
         let release = self.send_release().await?;
         self.observe_release(release);
@@ -165,7 +166,9 @@ impl Lock {
 
     async fn send_release(&self) -> Result<Release, Error> {
         self.release_was_sent.store(true, Ordering::Relaxed);
-        let released = match self.locks.send(self.release_write(), &self.key).await? {
+        // The caller needs the other half of the time for its own answer.
+        let patience = self.locks.time_left().map_or(self.patience(), |left| self.patience().min(left / 2));
+        let released = match answered_within(patience, self.locks.send(self.release_write(), &self.key)).await? {
             Sent::Written(_) => true,
             // An earlier release, whose answer was lost, or the caller's transaction.
             Sent::Refused(record) => self.was_released(record.as_ref()),
@@ -183,9 +186,10 @@ impl Lock {
     /// Renews the lease once. [`hold`](Self::hold) does this by itself.
     ///
     /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it is, for what
-    /// [remains](Self::remaining) of the lease.
+    /// [remains](Self::remaining) of the lease. Without an answer it fails with [`Error::Unavailable`] when the lease ends.
     pub async fn heartbeat(&self) -> Result<(), Error> {
-        match self.renew().await? {
+        let patience = self.locks.within_deadline(self.patience());
+        match answered_within(patience, self.renew()).await? {
             Renewed::Yes => {
                 self.locks.observe(Observation::Renewed);
                 Ok(())
@@ -250,7 +254,13 @@ impl Lock {
 
     /// Nothing is begun under a lease that has ended.
     pub(crate) fn check_lease(&self) -> Result<(), Error> {
-        if self.remaining().is_zero() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
+        if !self.remaining().is_zero() {
+            Ok(())
+        } else if self.locks.time_left().is_some_and(|left| left.is_zero()) {
+            Err(Error::DeadlinePassed)
+        } else {
+            Err(Error::Unreachable(OVERSLEPT.into()))
+        }
     }
 
     /// Renews the lease until that fails for good.
@@ -347,6 +357,13 @@ impl Lock {
         self.key.is_same(key, &self.locks.settings.attributes)
     }
 
+    /// How long to wait for an answer: until the lease ends. A lease that has ended, or nearly, still leaves half of its length, for
+    /// nobody else may have taken the lock.
+    fn patience(&self) -> Duration {
+        let left = self.lease().ends.saturating_duration_since(Instant::now());
+        left.max(self.locks.settings.lease / 2)
+    }
+
     fn is_released_by_caller(&self) -> bool {
         self.is_released_by_caller.load(Ordering::Relaxed)
     }
@@ -372,6 +389,10 @@ impl Lock {
     fn lease(&self) -> Lease {
         *self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn answered_within<T>(patience: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(patience, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
 }
 
 const OVERSLEPT: &str = "the task did not run in time to renew the lease";
