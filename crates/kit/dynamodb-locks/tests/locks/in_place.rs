@@ -212,3 +212,15 @@ async fn a_retention_does_not_make_locks_in_place_records_again() {
         assert_eq!(world.item(ITEMS, [("pk", s("order"))]).await, None);
     }
 }
+
+#[tokio::test]
+async fn a_put_of_the_whole_item_erases_the_lock() {
+    let world = World::start().await;
+    world.put(ITEMS, [("pk", s("order"))]).await;
+    let locks = in_place(&world, ITEMS).build();
+    let lock = granted(locks.exclusive(order()).acquire().await);
+    world.put(ITEMS, [("pk", s("order")), ("amount", n(1))]).await;
+    assert!(matches!(lock.heartbeat().await, Err(Error::Lost)));
+    assert!(world.commit(lock.check(), "1").await.expect_err("refused").is_refused(0));
+    let _next = granted(locks.exclusive(order()).acquire().await);
+}
