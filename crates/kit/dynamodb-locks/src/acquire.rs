@@ -58,7 +58,7 @@ struct Bidder<'a> {
     seen: Vec<Option<Sighting>>,
     /// The indices that the last answer refused. What is known of the others may be old.
     refused: Vec<usize>,
-    /// The marks that keep readers out while this writer waits, by index.
+    /// The marks that this writer has sent last, by index. A mark may have been refused.
     marks: Vec<Option<u64>>,
 }
 
@@ -271,13 +271,10 @@ impl Bidder<'_> {
                     continue;
                 }
                 let mark = self.locks.subject(&wanted.key).mark(until);
-                let sent = self.locks.send(mark, &wanted.key).await;
-                if let Err(error) = &sent {
-                    tracing::debug!(error = with_causes(error), "a waiting writer could not keep new readers out");
-                }
-                // What is not answered may be written too.
-                if !matches!(sent, Ok(Sent::Refused(_))) {
-                    *own = Some(until);
+                // Also a mark that is not answered may be written.
+                *own = Some(until);
+                if let Err(error) = self.locks.send(mark, &wanted.key).await {
+                    tracing::debug!(error = with_causes(&error), "a waiting writer could not keep new readers out");
                 }
             }
         };
@@ -298,7 +295,7 @@ impl Bidder<'_> {
             }
         };
         // The caller has waited long enough.
-        let _ = timeout(self.locks.within_deadline(self.locks.settings.lease / 3), removals).await;
+        let _ = timeout(self.locks.within_deadline(self.locks.settings.lease / 10), removals).await;
     }
 
     /// How long to pause, but not for longer than until a lock can be taken over.

@@ -165,5 +165,5 @@ async fn marks_that_are_not_answered_do_not_add_up_to_more_than_the_wait() {
     let asked = tokio::time::Instant::now();
     let wait = WAIT * 4;
     assert!(request.wait_for(wait).acquire().await.expect("an answer").granted().is_none());
-    assert!(asked.elapsed() < wait * 2, "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < wait * 3, "{:?}", asked.elapsed());
 }
