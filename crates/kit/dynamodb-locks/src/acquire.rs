@@ -39,44 +39,14 @@ pub(crate) async fn acquire(
     wait: Duration,
     seen: Vec<Option<Sighting>>,
 ) -> Result<Outcome, Error> {
-    let called = Instant::now();
     let refused = (0..wanted.len()).collect();
-    let mut bidder = Bidder { locks, wanted, me: locks.token(), seen, refused };
-    let mut at_once = 0;
-    let mut tries = 0;
-    loop {
-        let error = match bidder.bid().await {
-            Ok(Some(grants)) => {
-                let waited = called.elapsed();
-                for Grant { taken_over, .. } in &grants {
-                    locks.observe(Observation::Acquired { waited, taken_over: *taken_over });
-                }
-                return Ok(Outcome::Granted(grants.into_iter().map(|grant| grant.lock).collect()));
-            }
-            Ok(None) if at_once < AT_ONCE && bidder.obstacle().is_none() => {
-                at_once += 1;
-                continue;
-            }
-            Ok(None) => None,
-            Err(error @ (Error::Throttled(_) | Error::Unavailable(_) | Error::Contended(_))) => Some(error),
-            Err(error) => return Err(error),
-        };
-        at_once = 0;
-        tries += 1;
-        let left = bidder.within_deadline(wait.saturating_sub(called.elapsed()));
-        if left.is_zero() {
-            return match (error, bidder.obstacle()) {
-                (Some(error), _) => Err(error),
-                (None, Some((index, holder))) => {
-                    locks.observe(Observation::Refused { waited: called.elapsed() });
-                    Ok(Outcome::Held { index, holder })
-                }
-                (None, None) => Err(Error::Contended(None)),
-            };
-        }
-        bidder.keep_readers_out(left).await;
-        sleep(bidder.pause(tries).min(left)).await;
+    let mut bidder = Bidder { locks, wanted, me: locks.token(), seen, refused, marks: vec![None; wanted.len()] };
+    // On the heap, for callers should not have to carry these futures.
+    let outcome = Box::pin(bidder.bid_for(wait)).await;
+    if !matches!(outcome, Ok(Outcome::Granted(_))) {
+        Box::pin(bidder.let_readers_in()).await;
     }
+    outcome
 }
 
 struct Bidder<'a> {
@@ -88,6 +58,8 @@ struct Bidder<'a> {
     seen: Vec<Option<Sighting>>,
     /// The indices that the last answer refused. What is known of the others may be old.
     refused: Vec<usize>,
+    /// The marks that this writer has sent last, by index. A mark may have been refused.
+    marks: Vec<Option<u64>>,
 }
 
 struct Grant {
@@ -96,6 +68,46 @@ struct Grant {
 }
 
 impl Bidder<'_> {
+    /// Tries until the locks are granted, a try fails for good, or the wait is over.
+    async fn bid_for(&mut self, wait: Duration) -> Result<Outcome, Error> {
+        let called = Instant::now();
+        let mut at_once = 0;
+        let mut tries = 0;
+        loop {
+            let error = match self.bid().await {
+                Ok(Some(grants)) => {
+                    let waited = called.elapsed();
+                    for Grant { taken_over, .. } in &grants {
+                        self.locks.observe(Observation::Acquired { waited, taken_over: *taken_over });
+                    }
+                    return Ok(Outcome::Granted(grants.into_iter().map(|grant| grant.lock).collect()));
+                }
+                Ok(None) if at_once < AT_ONCE && self.obstacle().is_none() => {
+                    at_once += 1;
+                    continue;
+                }
+                Ok(None) => None,
+                Err(error @ (Error::Throttled(_) | Error::Unavailable(_) | Error::Contended(_))) => Some(error),
+                Err(error) => return Err(error),
+            };
+            at_once = 0;
+            tries += 1;
+            let left = self.locks.within_deadline(wait.saturating_sub(called.elapsed()));
+            if left.is_zero() {
+                return match (error, self.obstacle()) {
+                    (Some(error), _) => Err(error),
+                    (None, Some((index, holder))) => {
+                        self.locks.observe(Observation::Refused { waited: called.elapsed() });
+                        Ok(Outcome::Held { index, holder })
+                    }
+                    (None, None) => Err(Error::Contended(None)),
+                };
+            }
+            self.keep_readers_out(left).await;
+            sleep(self.pause(tries).min(left)).await;
+        }
+    }
+
     /// Tries once. `None`: refused.
     async fn bid(&mut self) -> Result<Option<Vec<Grant>>, Error> {
         let started = Instant::now();
@@ -243,24 +255,45 @@ impl Bidder<'_> {
 
     /// As long as this writer waits, no new readers come in. The mark ends with the wait or, should this caller die, after
     /// the length of a lease. It is best effort: without it, the wait is only longer.
-    async fn keep_readers_out(&self, left: Duration) {
+    async fn keep_readers_out(&mut self, left: Duration) {
         let length = left.min(self.locks.settings.lease);
         let now = self.locks.now();
         let until = now.saturating_add(u64::try_from(length.as_millis()).unwrap_or(u64::MAX));
         // A mark is renewed when half of it has passed, so that no reader comes in between two of them.
         let late = now.saturating_add(until.saturating_sub(now) / 2);
-        for (wanted, seen) in self.wanted.iter().zip(&self.seen) {
-            let Some(record) = seen.as_ref().map(|seen| &seen.record) else { continue };
-            let marked = record.writer_waits_until.is_some_and(|marked| marked > late);
-            if wanted.mode == Mode::Shared || record.readers.is_empty() || marked {
-                continue;
+        let marks = async {
+            for ((wanted, seen), own) in self.wanted.iter().zip(&self.seen).zip(&mut self.marks) {
+                let Some(record) = seen.as_ref().map(|seen| &seen.record) else { continue };
+                let marked = record.writer_waits_until.is_some_and(|marked| marked > late);
+                if wanted.mode == Mode::Shared || record.readers.is_empty() || marked {
+                    continue;
+                }
+                let mark = self.locks.subject(&wanted.key).mark(until);
+                // Also a mark that is not answered may be written.
+                *own = Some(until);
+                if let Err(error) = self.locks.send(mark, &wanted.key).await {
+                    tracing::debug!(error = with_causes(&error), "a waiting writer could not keep new readers out");
+                }
             }
-            let mark = self.locks.subject(&wanted.key).mark(until);
-            let sent = timeout(length, self.locks.send(mark, &wanted.key)).await;
-            if let Ok(Err(error)) = sent {
-                tracing::debug!(error = with_causes(&error), "a waiting writer could not keep new readers out");
+        };
+        // What is not answered must not use up the wait.
+        let _ = timeout(length, marks).await;
+    }
+
+    /// This writer has stopped waiting. It is best effort: a mark that stays ends by itself, or is removed by a reader that
+    /// has watched it.
+    async fn let_readers_in(&self) {
+        let removals = async {
+            for (wanted, own) in self.wanted.iter().zip(&self.marks) {
+                let Some(until) = *own else { continue };
+                let removal = self.locks.subject(&wanted.key).unmark(until);
+                if let Err(error) = self.locks.send(removal, &wanted.key).await {
+                    tracing::debug!(error = with_causes(&error), "a writer that gave up could not let readers in");
+                }
             }
-        }
+        };
+        // The caller has waited long enough.
+        let _ = timeout(self.locks.within_deadline(self.locks.settings.lease / 10), removals).await;
     }
 
     /// How long to pause, but not for longer than until a lock can be taken over.
@@ -284,10 +317,6 @@ impl Bidder<'_> {
             Some(until) if !until.is_zero() && until <= pause => until + after,
             _ => pause,
         }
-    }
-
-    fn within_deadline(&self, wait: Duration) -> Duration {
-        self.locks.time_left().map_or(wait, |left| wait.min(left))
     }
 
     fn lock(&self, wanted: &Wanted, fence: u64, started: Instant, now: u64, expires: u64) -> Lock {

@@ -47,6 +47,8 @@ impl LocksBuilder {
     /// Puts the lock among the attributes of the item that it protects, instead of into a record of its own. A lock then
     /// never creates an item, and the attributes are called as [`Attributes::prefixed`] with `lock` says, unless
     /// [`attributes`](Self::attributes) are given.
+    ///
+    /// Change such items with `UpdateItem`: a `PutItem` replaces the whole item, and so erases the lock with its owner and fence.
     pub fn in_place(mut self) -> Self {
         self.settings.placement = Placement::InPlace;
         self

@@ -27,25 +27,25 @@ pub enum Error {
         attribute: String,
     },
     /// A lock in place was asked for, and its item does not exist. No item was created.
-    #[error("the item to lock does not exist")]
+    #[error("the item to lock does not exist: create it first, or correct the lock's key")]
     NoSuchItem,
     /// Other requests for the same items conflicted with every try.
     #[error("other requests for the same items conflicted with every try: try again")]
     Contended(#[source] Option<BoxError>),
     /// More locks at once than a transaction can have.
-    #[error("{asked} locks are too many at once: a transaction can have {MAX_LOCKS}")]
+    #[error("{asked} locks are too many for one transaction: ask for at most {MAX_LOCKS} at once")]
     TooMany {
         /// How many different locks were asked for.
         asked: usize,
     },
     /// The deadline of [`Locks::until`](crate::Locks::until) has passed.
-    #[error("the deadline has passed: there is no time left to use the lock")]
+    #[error("the deadline has passed, and there is no time left to use the lock: try again in a new invocation")]
     DeadlinePassed,
     /// DynamoDB reports that this caller no longer holds the lock. Another caller may hold it.
-    #[error("the lock is lost: its lease ended and another caller acquired it, or somebody removed it")]
+    #[error("the lock was removed, or taken over after its lease had ended: acquire it again, and read afresh")]
     Lost,
     /// The lease ended before a renewal was confirmed. It is unknown whether another caller holds the lock.
-    #[error("the lease ended before the lock table confirmed its renewal")]
+    #[error("the lease ended before the lock table confirmed its renewal: acquire the lock again, and read afresh")]
     Unreachable(#[source] BoxError),
 }
 
@@ -155,6 +155,17 @@ mod tests {
             Error::Lost => Error::Unreachable(cause()),
             Error::Unreachable(_) => return None,
         })
+    }
+
+    #[test]
+    fn every_error_ends_with_what_to_do() {
+        let first = Error::Throttled("a cause".into());
+        for error in std::iter::successors(Some(first), next) {
+            let message = error.to_string();
+            let (_, action) = message.split_once(": ").unwrap_or_default();
+            let verb = action.split(' ').next().unwrap_or_default();
+            assert!(["acquire", "ask", "check", "create", "try"].contains(&verb), "{message}");
+        }
     }
 
     #[test]

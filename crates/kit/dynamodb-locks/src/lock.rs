@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use uuid::Uuid;
 
 use crate::error::with_causes;
@@ -36,6 +36,8 @@ pub struct Lock {
     lease: Mutex<Lease>,
     /// Whether the caller has got a write of its own that releases the lock.
     is_released_by_caller: AtomicBool,
+    /// Whether `release` has been called: only then can an item without an owner mean that this holder has released it.
+    release_was_sent: AtomicBool,
 }
 
 /// A lease as its holder counts it: from before the request that took or renewed it.
@@ -73,7 +75,8 @@ enum Renewed {
 
 impl Lock {
     pub(crate) fn new(locks: Locks, key: Key, mode: Mode, owner: String, fence: u64, lease: Lease) -> Self {
-        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller: AtomicBool::new(false) }
+        let (is_released_by_caller, release_was_sent) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { locks, key, mode, owner, fence, lease: Mutex::new(lease), is_released_by_caller, release_was_sent }
     }
 
     /// The key of the lock.
@@ -124,6 +127,10 @@ impl Lock {
 
     /// Checks the lock and releases it, in the caller's transaction: commit and release are one request. If the transaction
     /// is cancelled, the lock is still held.
+    ///
+    /// Call it only for the transaction that is sent next, and end the work of [`hold`](Self::hold) with that transaction:
+    /// from this call on, `hold` cannot tell a loss from this release, and drops the work of a lost lock only when the lease
+    /// ends.
     #[must_use = "it must become part of a transaction"]
     pub fn release_with(&self) -> TransactWriteItem {
         self.is_released_by_caller.store(true, Ordering::Relaxed);
@@ -137,6 +144,8 @@ impl Lock {
 
     /// Condition and attributes to `REMOVE`, for the caller's own last write of an item that is locked in place: commit and
     /// release are one `UpdateItem`. `None` for a shared lock: use [`release`](Self::release).
+    ///
+    /// Call it only for the write that is sent next, for the reason given at [`release_with`](Self::release_with).
     pub fn release_clauses(&self) -> Option<Clauses> {
         match self.mode {
             Mode::Exclusive => {
@@ -147,7 +156,8 @@ impl Lock {
         }
     }
 
-    /// Releases the lock. If it fails, it may be repeated.
+    /// Releases the lock. If it fails, it may be repeated. Without an answer it fails with [`Error::Unavailable`] when the lease
+    /// ends; before the deadline of [`Locks::until`], when half of the time that is left has passed.
     pub async fn release(&self) -> Result<Release, Error> {
         let release = self.send_release().await?;
         self.observe_release(release);
@@ -155,7 +165,10 @@ impl Lock {
     }
 
     async fn send_release(&self) -> Result<Release, Error> {
-        let released = match self.locks.send(self.release_write(), &self.key).await? {
+        self.release_was_sent.store(true, Ordering::Relaxed);
+        // The caller needs the other half of the time for its own answer.
+        let patience = self.locks.time_left().map_or(self.patience(), |left| self.patience().min(left / 2));
+        let released = match answered_within(patience, self.locks.send(self.release_write(), &self.key)).await? {
             Sent::Written(_) => true,
             // An earlier release, whose answer was lost, or the caller's transaction.
             Sent::Refused(record) => self.was_released(record.as_ref()),
@@ -173,9 +186,10 @@ impl Lock {
     /// Renews the lease once. [`hold`](Self::hold) does this by itself.
     ///
     /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it is, for what
-    /// [remains](Self::remaining) of the lease.
+    /// [remains](Self::remaining) of the lease. Without an answer it fails with [`Error::Unavailable`] when the lease ends.
     pub async fn heartbeat(&self) -> Result<(), Error> {
-        match self.renew().await? {
+        let patience = self.locks.within_deadline(self.patience());
+        match answered_within(patience, self.renew()).await? {
             Renewed::Yes => {
                 self.locks.observe(Observation::Renewed);
                 Ok(())
@@ -197,8 +211,9 @@ impl Lock {
     ///   tried again until then.
     /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has passed.
     ///
-    /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped for a
-    /// lock that the database says is another's: the commit itself succeeds or is refused.
+    /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped at once
+    /// for a lock that the database says is another's, because the commit itself succeeds or is refused. It has until the lease
+    /// ends; then it is dropped with [`Error::Lost`].
     ///
     /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
     /// ends with, or with [`release`](Self::release).
@@ -239,7 +254,13 @@ impl Lock {
 
     /// Nothing is begun under a lease that has ended.
     pub(crate) fn check_lease(&self) -> Result<(), Error> {
-        if self.remaining().is_zero() { Err(Error::Unreachable(OVERSLEPT.into())) } else { Ok(()) }
+        if !self.remaining().is_zero() {
+            Ok(())
+        } else if self.locks.time_left().is_some_and(|left| left.is_zero()) {
+            Err(Error::DeadlinePassed)
+        } else {
+            Err(Error::Unreachable(OVERSLEPT.into()))
+        }
     }
 
     /// Renews the lease until that fails for good.
@@ -266,8 +287,12 @@ impl Lock {
                 Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
                 Ok(Ok(Renewed::Released)) => return std::future::pending().await,
                 // The caller's own write, whose answer is on its way, may have released it for the one that has it now. That write
-                // is the judge: it succeeds or is refused.
-                Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => return std::future::pending().await,
+                // is the judge: it succeeds or is refused. But it may also never have been sent, so it has until the lease ends.
+                Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => {
+                    sleep_until(ends).await;
+                    self.locks.observe(Observation::Lost);
+                    return Error::Lost;
+                }
                 Ok(Ok(Renewed::Lost)) => {
                     self.locks.observe(Observation::Lost);
                     return Error::Lost;
@@ -332,6 +357,13 @@ impl Lock {
         self.key.is_same(key, &self.locks.settings.attributes)
     }
 
+    /// How long to wait for an answer: until the lease ends. A lease that has ended, or nearly, still leaves half of its length, for
+    /// nobody else may have taken the lock.
+    fn patience(&self) -> Duration {
+        let left = self.lease().ends.saturating_duration_since(Instant::now());
+        left.max(self.locks.settings.lease / 2)
+    }
+
     fn is_released_by_caller(&self) -> bool {
         self.is_released_by_caller.load(Ordering::Relaxed)
     }
@@ -340,9 +372,10 @@ impl Lock {
         record.is_read_by(&self.owner) && record.fence == Some(self.fence)
     }
 
-    /// Nobody else can have released it: whoever takes a lock over raises its fence.
+    /// No other caller can have released it: whoever takes a lock over raises its fence. But an operator may have removed it.
     fn was_released(&self, record: Option<&Record>) -> bool {
-        record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
+        let is_released = self.is_released_by_caller() || self.release_was_sent.load(Ordering::Relaxed);
+        is_released && record.is_some_and(|record| record.fence == Some(self.fence) && record.owner.is_none())
     }
 
     fn release_write(&self) -> crate::protocol::Write {
@@ -356,6 +389,10 @@ impl Lock {
     fn lease(&self) -> Lease {
         *self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn answered_within<T>(patience: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(patience, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
 }
 
 const OVERSLEPT: &str = "the task did not run in time to renew the lease";

@@ -56,7 +56,8 @@ impl Locks {
     }
 
     /// The same locks for one invocation: no lease ends after `deadline`, when Lambda ends the work, and nothing is waited
-    /// for any longer.
+    /// for any longer. A release waits for its answer for at most half of the time that is left, so that the caller can still
+    /// return its result.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
         Self { deadline: Some(deadline), ..self.clone() }
@@ -108,6 +109,10 @@ impl Locks {
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let deadline = millis(self.deadline?);
         Some(Duration::from_millis(deadline.saturating_sub(self.now())))
+    }
+
+    pub(crate) fn within_deadline(&self, wait: Duration) -> Duration {
+        self.time_left().map_or(wait, |left| wait.min(left))
     }
 
     /// A token for one acquisition.

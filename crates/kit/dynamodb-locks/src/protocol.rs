@@ -199,7 +199,7 @@ impl Subject<'_> {
         // Dead holders are removed, or their late writes would pass; and the fence rises, as with every other takeover.
         let dead_readers = bid.known.is_some_and(|known| !known.readers.is_empty() && bid.readers_are_gone(known));
         let dead_owner = bid.known.filter(|known| known.owner.is_some() && bid.owner_is_gone(known));
-        let mut remove = "";
+        let mut remove = vec![];
         if dead_owner.is_some() {
             let mut gone = vec![];
             if bid.stale.is_some() {
@@ -210,10 +210,16 @@ impl Subject<'_> {
             }
             conditions.push("#lock_owner = :lock_from".to_owned());
             conditions.push(any(&gone));
-            remove = " REMOVE #lock_owner, #lock_expires";
+            remove.extend(["#lock_owner", "#lock_expires"]);
         } else {
             conditions.push(NO_OWNER.to_owned());
         }
+
+        // Nobody else need watch a mark that this caller has watched for long enough. Its writer renews it, if it still waits.
+        if bid.mark.is_some() {
+            remove.push("#lock_waiting");
+        }
+        let remove = if remove.is_empty() { String::new() } else { format!(" REMOVE {}", remove.join(", ")) };
 
         let was = bid.known.and_then(|known| known.fence);
         let (set_fence, fence) = if let Some(was) = was {
@@ -269,6 +275,12 @@ impl Subject<'_> {
         let update = "SET #lock_waiting = :lock_mark".to_owned();
         let condition = format!("attribute_exists(#lock_readers) AND ({NO_MARK} OR #lock_waiting < :lock_mark)");
         self.write(update, condition, vec![(":lock_mark", number(until))])
+    }
+
+    /// Removes the mark of a writer that does not wait any more, if it is still this one.
+    pub(crate) fn unmark(&self, until: u64) -> Write {
+        let update = "REMOVE #lock_waiting".to_owned();
+        self.write(update, MARK_UNCHANGED.to_owned(), vec![(":lock_mark", number(until))])
     }
 
     /// Renews an exclusive lease.

@@ -32,6 +32,9 @@ impl Versioned {
     }
 
     /// There was no item: the write creates it, at version 1.
+    ///
+    /// The condition also passes for an item that exists without the version attribute. Where there can be such items, add
+    /// `attribute_not_exists(<partition key>)`.
     #[must_use]
     pub fn absent() -> Self {
         Self { attribute: "version".to_owned(), version: None }

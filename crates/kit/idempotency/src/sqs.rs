@@ -180,7 +180,8 @@ impl<'a> SqsBatch<'a> {
         let (mut claims, mut ids_of_claims, mut values_of_claims) = (Vec::new(), Vec::new(), Vec::new());
         let mut processed = stream::iter(repeated)
             .map(async |repeated| {
-                let processed = invocation.process(&repeated.message, &work).await;
+                // Boxed, because the compiler limits how deep types are nested, and the caller's own futures are around these.
+                let processed = Box::pin(invocation.process(&repeated.message, &work)).await;
                 (repeated, processed)
             })
             .buffer_unordered(self.concurrency);
@@ -304,7 +305,7 @@ impl Invocation {
     }
 
     async fn before_the_answer(&self, request: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
-        timeout_at(self.answer_by, request).await.unwrap_or(Err(Error::OutOfTime))
+        timeout_at(self.answer_by, Box::pin(request)).await.unwrap_or(Err(Error::OutOfTime))
     }
 }
 

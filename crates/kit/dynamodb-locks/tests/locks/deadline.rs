@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use dynamodb_locks::{Acquired, Error};
 use embedded_dynamodb::{Disturbance, Wire};
 
-use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, granted, held, in_time, millis};
+use crate::world::{A_MILLISECOND, LEASE, SKEW, START, World, all_granted, granted, held, in_time, millis};
 
 const LEFT: Duration = Duration::from_secs(3);
 
@@ -79,4 +79,50 @@ async fn work_is_cancelled_at_the_deadline() {
     assert!(matches!(cancelled, Err(Error::DeadlinePassed)), "{cancelled:?}");
     assert_eq!(lock.remaining(), Duration::ZERO);
     assert_eq!(wire.requests().len(), 1, "no heartbeat could extend the lease");
+}
+
+#[tokio::test]
+async fn work_that_would_start_after_the_deadline_is_told_so() {
+    let world = World::start().await;
+    let locks = world.locks().until(world.clock.now() + LEFT);
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let set = all_granted(locks.all().exclusive("a").exclusive("b").acquire().await);
+    world.clock.advance(LEFT);
+    let late = lock.hold(async { panic!("it must not start") }).await;
+    assert!(matches!(late, Err(Error::DeadlinePassed)), "{late:?}");
+    let late = set.hold(async { panic!("it must not start") }).await;
+    assert!(matches!(late, Err(Error::DeadlinePassed)), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_release_that_is_never_answered_leaves_time_before_the_deadline_for_the_works_result() {
+    let world = World::start().await;
+    let wire = Wire::disturbed(|request| match request.number {
+        1 => Disturbance::None,
+        _ => Disturbance::Stall,
+    });
+    let deadline = SystemTime::now() + LEFT;
+    let locks = world.builder(world.engine.client_over(&wire)).clock(SystemTime::now).build().until(deadline);
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let done = in_time(lock.run(async { Ok::<_, &str>("done") })).await;
+    assert_eq!(done.expect("done"), "done");
+    assert_eq!(wire.requests().len(), 2, "the release was sent");
+    assert!(SystemTime::now() < deadline, "{:?}", SystemTime::now().duration_since(deadline));
+}
+
+/// A client waits for an answer without end by default.
+#[tokio::test]
+async fn a_release_or_heartbeat_that_is_never_answered_ends_after_a_lease() {
+    let world = World::start().await;
+    let wire = Wire::disturbed(|request| match request.number {
+        1 => Disturbance::None,
+        _ => Disturbance::Stall,
+    });
+    let locks = world.builder(world.engine.client_over(&wire)).lease(Duration::from_secs(1)).build();
+    let lock = granted(locks.exclusive("key").acquire().await);
+    let asked = Instant::now();
+    let (released, renewed) = in_time(async { tokio::join!(lock.release(), lock.heartbeat()) }).await;
+    assert!(asked.elapsed() < LEFT, "{:?}", asked.elapsed());
+    assert!(matches!(released, Err(Error::Unavailable(_))), "{released:?}");
+    assert!(matches!(renewed, Err(Error::Unavailable(_))), "{renewed:?}");
 }

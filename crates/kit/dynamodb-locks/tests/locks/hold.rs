@@ -12,7 +12,7 @@ use embedded_dynamodb::{Disturbance, Wire};
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::world::{CONFLICT, SKEW, World, granted, held, in_time};
+use crate::world::{CONFLICT, LOCKS, SKEW, World, granted, held, in_time, n, s};
 
 /// A third of it, the time between two heartbeats, is long enough for a busy machine to keep.
 const SHORT: Duration = Duration::from_millis(2400);
@@ -319,6 +319,54 @@ async fn every_future_can_be_spawned() {
     assert_eq!(sendable(set.release()).await.expect("an answer"), Release::Released);
     let written = retry_on_conflict(RetryPolicy::default(), |_| true, || async { Ok::<_, &str>(()) });
     sendable(written).await.expect("written");
+}
+
+/// Nobody else has the lock, so its item looks as if the holder itself had released it.
+#[tokio::test]
+async fn a_lock_that_an_operator_removes_from_its_item_is_lost() {
+    for shared in [false, true] {
+        let world = World::start().await;
+        let (builder, mut observations) = observed(on_real_time(world.builder(world.engine.client())));
+        let locks = builder.build();
+        let request = if shared { locks.shared("key") } else { locks.exclusive("key") };
+        let lock = granted(request.acquire().await);
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let lost = lock.hold(async {
+            Box::pin(world.put(LOCKS, [("id", s("key")), ("fence", n(lock.fence()))])).await;
+            cancelled_work(&cancelled).await;
+        });
+        let lost = in_time(lost).await;
+        assert!(matches!(lost, Err(Error::Lost)), "shared: {shared}: {lost:?}");
+        assert!(cancelled.load(Ordering::SeqCst), "shared: {shared}");
+        in_time(next(&mut observations, Observation::Lost)).await;
+        assert!(matches!(lock.heartbeat().await, Err(Error::Lost)), "shared: {shared}");
+        assert_eq!(lock.release().await.expect("an answer"), Release::Released, "nobody else had it");
+    }
+}
+
+#[tokio::test]
+async fn after_a_cancelled_commit_that_would_have_released_it_a_lost_lock_ends_the_work_when_its_lease_has_ended() {
+    let world = World::start().await;
+    let (builder, mut observations) = observed(on_real_time(world.builder(world.engine.client())));
+    let lock = granted(builder.build().exclusive("key").acquire().await);
+    let hasty = on_real_time(world.builder(world.engine.client())).clock(|| SystemTime::now() + PATIENCE * 10).build();
+    let never = granted(hasty.exclusive("other").acquire().await);
+    assert_eq!(never.release().await.expect("an answer"), Release::Released);
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let began = tokio::time::Instant::now();
+    let lost = lock.hold(async {
+        let guards = vec![lock.release_with(), never.check()];
+        let refused = world.commit_over(&world.engine.client(), guards, "1").await.expect_err("cancelled");
+        assert!(!refused.is_refused(0) && refused.is_refused(1), "{refused:?}");
+        let _successor = granted(hasty.exclusive("key").acquire().await);
+        cancelled_work(&cancelled).await;
+    });
+    let lost = in_time(lost).await;
+    assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
+    assert!(cancelled.load(Ordering::SeqCst));
+    assert!(began.elapsed() > SHORT / 2, "not before: {:?}", began.elapsed());
+    assert_eq!(lock.remaining(), Duration::ZERO);
+    in_time(next(&mut observations, Observation::Lost)).await;
 }
 
 /// Work that never ends by itself, and says when it is dropped.

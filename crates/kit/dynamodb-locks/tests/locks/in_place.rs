@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use dynamodb_locks::{Attributes, Clauses, Error, Key, Lock, Locks, LocksBuilder, Release, Takeover};
 use embedded_dynamodb::{Disturbance, Wire};
 
-use crate::world::{ITEMS, LEASE, SKEW, SORTED, World, granted, held, n, s};
+use crate::world::{A_MILLISECOND, ITEMS, LEASE, SKEW, SORTED, World, granted, held, in_time, n, s};
 
 fn in_place(world: &World, table: &str) -> LocksBuilder {
     let clock = world.clock.clone();
@@ -125,9 +125,18 @@ async fn reserved_words_and_dots_are_fine_as_names() {
     world.commit(lock.check(), "1").await.expect("committed");
     world.commit(lock.release_with(), "2").await.expect("committed");
     let reader = granted(locks.shared("order").acquire().await);
-    let _holder = held(locks.exclusive("order").wait_for(SKEW).acquire().await);
-    let item = world.item(ITEMS, [("pk", s("order"))]).await.expect("an item");
-    assert!(item.contains_key("lock.waiting"), "{item:?}");
+    let is_marked = async || {
+        let item = world.item(ITEMS, [("pk", s("order"))]).await.expect("an item");
+        item.contains_key("lock.waiting")
+    };
+    let marked = async {
+        while !is_marked().await {
+            tokio::time::sleep(A_MILLISECOND).await;
+        }
+    };
+    let (given_up, ()) = tokio::join!(locks.exclusive("order").wait_for(SKEW).acquire(), in_time(marked));
+    let _holder = held(given_up);
+    assert!(!is_marked().await, "removed under its own name");
     reader.heartbeat().await.expect("renewed");
     world.commit(reader.release_with(), "3").await.expect("committed");
 }
@@ -202,4 +211,16 @@ async fn a_retention_does_not_make_locks_in_place_records_again() {
         assert!(matches!(missing, Err(Error::NoSuchItem)), "{missing:?}");
         assert_eq!(world.item(ITEMS, [("pk", s("order"))]).await, None);
     }
+}
+
+#[tokio::test]
+async fn a_put_of_the_whole_item_erases_the_lock() {
+    let world = World::start().await;
+    world.put(ITEMS, [("pk", s("order"))]).await;
+    let locks = in_place(&world, ITEMS).build();
+    let lock = granted(locks.exclusive(order()).acquire().await);
+    world.put(ITEMS, [("pk", s("order")), ("amount", n(1))]).await;
+    assert!(matches!(lock.heartbeat().await, Err(Error::Lost)));
+    assert!(world.commit(lock.check(), "1").await.expect_err("refused").is_refused(0));
+    let _next = granted(locks.exclusive(order()).acquire().await);
 }

@@ -7,6 +7,7 @@ mod expiry;
 mod faults;
 mod hold;
 mod in_place;
+mod marks;
 mod observation;
 mod observer;
 mod random;

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use dynamodb_locks::{Cancellation, Cause, RetryPolicy, Versioned, retry_on_conflict};
+use embedded_dynamodb::{Disturbance, Wire};
 
 use crate::world::{A_MILLISECOND, ITEMS, World, n, s};
 
@@ -145,4 +146,41 @@ async fn the_versions_attribute_can_be_a_reserved_word() {
     let guard = Versioned::at(3).attribute("COUNTER").clauses();
     assert_eq!(guard.names["#version"], "COUNTER");
     assert_eq!(guard.values[":next_version"], n(4));
+}
+
+/// The SDK repeats a request whose answer was lost. Only a transaction has a token by which DynamoDB knows the copy.
+#[tokio::test]
+async fn a_lost_answer_makes_an_update_a_conflict_with_itself_and_a_transaction_not() {
+    let world = World::start().await;
+    create(&world, "item", 1).await.expect("created");
+    let lost =
+        || Wire::disturbed(|request| if request.number == 1 { Disturbance::LoseAnswer } else { Disturbance::None });
+
+    let guard = Versioned::at(1).clauses();
+    let wire = lost();
+    let request = world.retrying_client_over(&wire).update_item().table_name(ITEMS).key("pk", s("item"));
+    let request = request.update_expression(format!("SET {}", guard.set)).condition_expression(guard.condition);
+    let request = request.set_expression_attribute_names(Some(guard.names));
+    let refused = request.set_expression_attribute_values(Some(guard.values)).send().await.expect_err("refused");
+    assert!(is_conflict(&refused));
+    assert_eq!(read(&world, "item").await, Some((2, 1)), "but written");
+
+    let guard = Versioned::at(2).clauses();
+    let wire = lost();
+    let update = Update::builder().table_name(ITEMS).key("pk", s("item"));
+    let update = update.update_expression(format!("SET {}", guard.set)).condition_expression(guard.condition);
+    let update = update.set_expression_attribute_names(Some(guard.names));
+    let update = update.set_expression_attribute_values(Some(guard.values)).build().expect("an update");
+    let update = TransactWriteItem::builder().update(update).build();
+    let request = world.retrying_client_over(&wire).transact_write_items().transact_items(update);
+    request.send().await.expect("written");
+    assert_eq!(wire.requests().len(), 2, "the SDK has sent it again");
+    assert_eq!(read(&world, "item").await, Some((3, 1)));
+}
+
+#[tokio::test]
+async fn an_item_that_exists_without_a_version_passes_as_absent() {
+    let world = World::start().await;
+    world.put(ITEMS, [("pk", s("item")), ("amount", n(1))]).await;
+    assert_eq!(create(&world, "item", 2).await.expect("replaced"), 1);
 }
