@@ -210,3 +210,30 @@ fn text_size(length: usize) -> usize {
 fn stamp_size(by: &Stamp) -> usize {
     text_size(by.len() + 16)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_size_is_that_of_all_parts() {
+        let by = Stamp::from("0000019ca9450a07-0242ac1200080001");
+        let attributes = Attributes::from([("name".into(), json!("n"))]);
+        let mut state = State::default();
+        assert_eq!(state.size(), size_of::<State>());
+        state.apply([
+            Piece::Mark { attribute: Name::from("Order4711"), by: by.clone() },
+            Piece::Facet { watermark: Name::from("wa"), by: by.clone(), attributes: attributes.clone() },
+            Piece::Element { set: Name::from("steps"), element: "a step of 18 bytes".to_owned() },
+            Piece::Element { set: Name::from("steps"), element: "short".to_owned() },
+        ]);
+        assert_eq!((by.len(), attributes.as_str()), (33, r#""name":"n""#));
+        let steps = state.sets.values().next().map_or(0, SmallMap::block_size);
+        let blocks = state.marks.block_size() + state.facets.block_size() + state.sets.block_size() + steps;
+        // Each text is rounded up to 16 bytes. An id has 16 bytes more than its text.
+        let (mark, facet, elements) = (16 + 64, 64 + 16, 32 + 16);
+        assert_eq!(state.size(), size_of::<State>() + blocks + mark + facet + elements);
+    }
+}

@@ -105,3 +105,48 @@ fn is_about_types(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     ["data type", "type mismatch", "operand type", "not match the schema"].iter().any(|words| message.contains(words))
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+
+    use super::*;
+
+    #[test]
+    #[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
+    fn what_dynamodb_answers_decides_the_error() {
+        let answer = |status: u16, code: &str, message: &str| {
+            let error = UpdateItemError::generic(ErrorMetadata::builder().code(code).message(message).build());
+            SdkError::service_error(error, HttpResponse::new(status.try_into().unwrap(), "".into()))
+        };
+        let too_large = "Item size to update has exceeded the maximum allowed size";
+        let wrong_key = "The provided key element does not match the schema";
+        let wrong_operand = "An operand in the update expression has an incorrect data type";
+        for (error, code, is_retryable) in [
+            (answer(400, "ProvisionedThroughputExceededException", ""), "throttled", true),
+            (answer(400, "ThrottlingException", ""), "throttled", true),
+            (answer(400, "ResourceNotFoundException", ""), "table_missing", false),
+            (answer(400, "TransactionConflictException", ""), "unavailable", true),
+            (answer(400, "ReplicatedWriteConflictException", ""), "unavailable", true),
+            (answer(400, "ValidationException", too_large), "item_too_large", false),
+            (answer(400, "ValidationException", wrong_key), "wrong_attribute_type", false),
+            (answer(400, "ValidationException", wrong_operand), "wrong_attribute_type", false),
+            (answer(400, "ValidationException", "ExpressionAttributeValues must not be empty"), "refused", false),
+            (answer(400, "AccessDeniedException", too_large), "refused", false),
+            (answer(500, "InternalServerError", ""), "unavailable", true),
+            (SdkError::timeout_error("a cause"), "unavailable", true),
+            (SdkError::construction_failure("a cause"), "refused", false),
+        ] {
+            let error = Error::from_sdk(error, "orders");
+            assert_eq!((error.code(), error.is_retryable()), (code, is_retryable), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn errors_of_the_item_have_codes_too() {
+        let corrupt = Unreadable { attribute: "name".to_owned() };
+        assert_eq!((Error::from(corrupt.clone()).code(), Error::from(corrupt).is_retryable()), ("corrupt_item", false));
+        assert_eq!((Error::Inconsistent.code(), Error::Inconsistent.is_retryable()), ("inconsistent", true));
+    }
+}
