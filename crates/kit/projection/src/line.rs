@@ -221,10 +221,10 @@ impl<'a> Item<'a> {
                 write_name(name, members);
                 let value = members.len();
                 let is_text_set = self.view.facets[facet].text_sets.contains(&name);
-                let is_readable =
-                    attributes.next_value_seed(Typed(Content(members)))? && (!is_text_set || make_set(members, value));
-                // An empty text set is not stored.
-                if !is_readable || is_text_set && &members[value..] == "[]" {
+                let is_json = attributes.next_value_seed(Typed(Content(members)))?;
+                let is_readable = is_json && (!is_text_set || make_set(members, value));
+                // An empty text set is not stored. What is no set is kept, so that the facet is not read as one without it.
+                if !is_json || is_text_set && &members[value..] == "[]" {
                     members.truncate(before);
                 }
                 is_readable

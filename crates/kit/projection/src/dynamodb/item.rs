@@ -30,12 +30,12 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
             write_name(name, &mut members);
             let start = members.len();
             let is_text_set = shape.text_sets.contains(&name);
-            let is_readable = write_json(value, &mut members) && (!is_text_set || make_set(&mut members, start));
-            if !is_readable {
+            let is_json = write_json(value, &mut members);
+            if !is_json || is_text_set && !make_set(&mut members, start) {
                 unreadable(name);
             }
-            // An empty text set is not stored.
-            if !is_readable || is_text_set && &members[start..] == "[]" {
+            // An empty text set is not stored. What is no set is kept, so that the facet is not read as one without it.
+            if !is_json || is_text_set && &members[start..] == "[]" {
                 members.truncate(before);
             }
         }

@@ -177,18 +177,19 @@ fn a_text_set_is_read_from_a_set_or_a_list_of_texts() {
 #[test]
 fn a_text_set_that_is_something_else_is_unreadable() {
     let contents = [
-        r#"{"L":[{"N":"5"}]}"#,
-        r#"{"L":[{"N":"12"}]}"#,
-        r#"{"L":[{"BOOL":true}]}"#,
-        r#"{"L":[{"S":"a"},{"NULL":true}]}"#,
-        r#"{"L":[{"L":[]}]}"#,
-        r#"{"M":{}}"#,
-        r#"{"S":"a"}"#,
-        r#"{"NULL":true}"#,
+        (r#"{"L":[{"N":"5"}]}"#, json!([5])),
+        (r#"{"L":[{"N":"12"}]}"#, json!([12])),
+        (r#"{"L":[{"BOOL":true}]}"#, json!([true])),
+        (r#"{"L":[{"S":"a"},{"NULL":true}]}"#, json!(["a", null])),
+        (r#"{"L":[{"L":[]}]}"#, json!([[]])),
+        (r#"{"M":{}}"#, json!({})),
+        (r#"{"S":"a"}"#, json!("a")),
+        (r#"{"NULL":true}"#, json!(null)),
     ];
-    for content in contents {
+    for (content, kept) in contents {
         let expected = Unreadable { attribute: "words".to_owned() };
-        assert_eq!(read_words(&words(content)), (None, vec![expected]), "{content}");
+        // It is kept, so that a facet is not read as one whose set is empty.
+        assert_eq!(read_words(&words(content)), (Some(kept), vec![expected]), "{content}");
     }
 }
 
