@@ -37,7 +37,7 @@ impl Stream {
     pub(crate) fn open(database: Database, table: &str) -> Result<Self, StreamError> {
         let request = ListStreamsRequest { table_name: Some(table.to_owned()), ..ListStreamsRequest::default() };
         let streams = database.list_streams(request).map_err(engine)?.streams;
-        let arn = streams.into_iter().find(|stream| stream.table_name == table).map(|stream| stream.stream_arn);
+        let arn = streams.into_iter().next().map(|stream| stream.stream_arn);
         let arn = arn.ok_or_else(|| StreamError::NoStream(table.to_owned()))?;
         let StreamDescription { shards, .. } = describe(&database, &arn)?;
         let shard_id = shards.into_iter().next().map(|shard| shard.shard_id);
