@@ -170,6 +170,8 @@ fn entries(body: &str) -> Vec<(String, Message)> {
             ["Action"] => assert_eq!(value, "PublishBatch"),
             ["Version"] => assert_eq!(value, "2010-03-31"),
             ["TopicArn"] => assert_eq!(value, ARN),
+            // An empty list.
+            ["PublishBatchRequestEntries"] => assert_eq!(value, ""),
             ["PublishBatchRequestEntries", "member", number, ref member @ ..] => {
                 let (id, message) = entries.entry(number.parse().expect("a number")).or_default();
                 match member {
