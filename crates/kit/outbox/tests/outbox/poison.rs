@@ -142,13 +142,18 @@ async fn a_record_that_is_not_from_a_stream_has_its_own_error() {
     let mut records = vec![json!(null), json!(7), json!({}), json!({"eventName": 7}), json!({"eventName": "UPSERT"})];
     records.extend([json!({"eventName": "INSERT", "dynamodb": {"NewImage": {}}})]);
     records.extend([json!({"eventName": "INSERT", "dynamodb": {"NewImage": {"pk": {"S": 7}, "sk": null, "at": {}}}})]);
-    records.extend(world.records().await);
+    let rows = world.records().await;
+    let mut binary_version = rows[0].clone();
+    binary_version["dynamodb"]["NewImage"]["sk"] = json!({"B": "1"});
+    records.push(binary_version);
+    records.extend(rows);
     let (log, _guard) = Log::start();
     let relayed = world.relay().handle(&batch(&records), world.later()).await;
-    assert_eq!((relayed.published, relayed.poison, relayed.retry_from), (1, 7, None));
+    assert_eq!((relayed.published, relayed.poison, relayed.retry_from), (1, 8, None));
     assert_eq!(world.recorder.event_ids(), ids);
     let reasons: Vec<_> = log.lines("ERROR").iter().map(|line| line["reason"].clone()).collect();
-    assert_eq!(reasons, [["stream_record_malformed"; 5].as_slice(), &["image_missing", "row_malformed"]].concat());
+    let of_rows = ["image_missing", "row_malformed", "row_malformed"];
+    assert_eq!(reasons, [["stream_record_malformed"; 5].as_slice(), &of_rows].concat());
 }
 
 /// How an operator corrects a row by hand: the sweeper does the rest.
