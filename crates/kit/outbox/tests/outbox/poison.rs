@@ -99,7 +99,7 @@ async fn an_item_that_is_not_a_row_does_not_delay_others_and_is_reported_by_rela
         ])
         .await;
     let ids = world.commit_some(2).await;
-    let (log, _guard) = Log::start();
+    let (log, guard) = Log::start();
     let relayed = world.relay().handle(&world.stream().await, world.later()).await;
     assert_eq!((relayed.published, relayed.poison, relayed.retry_from), (2, 5, None));
     assert_eq!(world.recorder.event_ids(), ids);
@@ -107,7 +107,9 @@ async fn an_item_that_is_not_a_row_does_not_delay_others_and_is_reported_by_rela
     let expected = [["row_malformed"; 4].as_slice(), &["message_too_large"]].concat();
     assert_eq!(reasons, expected);
     assert_eq!(log.lines("ERROR")[0]["row"], "Payment#no message 1");
+    drop(guard);
 
+    let (log, _guard) = Log::start();
     world.clock.advance(OLDER_THAN * 2);
     let swept = world.sweeper().sweep(world.later()).await;
     assert_eq!((swept.published, swept.poison, swept.rows), (0, 5, 5));
