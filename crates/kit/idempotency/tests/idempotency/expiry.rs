@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use embedded_dynamodb::Wire;
+use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Error, IdempotencyStore};
 
 use crate::world::{
@@ -50,6 +50,20 @@ async fn nothing_is_claimed_when_the_time_limit_has_passed() {
     assert_eq!(wire.requests().len(), 0);
     let in_time = store.until(world.clock.now() + A_MILLISECOND);
     let _claim = expect_new(in_time.claim("key", &payload()).await);
+}
+
+#[tokio::test]
+async fn a_claim_whose_time_limit_passes_while_it_is_written_is_an_error() {
+    let world = World::start().await;
+    let clock = world.clock.clone();
+    let slow = Wire::disturbed(move |_| {
+        clock.advance(Duration::from_secs(3));
+        Disturbance::None
+    });
+    let store = world.store_over(&slow).until(world.clock.now() + Duration::from_secs(3));
+    assert!(matches!(store.claim("key", &payload()).await, Err(Error::OutOfTime)));
+    world.clock.advance(A_MILLISECOND);
+    let _claim = expect_new(world.store().claim("key", &payload()).await);
 }
 
 #[tokio::test]
