@@ -59,8 +59,8 @@ class Payments(Promises, unittest.TestCase):
     for_everybody = ("/payments/health", "/payments/openapi.json")
     sections = (
         "behind",
+        "charge-dead-letters",
         "charges-overdue",
-        "dead-letters",
         "failing",
         "gateway-refused-us",
         "gateway-unknown",
