@@ -124,9 +124,11 @@ fn value_size(value: &AttributeValue) -> usize {
     }
 }
 
-/// About one byte for two significant digits, and one.
+/// About one byte for two significant digits, one more, and one more for a negative number.
 fn number_size(number: &str) -> usize {
-    let digits = number.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let significant = mantissa.trim_start_matches(['-', '0', '.']).trim_end_matches(['0', '.']);
+    let digits = significant.bytes().filter(u8::is_ascii_digit).count();
     digits.div_ceil(2) + 1 + usize::from(number.starts_with('-'))
 }
 

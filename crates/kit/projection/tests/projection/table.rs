@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::slice;
 
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
 use embedded_dynamodb::{Engine, Wire};
-use projection::dynamodb::{Applied, Error, Item, Table, read_item};
+use projection::dynamodb::{Applied, Error, Item, Table, item_size, read_item};
 use projection::{Attributes, Effect, Facet, Piece, State, Unreadable};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -256,4 +257,44 @@ fn an_item_of_a_newer_version_is_read_as_far_as_it_is_known() {
     assert_eq!(found.state.attribute::<String>("wa", "name").as_deref(), Some("n"));
     assert_eq!(found.state.set("notes").collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(found.state.marks().collect::<Vec<_>>(), [("Order1", &stamp(1))]);
+}
+
+/// Such as an item of an index that does not contain the watermarks.
+#[test]
+fn a_facet_without_its_watermark_is_there_if_it_has_an_attribute() {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let found = read_item(&VIEW, Item::from([("id".to_owned(), text("1")), ("place".to_owned(), text("Oakland"))]));
+    assert_eq!(found.unreadable, []);
+    assert_eq!(found.state.facet().unwrap().map(|Place(place)| place), Some(json!("Oakland")));
+    assert_eq!((found.state.stamp("wa"), found.state.stamp("wb")), (None, Some(&"".into())));
+}
+
+#[test]
+fn the_size_of_an_item_is_that_of_its_names_and_values() {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let number = |number: &str| AttributeValue::N(number.to_owned());
+    let bytes = |bytes: &[u8]| Blob::new(bytes);
+    let list = vec![text("ab"), AttributeValue::Bool(true)];
+    let map = [("key".to_owned(), text("vv"))].into();
+    for (value, size) in [
+        (text(""), 0),
+        (text("café"), 5),
+        (number("0"), 1),
+        (number("7"), 2),
+        (number("100"), 2),
+        (number("-1.5"), 3),
+        (number("-0.01250"), 4),
+        (number("12345E-20"), 4),
+        (AttributeValue::B(bytes(&[1, 2, 3])), 3),
+        (AttributeValue::Bool(false), 1),
+        (AttributeValue::Null(true), 1),
+        (AttributeValue::Ss(vec!["a".to_owned(), "bc".to_owned()]), 3),
+        (AttributeValue::Ns(vec!["1".to_owned(), "-22".to_owned()]), 5),
+        (AttributeValue::Bs(vec![bytes(&[1]), bytes(&[2, 3])]), 3),
+        (AttributeValue::L(list), 3 + (1 + 2) + (1 + 1)),
+        (AttributeValue::M(map), 3 + (1 + 3 + 2)),
+    ] {
+        let item = Item::from([("id".to_owned(), text("1")), ("name".to_owned(), value)]);
+        assert_eq!(item_size(&item), 2 + 1 + 4 + size, "{item:?}");
+    }
 }
