@@ -177,6 +177,14 @@ mod tests {
     }
 
     #[test]
+    fn the_causes_of_an_error_are_in_one_line() {
+        let error = Error::Unreachable(BoxError::from(Error::Rejected("access denied".into())));
+        let line = with_causes(&error);
+        assert!(line.starts_with(&error.to_string()) && line.ends_with(": access denied"), "{line}");
+        assert!(line.contains(&Error::Rejected("".into()).to_string()), "{line}");
+    }
+
+    #[test]
     fn a_request_that_cannot_be_built_is_rejected_and_one_that_is_not_answered_is_not() {
         let failed: SdkError<UpdateItemError, HttpResponse> = SdkError::construction_failure("a cause");
         assert!(matches!(failed.into(), Error::Rejected(_)));
