@@ -85,7 +85,7 @@ advisories: cargo-deny ## Check for known vulnerabilities (downloads the RustSec
 
 export PACKAGE SINCE_COMMIT MUTANTS
 .PHONY: mutants
-mutants: cargo-mutants ## Change the code of kit and order-view, one thing at a time, and see that a test fails (hours; PACKAGE, SINCE_COMMIT, MUTANTS: docs/mutants.md)
+mutants: cargo-mutants ## Change the code of kit and order-view, one thing at a time, and check that a test fails (hours; PACKAGE, SINCE_COMMIT, MUTANTS: docs/mutants.md)
 	@python3 ops/mutants.py
 
 .PHONY: contract

@@ -51,7 +51,7 @@ def rebuild(where):
     if not into and not run:
         stop("INTO is missing: set it to the table to write, such as INTO=ftgo-order-history-v2")
     if into and run:
-        stop("set either INTO or RUN: RUN continues a run, whose plan has its table; INTO starts a new run")
+        stop("set either INTO or RUN: INTO starts a new run; RUN continues a run, whose plan names the table")
     if os.environ.get("DRY_RUN"):
         if not into:
             stop("INTO is missing: DRY_RUN=1 needs the table to plan for")

@@ -53,7 +53,7 @@ def run_steps(environment, checked, commit, make):
     if "ADVISORIES=skip" not in skipped:
         make(
             "advisories",
-            hint="If it could not download RustSec's database, ADVISORIES=skip goes on without it; the release is then not confirmed.",
+            hint="If it could not download RustSec's database, ADVISORIES=skip continues without it; the release is then not confirmed.",
         )
     for step in ["package", "semver", "guide"]:
         make(step)

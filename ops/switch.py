@@ -36,7 +36,7 @@ def switch(stage, table):
         )
     if not table:
         stop(
-            f"TABLE is missing: set it to a table such as {own}-v2, or to own for {own}. The query function reads {served} now"
+            f"TABLE is missing: set it to a table such as {own}-v2, or to own, which means {own}. The query function now reads {served}"
         )
     if problem := checks.stack_problem(stage, stack["StackStatus"]):
         stop(f"the stack {stage.stack_name} is {stack['StackStatus']}: {problem}")

@@ -11,18 +11,18 @@ const port = Number(process.env.PORT ?? 3030);
 const built = new Map();
 watch(fileURLToPath(new URL("src", import.meta.url)), { recursive: true }, () => built.clear());
 
-createServer(async (ask, answer) => {
+createServer(async (ask, response) => {
   const { pathname } = new URL(ask.url, "http://localhost");
   const site = pathname.startsWith("/console/") && !pathname.startsWith("/console/api/") ? "console" : "page";
   const path = pathname.slice(site === "console" ? "/console/".length : 1) || "index.html";
-  if (ask.method === "GET" && pathname === "/config.json") return config(ask, answer);
-  if (ask.method !== "GET" || !(path === "index.html" || path.startsWith("assets/"))) return forward(ask, answer);
+  if (ask.method === "GET" && pathname === "/config.json") return config(ask, response);
+  if (ask.method !== "GET" || !(path === "index.html" || path.startsWith("assets/"))) return forward(ask, response);
   try {
     const files = await filesOf(site);
-    if (!files.has(path)) return answer.writeHead(404).end();
-    answer.writeHead(200, await headers(site, path, files)).end(files.get(path));
+    if (!files.has(path)) return response.writeHead(404).end();
+    response.writeHead(200, await headers(site, path, files)).end(files.get(path));
   } catch (error) {
-    answer.writeHead(500, { "Content-Type": "text/plain; charset=utf-8" }).end(String(error));
+    response.writeHead(500, { "Content-Type": "text/plain; charset=utf-8" }).end(String(error));
   }
 }).listen(port, "127.0.0.1", () => console.log(`page and console at http://127.0.0.1:${port}/`));
 
@@ -49,9 +49,9 @@ async function headers(site, path, files) {
 }
 
 /** CONFIG='{"authorization":"jwt",…}' replaces the settings of the running system. */
-function config(ask, answer) {
-  if (!process.env.CONFIG) return forward(ask, answer);
-  answer.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-cache" }).end(process.env.CONFIG);
+function config(ask, response) {
+  if (!process.env.CONFIG) return forward(ask, response);
+  response.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-cache" }).end(process.env.CONFIG);
 }
 
 function issuer() {
@@ -59,12 +59,12 @@ function issuer() {
   return issuer ? new URL(issuer).origin : "";
 }
 
-function forward(ask, answer) {
+function forward(ask, response) {
   const { method, url, headers } = ask;
   const onward = request(new URL(url, api), { method, headers: { ...headers, host: api.host } }, reply => {
-    answer.writeHead(reply.statusCode, reply.headers);
-    reply.pipe(answer);
+    response.writeHead(reply.statusCode, reply.headers);
+    reply.pipe(response);
   });
-  onward.on("error", () => answer.writeHead(502).end());
+  onward.on("error", () => response.writeHead(502).end());
   ask.pipe(onward);
 }

@@ -1,4 +1,4 @@
-//! Cold starts: from the start of the process to the first `next`, and to the first answer, over TLS.
+//! Cold starts: from the start of the process to the first `next`, and to the first response, over TLS.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,9 +20,9 @@ pub struct ColdStart {
     pub name: String,
     /// To the first `next`, in milliseconds.
     pub to_next: StartTime,
-    /// To the first answer, in milliseconds.
+    /// To the first response, in milliseconds.
     pub to_answer: StartTime,
-    /// The peak memory until the first answer, in bytes.
+    /// The peak memory until the first response, in bytes.
     pub peak_memory: u64,
     /// The size of the binary in bytes, if there is one.
     pub binary_bytes: Option<u64>,
@@ -136,7 +136,7 @@ async fn start(lambda: &Contender, event: Value, connection: &Connection) -> Res
     let answer = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;
     let to_answer = (began.elapsed(), process::cpu(process_id)?);
     if !succeeded(&answer) {
-        return Err(format!("{}: the first answer is {answer}", lambda.name).into());
+        return Err(format!("{}: the first response is {answer}", lambda.name).into());
     }
     Ok(Started { to_next, to_answer, peak_memory: process::peak_memory(process_id)? })
 }

@@ -66,7 +66,7 @@ impl Contender {
     }
 }
 
-/// Whether a function's answer reports success: no failed message of a batch, and no failed request.
+/// Whether a function's response reports success: no failed message of a batch, and no failed request.
 #[must_use]
 pub fn succeeded(answer: &Value) -> bool {
     let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());

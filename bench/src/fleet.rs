@@ -24,7 +24,7 @@ pub struct Effort {
     pub wall: Duration,
     /// CPU time of the contender's processes only.
     pub cpu: Duration,
-    /// The time in which the contender only waits for answers.
+    /// The time in which the contender only waits for responses.
     pub waiting: Duration,
 }
 

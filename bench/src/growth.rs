@@ -80,7 +80,7 @@ pub async fn age(
     Ok(points)
 }
 
-/// The engine's answer must agree with DynamoDB's documented rule; otherwise the result is not usable.
+/// The engine's response must agree with DynamoDB's documented rule; otherwise the result is not usable.
 fn check_units(written: &Units, by_size: usize, event_type: EventType) -> Result<()> {
     if format!("{}", written.orders) == by_size.to_string() {
         return Ok(());

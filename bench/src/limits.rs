@@ -66,7 +66,7 @@ fn limit(what: impl Into<String>, limit: f64, measured: f64, unit: &'static str)
 
 /// On the stub only. On the engine, the number of wake-ups depends on how the process shares the cores with an engine that is busy
 /// itself: in four runs of one build, the ratio to Node was between 0.13 and 0.19. Compared with the bare loop that has ten
-/// concurrent requests, as ours has: a loop that waits for each answer needs a wake-up for each, which costs 70 to 120 µs.
+/// concurrent requests, as ours has: a loop that waits for each response needs a wake-up for each, which costs 70 to 120 µs.
 fn cpu_per_event(results: &Results) -> Vec<Limit> {
     let mut limits = Vec::new();
     let Some(ours) = results.projection(OURS) else { return limits };

@@ -118,7 +118,7 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         // A start prints nothing.
         found.logged = Logged::between(&[], &on_meter.stop().await?, effort.count);
 
-        // From here on the stub repeats the engine's last answers, so the last request can be repeated.
+        // From here on the stub repeats the engine's last responses, so the last request can be repeated.
         let on_stub = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.stub)).await?;
         let on_engine = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.engine)).await?;
         let again = again(step, &events)?;
@@ -219,9 +219,9 @@ fn command(name: &str, intent_id: &str, rest: &str) -> Value {
     event
 }
 
-/// The id in the answer to a creation.
+/// The id in the response to a creation.
 fn created(answer: &Value) -> Result<String> {
-    let body: Value = serde_json::from_str(answer["body"].as_str().ok_or("an answer without a body")?)?;
+    let body: Value = serde_json::from_str(answer["body"].as_str().ok_or("a response without a body")?)?;
     Ok(body["paymentIntentId"].as_str().ok_or("an intent without an id")?.to_owned())
 }
 

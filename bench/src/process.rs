@@ -19,7 +19,7 @@ pub fn cpu(process_id: u32) -> Result<Duration> {
 }
 
 /// The time in which the first thread of a process was busy: on a core, or waiting for one. The rest of the time it
-/// waits for an answer.
+/// waits for a response.
 ///
 /// All handlers here run on their first thread. Node compiles and collects garbage on others, so the CPU time of the
 /// whole process can be more than the time that has passed.

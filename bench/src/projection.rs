@@ -51,7 +51,7 @@ pub struct InBatches {
     pub size: usize,
     /// Against the stub.
     pub stub: Pace,
-    /// The waiting time of a batch with a DynamoDB that takes five milliseconds for an answer, in milliseconds.
+    /// The waiting time of a batch with a DynamoDB that takes five milliseconds for a response, in milliseconds.
     pub waiting_millis: Rounds,
     /// What went to DynamoDB for each event.
     pub per_event: PerEvent,

@@ -80,7 +80,7 @@ pub async fn measure_queries(
     for (question, request) in questions {
         eprintln!("query: {question}");
         dynamodb.metered().await?;
-        // From here on the stub repeats the engine's last answers.
+        // From here on the stub repeats the engine's last responses.
         let metered = RunningFunction::start(&lambda, &endpoints.meter).await?;
         let effort = metered.send_repeatedly(&request, METERED).await?;
         let per_request = PerEvent::of(&dynamodb.metered().await?, effort.count);
@@ -132,7 +132,7 @@ impl RunningFunction {
         Ok(self.send_each(vec![request.clone(); usize::try_from(times)?]).await?.0)
     }
 
-    /// Sends the requests one after the other, and also returns the answers. For a batch, each message is counted.
+    /// Sends the requests one after the other, and also returns the responses. For a batch, each message is counted.
     pub async fn send_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
         let mut count = 0;
         let mut answers = Vec::with_capacity(requests.len());

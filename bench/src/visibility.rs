@@ -20,7 +20,7 @@ use crate::messages::Messages;
 use crate::statistics::Rounds;
 use crate::{Result, peers, process};
 
-/// Milliseconds from the send of an `OrderCreated` to the answer that shows its order, order by order.
+/// Milliseconds from the send of an `OrderCreated` to the response that shows its order, order by order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Visibility {
     /// For a client that polls, without a consistency token.
@@ -33,7 +33,7 @@ pub struct Visibility {
 const ORDERS: usize = 60;
 /// The number of orders before the measurement, so that the functions are warm.
 const WARM_UP: usize = 10;
-/// The pause of the polling client after each answer.
+/// The pause of the polling client after each response.
 const PAUSE: Duration = Duration::from_millis(1);
 /// The longest wait for an order.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -103,7 +103,7 @@ impl System {
         let (http, endpoint) = (http.unwrap_or_default(), sqs.unwrap_or_default());
         let name = format!("ftgo-order-history-{}", EventType::OrderCreated);
         let found = sqs_request(&client, &endpoint, "GetQueueUrl", &json!({ "QueueName": name })).await?;
-        let url = found["QueueUrl"].as_str().ok_or("the answer of SQS has no queue URL")?.to_owned();
+        let url = found["QueueUrl"].as_str().ok_or("the response of SQS has no queue URL")?.to_owned();
         Ok(Self { process, http, queue: Queue { endpoint, url }, client })
     }
 

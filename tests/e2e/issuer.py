@@ -59,7 +59,7 @@ def may_redirect_to(address):
 
 
 def tokens(grant, with_nonce):
-    """The answer of the token endpoint. Only the ID token of a sign-in has its nonce."""
+    """The response of the token endpoint. Only the ID token of a sign-in has its nonce."""
     now = int(time.time())
     allowed = ["openid", *USERS[grant["user"]][1]]
     scope = " ".join(scope for scope in grant["scope"].split() if scope in allowed)
@@ -95,7 +95,7 @@ def by_code(form):
 
 def by_refresh_token(form):
     with lock:
-        # Each is good for once; the answer has the next.
+        # Each is good for once; the response has the next.
         grant = refresh_tokens.pop(form.get("refresh_token"), None)
     if grant is None:
         raise Refused("invalid_grant")

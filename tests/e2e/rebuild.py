@@ -285,7 +285,7 @@ def rebuild_from_a_snapshot(bucket):
 
 
 def switch_and_back(orders):
-    """Every answer is 200 and has every order, whichever table it is from."""
+    """Every response is 200 and has every order, whichever table it is from."""
     say("make switch, there and back, under load")
     for table, told in [
         (f"{LIVE}-v9", "this table does not exist"),
@@ -311,7 +311,7 @@ def switch_and_back(orders):
             if served:
                 assert f"the query function reads the table {SECOND} (ServedTable)" in make("status", "STACK=order-history")
             load.more(50)
-    say(f"  {load.answers} answers, all of them 200 and complete")
+    say(f"  {load.answers} responses, all of them 200 and complete")
 
 
 def publish_version():
@@ -340,9 +340,9 @@ class Load:
         assert not self.bad, self.bad[:5]
 
     def more(self, number):
-        """Waits for so many answers."""
+        """Waits for so many responses."""
         before = self.answers
-        eventually(f"{number} answers", lambda: self.answers >= before + number or None)
+        eventually(f"{number} responses", lambda: self.answers >= before + number or None)
 
     def ask(self, first):
         token = signed({"sub": self.orders["consumer"]})

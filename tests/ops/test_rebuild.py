@@ -27,7 +27,7 @@ REPORT = {"batches": 2, "files": 3, "events": 1234, "views": 9, "quarantined": 0
 
 
 def definition(worker, report=REPORT):
-    """A state machine whose steps return these answers at once; a worker can be any state."""
+    """A state machine whose steps return these responses at once; a worker can be any state."""
     steps = {
         "Plan": {"Type": "Pass", "Next": "Fold"},
         "Fold": {

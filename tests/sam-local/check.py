@@ -1,5 +1,5 @@
 """`make sam-local`: every sample of events/ through the real `sam local`, and some requests through the real `sam local start-api`. The
-answers must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
+responses must be those of our own Runtime API host and HTTP API, on tables that have seen the same events.
 
 The first sample of each service goes through `sam local invoke`, as `make invoke` does it. It needs ten seconds of processor time to
 read a template, so the others go through one `sam local start-lambda`, which reads it once and runs the same containers.
@@ -102,7 +102,7 @@ def say(text):
 
 
 def check_samples(endpoints, options, ours):
-    """Runs each sample's function on both sides. Returns how many answers differ."""
+    """Runs each sample's function on both sides. Returns how many responses differ."""
     say("sam local invoke and start-lambda, the order history")
     # story.json is a list of messages, and no function's event.
     folder = ROOT / "events"
@@ -123,7 +123,7 @@ def check_samples(endpoints, options, ours):
 
 
 def check_payments(endpoints, options, ours):
-    """Runs the story of a payment on both sides, and then what fails. Returns how many answers differ."""
+    """Runs the story of a payment on both sides, and then what fails. Returns how many responses differ."""
     say("sam local invoke and start-lambda, Payments")
     folder = ROOT / "events/payments"
     failures = sorted(path.stem for path in folder.glob("failure-*.json"))
@@ -160,14 +160,14 @@ def payments_function_of(path):
 
 
 def created(answer):
-    """The id of the intent in an answer, if it has one."""
+    """The id of the intent in a response, if it has one."""
     with contextlib.suppress(TypeError, KeyError, ValueError):
         return json.loads(answer["body"])["paymentIntentId"]
     return None
 
 
 def without_chance(answer, intent):
-    """An answer without what no two runs have in common: the intent's id, times, and the token that has an event's id."""
+    """A response without what no two runs have in common: the intent's id, times, and the token that has an event's id."""
     text = json.dumps(answer).replace(intent, "<intent>")
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
     return json.loads(re.sub(r'("consistency-token": )"[\w-]+"', r'\1"<token>"', text))
@@ -183,7 +183,7 @@ def has_failed(answer):
 
 
 def invoke_both(service, name, events, endpoints, options, ours, lambdas):
-    """The answers of a function to its event, by sam and by our own host: by `sam local invoke` unless a `start-lambda` runs it."""
+    """The responses of a function to its event, by sam and by our own host: by `sam local invoke` unless a `start-lambda` runs it."""
     sams, own = events
     function = Local(service).called(name)
     log = Path(sams).name.partition(".")[0]
@@ -222,7 +222,7 @@ def answer(arguments, log, environment):
 
 
 def differ(what, theirs, ours):
-    """Prints whether two answers are the same, and returns whether they differ."""
+    """Prints whether two responses are the same, and returns whether they differ."""
     if theirs == ours:
         text = json.dumps(theirs, ensure_ascii=False)
         print(f"same       {what}: {text if len(text) <= 120 else text[:119] + '…'}", flush=True)
@@ -232,7 +232,7 @@ def differ(what, theirs, ours):
 
 
 def check_requests(endpoints, options, ours):
-    """Asks sam's HTTP API and ours. Returns how many answers differ."""
+    """Asks sam's HTTP API and ours. Returns how many responses differ."""
     for template in [ROOT / "template.yaml", template_for_sam()]:
         with start_api(template, endpoints, options) as port:
             if port is not None:
@@ -288,7 +288,7 @@ def start_lambda(service, endpoints, options):
     with started(service, "start-lambda", *arguments, port=port, log=log, endpoints=endpoints, options=options) as is_ready:
         if not is_ready:
             sys.exit(f"sam local start-lambda does not start: {last_line(log)} (more in {log})")
-        # An event that is sent twice would have another answer the second time.
+        # An event that is sent twice would have another response the second time.
         config = Config(read_timeout=120, retries={"total_max_attempts": 1})
         yield boto3.client(
             "lambda",
@@ -315,7 +315,7 @@ def started(service, command, *arguments, port, log, endpoints, options):
 
 
 def ask(port, method, path):
-    """The status, headers and body of an answer, without what is of the server or of this one request."""
+    """The status, headers and body of a response, without what is of the server or of this one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path)
     response = connection.getresponse()

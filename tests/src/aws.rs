@@ -61,7 +61,7 @@ impl Aws {
         if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
     }
 
-    /// Calls an action of a service with the query protocol; the answer is XML.
+    /// Calls an action of a service with the query protocol; the response is XML.
     pub async fn query(&self, service: &str, version: &str, action: &str, parameters: &[(&str, &str)]) -> String {
         let (status, answer) = self.try_query(service, version, action, parameters).await;
         assert!(status.is_success(), "{service} rejected {action}: {status} {answer}");

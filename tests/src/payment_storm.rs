@@ -143,7 +143,7 @@ impl Payer {
             return system.command(token, command).await.body;
         }
         let (one, other) = join(system.command(token, command), system.command(token, command)).await;
-        assert_eq!((one.status, &one.body), (other.status, &other.body), "the same key must get the same answer");
+        assert_eq!((one.status, &one.body), (other.status, &other.body), "the same key must get the same response");
         one.body
     }
 }

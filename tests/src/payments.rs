@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::order::{Order, consumer};
-use crate::system::{Answer, Environment, System, TIMEOUT, eventually};
+use crate::system::{ApiResponse, Environment, System, TIMEOUT, eventually};
 
-/// An answer of Payments.
+/// A response of Payments.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The HTTP status.
@@ -80,7 +80,7 @@ impl Command {
 }
 
 impl<E: Environment> System<E> {
-    /// Sends a command once. Returns `None` without an answer.
+    /// Sends a command once. Returns `None` without a response.
     pub async fn try_command(&self, token: &str, command: &Command) -> Option<Reply> {
         let Command { method, path, key, body } = command;
         let request = self.http().request(method.clone(), format!("{}{path}", self.payments));
@@ -92,7 +92,7 @@ impl<E: Environment> System<E> {
         reply(request).await
     }
 
-    /// Sends a command, and retries it with the same key until there is a final answer.
+    /// Sends a command, and retries it with the same key until there is a final response.
     pub async fn command(&self, token: &str, command: &Command) -> Reply {
         let end = Instant::now() + TIMEOUT;
         loop {
@@ -102,12 +102,12 @@ impl<E: Environment> System<E> {
             {
                 return reply;
             }
-            assert!(Instant::now() < end, "waited {TIMEOUT:?} for an answer to {command:?}");
+            assert!(Instant::now() < end, "waited {TIMEOUT:?} for a response to {command:?}");
             sleep(Duration::from_millis(200)).await;
         }
     }
 
-    /// Reads a payment intent. The answer may be a problem.
+    /// Reads a payment intent. The response may be a problem.
     pub async fn payment_intent(&self, token: &str, intent: &str) -> Option<Reply> {
         let path = format!("{}/payment-intents/{intent}", self.payments);
         reply(self.http().get(path).bearer_auth(token)).await
@@ -163,7 +163,7 @@ pub async fn new_order<E: Environment>(system: &System<E>) -> (Order, String) {
     (order, token)
 }
 
-async fn order_shown<E: Environment>(system: &System<E>, order: &Order, token: &str) -> Answer {
+async fn order_shown<E: Environment>(system: &System<E>, order: &Order, token: &str) -> ApiResponse {
     system.get_as(token, &format!("/orders/{}", order.id)).await
 }
 
@@ -181,7 +181,7 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
     let charge = Command::charge(&intent);
     let charged = system.command(&token, &charge).await;
     assert_eq!(charged.status, StatusCode::ACCEPTED, "{charged:?}");
-    let consistency_token = charged.header("consistency-token").expect("the answer has no Consistency-Token");
+    let consistency_token = charged.header("consistency-token").expect("the response has no Consistency-Token");
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str()), ("consistency-token", consistency_token), ("prefer", "wait=10")];
     let path = format!("/orders/{}", order.id);
@@ -207,7 +207,7 @@ pub async fn a_consumer_pays_for_an_order_and_its_history_shows_it(system: &Syst
         assert_eq!(shown, &charge_made["chargeId"]);
     }
 
-    // The same command again gets the same answer, and charges nothing.
+    // The same command again gets the same response, and charges nothing.
     let again = system.command(&token, &charge).await;
     assert_eq!((again.status, &again.body), (charged.status, &charged.body));
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
@@ -238,7 +238,7 @@ pub async fn a_declined_payment_can_be_tried_again(system: &System<impl Environm
     assert_eq!(system.charges_of(&order.id).await.len(), 1);
 }
 
-/// A lost answer, a 500, an answer that comes too late: each ends in exactly one charge.
+/// A lost response, a 500, a response that comes too late: each ends in exactly one charge.
 pub async fn every_fault_of_the_gateway_ends_in_one_charge(system: &System<impl Environment>) {
     let paid = async |amount: i64| {
         let (order, token) = new_order(system).await;

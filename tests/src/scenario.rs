@@ -8,7 +8,7 @@ pub use crate::payments::{
     a_consumer_can_pay_only_for_themselves, a_consumer_pays_for_an_order_and_its_history_shows_it,
     a_declined_payment_can_be_tried_again, every_fault_of_the_gateway_ends_in_one_charge,
 };
-use crate::system::{Answer, Environment, System, eventually, list};
+use crate::system::{ApiResponse, Environment, System, eventually, list};
 
 /// Makes every scenario a test on the system that `$start` starts.
 #[macro_export]
@@ -174,7 +174,7 @@ pub async fn failed_events_are_projected_after_a_redrive(system: &System<impl En
     assert_is_shown(system, &order, &[created[0].clone(), delivered]).await;
 }
 
-async fn find(system: &System<impl Environment>, order: &Order) -> Answer {
+async fn find(system: &System<impl Environment>, order: &Order) -> ApiResponse {
     system.get_as(&system.reader_token(), &format!("/orders/{}", order.id)).await
 }
 
@@ -185,7 +185,7 @@ async fn assert_is_shown(system: &System<impl Environment>, order: &Order, event
     eventually(&format!("the order to be {expected}"), shown).await;
 }
 
-fn ids(page: &Answer) -> Vec<String> {
+fn ids(page: &ApiResponse) -> Vec<String> {
     let orders = page.body["orders"].as_array().unwrap_or_else(|| panic!("{page:?} is not a page"));
     orders.iter().map(|order: &Value| order["orderId"].as_str().unwrap().to_owned()).collect()
 }

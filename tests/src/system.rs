@@ -56,9 +56,9 @@ pub trait Environment: Sized {
     async fn redrive(system: &System<Self>, event_type: EventType);
 }
 
-/// An answer of the HTTP API.
+/// A response of the HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ApiResponse {
     /// The HTTP status.
     pub status: StatusCode,
     /// The body, which is always JSON.
@@ -91,7 +91,7 @@ impl<E: Environment> System<E> {
     }
 
     /// Sends a GET to the API.
-    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> ApiResponse {
         let mut request = self.http.get(format!("{}{path}", self.api));
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -99,11 +99,11 @@ impl<E: Environment> System<E> {
         let answer = request.send().await.expect("the API does not answer");
         let (status, text) = (answer.status(), answer.text().await.unwrap());
         let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {status} is not JSON: {text}"));
-        Answer { status, body }
+        ApiResponse { status, body }
     }
 
     /// Sends a GET with a token to the API.
-    pub async fn get_as(&self, token: &str, path: &str) -> Answer {
+    pub async fn get_as(&self, token: &str, path: &str) -> ApiResponse {
         self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
     }
 

@@ -13,7 +13,7 @@ use end_to_end::payment_storm::{PaymentStorm, run_payment_storm};
 use end_to_end::payments::{Command, new_order};
 use end_to_end::scenarios;
 use end_to_end::storm::{self, Storm};
-use end_to_end::system::{Answer, System, TIMEOUT, eventually, list};
+use end_to_end::system::{ApiResponse, System, TIMEOUT, eventually, list};
 use order_events::EventType;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -263,8 +263,8 @@ async fn wait_until(is_time: impl Fn() -> bool) {
     timeout(TIMEOUT, time).await.expect("the condition was never true");
 }
 
-/// The API's answers about the demo, without the ids and times of payments.
-async fn demo(system: &System<Local>) -> Vec<Answer> {
+/// The API's responses about the demo, without the ids and times of payments.
+async fn demo(system: &System<Local>) -> Vec<ApiResponse> {
     let lists = ["1511300065921", "42"].map(|consumer| list(&[("consumerId", consumer)]));
     let orders = ["99", "100", "101"].map(|order| format!("/orders/{order}"));
     let mut shown = Vec::new();

@@ -57,7 +57,7 @@ impl MeterCounts {
         self.requests.values().sum()
     }
 
-    /// Adds an answer. `ConsumedCapacity` is an object, or for a batch a list of them.
+    /// Adds a response. `ConsumedCapacity` is an object, or for a batch a list of them.
     fn add(&mut self, operation: &str, consumed: Option<&Value>) {
         *self.requests.entry(operation.to_owned()).or_default() += 1;
         let Some(consumed) = consumed else {
@@ -84,12 +84,12 @@ pub(super) fn is_read(operation: &str) -> bool {
     matches!(operation, "BatchGetItem" | "GetItem" | "Query")
 }
 
-/// The last answer to each kind of read.
+/// The last response to each kind of read.
 #[derive(Debug, Default)]
 pub(super) struct LastReads(Mutex<HashMap<String, Bytes>>);
 
 impl LastReads {
-    /// The last answer, or an empty one.
+    /// The last response, or an empty one.
     pub(super) fn get(&self, operation: &str) -> Bytes {
         let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reads.get(operation).cloned().unwrap_or_else(|| Bytes::from_static(b"{}"))
@@ -136,7 +136,7 @@ impl Meter {
 }
 
 impl RequestHandler for Meter {
-    /// Forwards a request. The meter adds `ReturnConsumedCapacity`, and removes the capacity from the client's answer.
+    /// Forwards a request. The meter adds `ReturnConsumedCapacity`, and removes the capacity from the client's response.
     async fn answer(&self, mut request: Parts, body: Bytes) -> Result<Response<Full<Bytes>>> {
         let operation = operation(&request).to_owned();
         let mut asked: Value = serde_json::from_slice(&body)?;

@@ -12,7 +12,7 @@ use super::meter::{LastReads, is_read};
 use super::server::{RequestHandler, operation};
 use crate::Result;
 
-/// Every write succeeds. A read gets the engine's last answer to the same operation that went
+/// Every write succeeds. A read gets the engine's last response to the same operation that went
 /// through the meter.
 pub(super) struct Stub {
     delay: Duration,

@@ -21,7 +21,7 @@ impl RequestHandler for Topic {
     }
 }
 
-/// The answer to a `PublishBatch`: all entries are accepted.
+/// The response to a `PublishBatch`: all entries are accepted.
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>
 fn all_accepted(body: &[u8]) -> String {
     let mut members = String::new();

@@ -48,7 +48,7 @@ export interface paths {
         };
         /**
          * A consumer's orders, newest first
-         * @description A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
+         * @description A page may be short or empty, because orders are large or few of them match. Only a page without `startKey` is the last one. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
          */
         get: operations["findOrderHistory"];
         put?: never;
@@ -58,7 +58,7 @@ export interface paths {
         options: operations["findOrderHistoryOptions"];
         /**
          * The headers of GET
-         * @description A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
+         * @description A page may be short or empty, because orders are large or few of them match. Only a page without `startKey` is the last one. A consumer sees their own orders; a caller with the scope `orders:read-any` sees the orders of every consumer.
          */
         head: operations["findOrderHistoryHead"];
         patch?: never;
@@ -167,7 +167,7 @@ export interface components {
             /** @description The parameter's name. */
             parameter: string;
         };
-        /** @description An order with all its details. Unknown members are left out. */
+        /** @description An order with all its details. Members without a value are left out. */
         Order: {
             /** @description The consumer who ordered. */
             consumerId: string;
@@ -207,7 +207,7 @@ export interface components {
             /** @description The events of the order, sorted by event id. */
             timeline: components["schemas"]["TimelineEntry"][];
         };
-        /** @description An order in a list. Unknown members are left out. */
+        /** @description An order in a list. Members without a value are left out. */
         OrderEntry: {
             /** @description The consumer who ordered. */
             consumerId: string;
@@ -314,10 +314,10 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
+        /** @description The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412. */
         ConsistencyToken: string;
         /**
-         * @description The ETag of the answer that you have: 304 if it is still current.
+         * @description The ETag of the response that you have. If it has not changed, the status is 304.
          * @example W/"9b2cf535f27731c974343645a3985328"
          */
         IfNoneMatch: string;
@@ -335,17 +335,17 @@ export interface components {
          */
         Allow: string;
         /**
-         * @description Who may cache the answer, and how.
+         * @description Who may cache the response, and how.
          * @example private, no-cache
          */
         "Cache-Control": string;
         /**
-         * @description The version of this answer, for If-None-Match.
+         * @description The version of this response, for If-None-Match.
          * @example W/"9b2cf535f27731c974343645a3985328"
          */
         ETag: string;
         /**
-         * @description The next page, relative to this one. It is missing on the last page.
+         * @description The URL of the next page, relative to the URL of this one. The last page has no Link.
          * @example <?consumerId=7&startKey=Ab2KD5Bn0XfiAAABoUiIzXsAAAGh4uLp5jk5>; rel="next"
          */
         Link: string;
@@ -355,7 +355,7 @@ export interface components {
          */
         "Retry-After": string;
         /**
-         * @description The answer depends on the caller.
+         * @description The response depends on the caller.
          * @example Authorization
          */
         Vary: string;
@@ -730,7 +730,7 @@ export interface operations {
                  * @example 2026-03-01T00:00:00Z
                  */
                 since?: string;
-                /** @description The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same. */
+                /** @description The `startKey` of the previous page. All parameters except this one and `pageSize` must be the same as for that page. */
                 startKey?: string;
                 /**
                  * @description Only orders with this status.
@@ -739,10 +739,10 @@ export interface operations {
                 status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
             };
             header?: {
-                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
+                /** @description The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of the answer that you have: 304 if it is still current.
+                 * @description The ETag of the response that you have. If it has not changed, the status is 304.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -811,7 +811,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrderHistory"];
                 };
             };
-            /** @description The answer has not changed since the one named in If-None-Match */
+            /** @description The response has not changed: it still has the ETag in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1030,7 +1030,7 @@ export interface operations {
                  * @example 2026-03-01T00:00:00Z
                  */
                 since?: string;
-                /** @description The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same. */
+                /** @description The `startKey` of the previous page. All parameters except this one and `pageSize` must be the same as for that page. */
                 startKey?: string;
                 /**
                  * @description Only orders with this status.
@@ -1039,10 +1039,10 @@ export interface operations {
                 status?: "APPROVAL_PENDING" | "APPROVED" | "REJECTED" | "CANCELLED" | "REVISION_PENDING";
             };
             header?: {
-                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
+                /** @description The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of the answer that you have: 304 if it is still current.
+                 * @description The ETag of the response that you have. If it has not changed, the status is 304.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -1068,7 +1068,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The answer has not changed since the one named in If-None-Match */
+            /** @description The response has not changed: it still has the ETag in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1145,10 +1145,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
+                /** @description The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of the answer that you have: 304 if it is still current.
+                 * @description The ETag of the response that you have. If it has not changed, the status is 304.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -1241,7 +1241,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The answer has not changed since the one named in If-None-Match */
+            /** @description The response has not changed: it still has the ETag in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1489,10 +1489,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412. */
+                /** @description The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412. */
                 "Consistency-Token"?: components["parameters"]["ConsistencyToken"];
                 /**
-                 * @description The ETag of the answer that you have: 304 if it is still current.
+                 * @description The ETag of the response that you have. If it has not changed, the status is 304.
                  * @example W/"9b2cf535f27731c974343645a3985328"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -1523,7 +1523,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The answer has not changed since the one named in If-None-Match */
+            /** @description The response has not changed: it still has the ETag in If-None-Match */
             304: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

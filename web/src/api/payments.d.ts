@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Create a payment intent for an order
-         * @description An order has at most one open payment intent and is paid at most once. A consumer can pay only as themselves. A caller with the scope `payments:write-any` sends `consumerId`.
+         * @description An order has at most one open payment intent and is paid at most once. A consumer cannot pay as another consumer. A caller with the scope `payments:write-any` can, and sends `consumerId`.
          */
         post: operations["createPaymentIntent"];
         delete?: never;
@@ -62,7 +62,7 @@ export interface paths {
         put?: never;
         /**
          * Charge the stored amount
-         * @description A payment intent is charged at most once. 202: the charge is requested; the result follows, so read the payment intent again. 200: the payment gateway has decided; see `state`. Send the `Consistency-Token` to `GET /orders/{orderId}` to read an order that includes this charge.
+         * @description A payment intent is charged at most once. 202: the charge is requested, and its result is not known yet: read the payment intent again later. 200: the payment gateway has decided: see `state`. Send the `Consistency-Token` to `GET /orders/{orderId}` to read an order that includes this charge.
          */
         post: operations["chargePaymentIntent"];
         delete?: never;
@@ -144,7 +144,7 @@ export interface components {
             /** @description The order to pay for. */
             orderId: string;
         };
-        /** @description A payment intent. Unknown members are left out. */
+        /** @description A payment intent. Members without a value are left out. */
         PaymentIntent: {
             /**
              * Format: int64
@@ -226,12 +226,12 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
-         * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
+         * @description The ETag of the version that you have read. If the payment intent has another version now, the status is 412.
          * @example "1"
          */
         IfMatch: string;
         /**
-         * @description The ETag of the version that you have: 304 if it is still the current one.
+         * @description The ETag of the version that you have. If it is still the current one, the status is 304.
          * @example "1"
          */
         IfNoneMatch: string;
@@ -249,7 +249,7 @@ export interface components {
          */
         Allow: string;
         /**
-         * @description Who may cache the answer, and how.
+         * @description Who may cache the response, and how.
          * @example no-store
          */
         "Cache-Control": string;
@@ -264,7 +264,7 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description `true`: a command with the same key was processed before; this is its answer.
+         * @description `true`: a command with the same key was processed before; this is its response.
          * @example true
          */
         "Idempotent-Replayed": string;
@@ -279,7 +279,7 @@ export interface components {
          */
         "Retry-After": string;
         /**
-         * @description The answer depends on the caller.
+         * @description The response depends on the caller.
          * @example Authorization
          */
         Vary: string;
@@ -483,7 +483,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The ETag of the version that you have: 304 if it is still the current one.
+                 * @description The ETag of the version that you have. If it is still the current one, the status is 304.
                  * @example "1"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -668,7 +668,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The ETag of the version that you have: 304 if it is still the current one.
+                 * @description The ETag of the version that you have. If it is still the current one, the status is 304.
                  * @example "1"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -775,7 +775,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
+                 * @description The ETag of the version that you have read. If the payment intent has another version now, the status is 412.
                  * @example "1"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -959,7 +959,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description The ETag of the version that you have read: 412 if the payment intent has another version now.
+                 * @description The ETag of the version that you have read. If the payment intent has another version now, the status is 412.
                  * @example "1"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];

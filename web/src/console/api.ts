@@ -135,7 +135,7 @@ export class Refused extends Error {
   }
 }
 
-/** No answer, or one that is not the console's. */
+/** No response, or one that is not the console's. */
 export class Unreachable extends Error {
   constructor() {
     super("The system does not answer.");
@@ -144,7 +144,7 @@ export class Unreachable extends Error {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A request that takes longer than this counts as no answer. */
+/** A request that takes longer than this counts as no response. */
 const PATIENCE_MS = 15_000;
 
 export class Api {

@@ -23,9 +23,9 @@ export function App({ api }: { api: Api }) {
 
   usePoll("state", STATE_EVERY_MS, async ended => {
     try {
-      const answer = await api.state();
+      const response = await api.state();
       if (ended.aborted) return;
-      setState(answer);
+      setState(response);
       setTrouble(undefined);
     } catch (error) {
       setTrouble(error as Error);
@@ -90,7 +90,7 @@ function Trouble({ error }: { error: Error }) {
           The system does not answer. Is <code>make run</code> still running?
         </>
       ) : (
-        sentence(`The system answers with an error: ${error.message}`)
+        sentence(`The system returned an error: ${error.message}`)
       )}
     </p>
   );

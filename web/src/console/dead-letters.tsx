@@ -39,9 +39,9 @@ function LettersOfQueue({ api, queue, name, now, run }: LettersProps) {
   useEffect(() => {
     let ended = false;
     api.deadLetters(queue.name).then(
-      answer => {
+      response => {
         if (ended) return;
-        setLetters(answer);
+        setLetters(response);
         setProblem(undefined);
       },
       error => ended || setProblem((error as Error).message),

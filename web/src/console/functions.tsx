@@ -135,9 +135,9 @@ function Log({ api, name, label }: { api: Api; name: string; label: string }) {
 
   usePoll(name, LOG_EVERY_MS, async ended => {
     try {
-      const answer = await api.log(name, LOG_LINES);
+      const response = await api.log(name, LOG_LINES);
       if (ended.aborted) return;
-      setLines(answer);
+      setLines(response);
       setProblem(undefined);
     } catch (error) {
       if (!ended.aborted && !(error instanceof Unreachable)) setProblem((error as Error).message);

@@ -73,15 +73,15 @@ function Next({ api, orderId, run }: { api: Api; orderId: string; run: Run }) {
   const { isBusy, act } = useAction(run);
   const latest = useRef(0);
 
-  /** Ignores an answer if a later request was sent: an event may have been published between the two. */
+  /** Ignores a response if a later request was sent: an event may have been published between the two. */
   const read = async () => {
     latest.current += 1;
     const asked = latest.current;
     const isLate = () => asked !== latest.current;
     try {
-      const answer = await api.next(orderId);
+      const response = await api.next(orderId);
       if (isLate()) return;
-      setEvents(answer);
+      setEvents(response);
       setProblem(undefined);
     } catch (error) {
       if (!isLate() && !(error instanceof Unreachable)) setProblem(problemText(orderId, error as Error));

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Poll } from "../polling";
 
-/** Polls while `key` is set, and restarts when it changes. The task's signal is aborted when its answer is no longer needed. */
+/** Polls while `key` is set, and restarts when it changes. The task's signal is aborted when its response is no longer needed. */
 export function usePoll(key: string | undefined, everyMs: number, task: (ended: AbortSignal) => Promise<void>): void {
   const latest = useRef(task);
   latest.current = task;

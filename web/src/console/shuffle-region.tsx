@@ -28,10 +28,10 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
   usePoll(ended ? undefined : id, SHUFFLE_EVERY_MS, async late => {
     if (id === undefined) return;
     try {
-      const answer = await api.shuffle(id);
-      if (!late.aborted) setShuffle(answer);
+      const response = await api.shuffle(id);
+      if (!late.aborted) setShuffle(response);
     } catch (error) {
-      // A shuffle is lost when its system ends. If there is no answer, the whole console shows that.
+      // A shuffle is lost when its system ends. If there is no response, the whole console shows that.
       if (!late.aborted && error instanceof Refused)
         setRefusal({ id, text: sentence(`This shuffle cannot be shown: ${error.message}`) });
     }
@@ -72,7 +72,7 @@ export function ShuffleRegion({ api, run }: { api: Api; run: Run }) {
         </div>
       </div>
       {problem !== undefined && <p class="notice bad">{problem}</p>}
-      {/* The previous shuffle stays until the first answer, so that the layout does not jump. */}
+      {/* The previous shuffle stays until the first response, so that the layout does not jump. */}
       {shuffle && problem === undefined && <ShufflePicture key={shuffle.id} shuffle={shuffle} />}
     </section>
   );

@@ -1,4 +1,4 @@
-// Computes what the shuffle's picture shows from the API's answer. No components here.
+// Computes what the shuffle's picture shows from the API's response. No components here.
 import type { Aggregate, Lane, LaneMessage, Outcome, Shuffle, StoryEvent } from "./api";
 import { sentence } from "./notices";
 

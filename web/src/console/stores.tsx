@@ -11,7 +11,7 @@ export function Outbox({ outbox, now }: { outbox: OutboxState; now: string }) {
         <p>
           <span class="chip busy">{count(outbox.unpublished, "event")} not published yet</span>
           {outbox.oldestUnpublishedAt !== undefined && (
-            <span class="quiet"> The oldest waits for {age(outbox.oldestUnpublishedAt, now)}.</span>
+            <span class="quiet"> The oldest has been waiting for {age(outbox.oldestUnpublishedAt, now)}.</span>
           )}
         </p>
       )}

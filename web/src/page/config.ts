@@ -18,7 +18,7 @@ export interface SignInSettings {
   audience?: string;
 }
 
-/** The request must equal the page's preload, so that the browser uses the preloaded answer. */
+/** The request must equal the page's preload, so that the browser uses the preloaded response. */
 export async function loadConfig(): Promise<Config> {
   const response = await fetch("config.json", { signal: AbortSignal.timeout(35_000) });
   if (!response.ok) throw new Error(`config.json: HTTP ${response.status}`);

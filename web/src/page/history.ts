@@ -1,5 +1,5 @@
 // A list of orders as a chain of pages. The `startKey` of a page is the start of the next one.
-import type { Answer, Problem } from "../api/answer";
+import type { ApiResponse, Problem } from "../api/response";
 import type { OrderEntry, OrderHistory } from "../api/schema";
 
 export interface Page {
@@ -11,7 +11,7 @@ export interface Page {
   next?: string;
 }
 
-export type ReadPage = (startKey: string | undefined, etag: string | undefined) => Promise<Answer<OrderHistory>>;
+export type ReadPage = (startKey: string | undefined, etag: string | undefined) => Promise<ApiResponse<OrderHistory>>;
 
 export type Read = { pages: Page[]; changed: boolean; problem?: Problem };
 
@@ -28,10 +28,11 @@ export async function readOn(pages: readonly Page[], read: ReadPage): Promise<Re
   for (let requests = 0; requests < MOST_REQUESTS && found < ENOUGH_ORDERS; requests += 1) {
     const last = all.at(-1);
     if (last && last.next === undefined) break;
-    const answer = await read(last?.next, undefined);
-    if (answer.kind === "problem") return { pages: all, changed: all.length > pages.length, problem: answer.problem };
-    if (answer.kind === "unchanged") break;
-    const page = toPage(last?.next, answer);
+    const response = await read(last?.next, undefined);
+    if (response.kind === "problem")
+      return { pages: all, changed: all.length > pages.length, problem: response.problem };
+    if (response.kind === "unchanged") break;
+    const page = toPage(last?.next, response);
     all.push(page);
     found += page.orders.length;
   }
@@ -52,9 +53,9 @@ export async function refresh(pages: readonly Page[], read: ReadPage): Promise<R
       fresh.push(...pages.slice(index));
       break;
     }
-    const answer = await read(key, same ? page.etag : undefined);
-    if (answer.kind === "problem") return { pages: [...pages], changed: false, problem: answer.problem };
-    const current = answer.kind === "unchanged" ? page : toPage(key, answer);
+    const response = await read(key, same ? page.etag : undefined);
+    if (response.kind === "problem") return { pages: [...pages], changed: false, problem: response.problem };
+    const current = response.kind === "unchanged" ? page : toPage(key, response);
     changed ||= current !== page;
     fresh.push(current);
     key = current.next;
@@ -89,12 +90,12 @@ export function difference(before: readonly OrderEntry[], after: readonly OrderE
   return { added: added.map(({ orderId }) => orderId), changed: changed.map(({ orderId }) => orderId) };
 }
 
-function toPage(key: string | undefined, answer: { value: OrderHistory; etag?: string }): Page {
-  const { orders, startKey } = answer.value;
+function toPage(key: string | undefined, response: { value: OrderHistory; etag?: string }): Page {
+  const { orders, startKey } = response.value;
   return {
     orders,
     ...(key === undefined ? {} : { key }),
-    ...(answer.etag === undefined ? {} : { etag: answer.etag }),
+    ...(response.etag === undefined ? {} : { etag: response.etag }),
     ...(startKey === undefined ? {} : { next: startKey }),
   };
 }

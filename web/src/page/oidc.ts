@@ -115,7 +115,7 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }
 
-/** Values that the answer does not contain are taken from `before`. */
+/** Values that the response does not contain are taken from `before`. */
 function toGrant(tokens: oauth.TokenEndpointResponse, before: Partial<Grant> & { scope: string }): Grant {
   const name = nameOf(oauth.getValidatedIdTokenClaims(tokens) ?? {}) ?? before.name;
   const refreshToken = tokens.refresh_token ?? before.refreshToken;

@@ -1,5 +1,5 @@
 // Paying for an order: the stage of the payment, and commands that are executed once.
-import type { Answer, Problem } from "../api/answer";
+import type { ApiResponse, Problem } from "../api/response";
 import type { Payment, PaymentIntent } from "../api/schema";
 import { isDefinite, type Keys } from "./idempotency";
 import { isOfType } from "./problems";
@@ -11,7 +11,7 @@ export type Stage =
   | { name: "requested" | "paid" | "failed" | "other"; payment: Payment };
 
 /**
- * The stage of the payment, from the order and the last answer of Payments. The order gets the payment later, by events, and never
+ * The stage of the payment, from the order and the last response of Payments. The order gets the payment later, by events, and never
  * contains an intent that is not charged yet.
  */
 export function stageOf(seen: Payment | undefined, intent: PaymentIntent | undefined): Stage {
@@ -41,17 +41,17 @@ const LONGEST_WAIT = 5;
 export async function carryOut<T>(
   keys: Keys,
   intention: string,
-  send: (key: string) => Promise<Answer<T>>,
+  send: (key: string) => Promise<ApiResponse<T>>,
   wait: (seconds: number) => Promise<void> = sleep,
-): Promise<Answer<T>> {
+): Promise<ApiResponse<T>> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await send(keys.keyFor(intention));
-    if (isDefinite(answer)) {
+    const response = await send(keys.keyFor(intention));
+    if (isDefinite(response)) {
       keys.settle(intention);
-      return answer;
+      return response;
     }
-    if (answer.kind !== "problem" || !isBusy(answer.problem) || attempt === ATTEMPTS) return answer;
-    await wait(Math.min(LONGEST_WAIT, Math.max(1, answer.problem.retryAfter ?? 1)));
+    if (response.kind !== "problem" || !isBusy(response.problem) || attempt === ATTEMPTS) return response;
+    await wait(Math.min(LONGEST_WAIT, Math.max(1, response.problem.retryAfter ?? 1)));
   }
 }
 

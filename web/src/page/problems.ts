@@ -1,5 +1,5 @@
 // The sentences for problem documents.
-import type { Problem } from "../api/answer";
+import type { Problem } from "../api/response";
 import type { ProblemType } from "../api/schema";
 
 const NOT_SIGNED_IN = "Please sign in first.";
@@ -85,7 +85,7 @@ function textOf({ type, state, status, title, detail }: Problem): string {
   return detail ? `${title}. ${detail}` : `${title}.`;
 }
 
-/** Whether the answer comes from API Gateway, which has no such route: the service is not deployed here. */
+/** Whether the response comes from API Gateway, which has no such route: the service is not deployed here. */
 export function isNotDeployed({ status, type }: Problem): boolean {
   return status === 404 && type === undefined;
 }

@@ -82,7 +82,7 @@ export class Session implements Credentials {
     this.state = state;
   }
 
-  /** Reads the tab's stored tokens, or finishes a sign-in if the address contains the issuer's answer. */
+  /** Reads the tab's stored tokens, or finishes a sign-in if the address contains the issuer's response. */
   static async start(config: Config, surroundings = inBrowser()): Promise<Session> {
     if (config.authorization === "off") return new Session(undefined, surroundings, { name: "open" });
     if (config.authorization === "jwt") return new Session(undefined, surroundings, { name: "not-set-up" });
@@ -220,7 +220,7 @@ export class Session implements Credentials {
     }
   }
 
-  /** Uses the tab's stored tokens. An unexpected answer of the issuer is ignored, because anybody can make such a link. */
+  /** Uses the tab's stored tokens. An unexpected response of the issuer is ignored, because anybody can make such a link. */
   private resume(isAnswered: boolean): void {
     const { tabStore, address, replaceAddress } = this.surroundings;
     if (isAnswered) replaceAddress(this.home() + address().hash);

@@ -24,8 +24,8 @@ const PATIENCE = 15_000;
 export interface Expectations {
   /** The statuses of failed requests that this test causes. The browser logs each as an error. */
   failures?: readonly number[];
-  /** Requests fail without an answer: the system is down, or an answer is lost on purpose. */
-  lostAnswers?: boolean;
+  /** Requests fail without a response: the system is down, or a response is lost on purpose. */
+  lostResponses?: boolean;
   /** Other origins that the page may send requests to, such as the issuer of tokens. */
   origins?: readonly string[];
   phone?: boolean;
@@ -253,9 +253,9 @@ export class Tab {
   }
 
   #isExpected(text: string): boolean {
-    const { failures = [], lostAnswers = false } = this.#expectations;
+    const { failures = [], lostResponses = false } = this.#expectations;
     if (failures.some(status => text.includes(`the server responded with a status of ${status}`))) return true;
-    return lostAnswers && /^Failed to load resource: net::ERR_/.test(text);
+    return lostResponses && /^Failed to load resource: net::ERR_/.test(text);
   }
 
   #checkOrigin(url: string): void {

@@ -116,7 +116,7 @@ test(
     await tab.button("New order").dblclick({ delay: 300 });
     await tab.sees(/^Order \S+ was created/);
     assert.equal(sent.length, 1, `${sent}`);
-    // Slow enough that the answer arrives between the two clicks.
+    // Slow enough that the response arrives between the two clicks.
     await tab.button(/^Publish OrderAuthorized/).dblclick({ delay: 300 });
     await tab.sees(/^OrderAuthorized of order \S+ was published/);
     assert.equal(sent.length, 2, `${sent}`);
@@ -166,5 +166,5 @@ test(
     await tab.context.setOffline(false);
     await tab.seesNot(/does not answer/);
   },
-  { lostAnswers: true },
+  { lostResponses: true },
 );

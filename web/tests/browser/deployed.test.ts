@@ -207,7 +207,7 @@ test(
 );
 
 test(
-  "a forged or replayed answer of the issuer is rejected",
+  "a forged or replayed response of the issuer is rejected",
   async tab => {
     const forged = `${PAGE}?code=forged&state=forged&iss=${encodeURIComponent(ISSUER)}`;
     await tab.goto(forged);

@@ -94,7 +94,7 @@ test("an unknown status is shown unchanged", async tab => {
   const order = new Order({ consumerId: newConsumer() });
   await system.publish([order.created()]);
   await system.order(order.id);
-  // The system has no such status, so the test changes the answer.
+  // The system has no such status, so the test changes the response.
   await tab.page.route(`**/orders/${order.id}`, async route => {
     const answer = await route.fetch();
     const body = (await answer.text()).replace("APPROVAL_PENDING", "ON_THE_MOON");
@@ -128,7 +128,7 @@ test(
     await tab.sees("Approved");
     await tab.page.locator("main").getByText("The service does not answer").waitFor({ state: "detached" });
   },
-  { lostAnswers: true },
+  { lostResponses: true },
 );
 
 test(
@@ -170,7 +170,7 @@ test("an order that is opened with an expired session says so", async tab => {
   await tab.state("order-session-ended");
 });
 
-test("a link that looks like an answer of the issuer does not sign out the user", async tab => {
+test("a link that looks like a response of the issuer does not sign out the user", async tab => {
   const order = new Order({ consumerId: newConsumer() });
   await system.publish([order.created()]);
   await system.order(order.id);

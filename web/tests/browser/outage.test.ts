@@ -12,7 +12,7 @@ after(() => system.end());
 const test = inBrowser();
 
 test(
-  "a missing answer is reported, the shown data stays, and the page recovers automatically",
+  "a missing response is reported, the shown data stays, and the page recovers automatically",
   async tab => {
     const order = new Order({ consumerId: newConsumer() });
     await system.publish([order.created()]);
@@ -29,5 +29,5 @@ test(
     await tab.page.getByText("Approved").first().waitFor({ timeout: 60_000 });
     await tab.seesNot(/does not answer/i);
   },
-  { lostAnswers: true },
+  { lostResponses: true },
 );

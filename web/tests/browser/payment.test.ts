@@ -88,9 +88,9 @@ test("a declined card is shown, and another payment can follow", async tab => {
 });
 
 for (const [fault, amount] of [
-  ["a lost answer", 703],
+  ["a lost response", 703],
   ["a failure", 705],
-  ["a late answer", 709],
+  ["a late response", 709],
 ] as const) {
   test(`${fault} of the gateway ends in one charge`, async tab => {
     const order = await newOrder();
@@ -180,7 +180,7 @@ test(
     await isPaidOnce(another, order, 709);
     await another.close();
   },
-  { failures: [409, 412], lostAnswers: true },
+  { failures: [409, 412], lostResponses: true },
 );
 
 test("a double click pays once", async tab => {
@@ -212,7 +212,7 @@ test(
 );
 
 test(
-  "a lost answer, a reload and another click pay once",
+  "a lost response, a reload and another click pay once",
   async tab => {
     const order = await newOrder();
     await startPayment(tab, order);
@@ -229,7 +229,7 @@ test(
     await tab.page.reload();
     await pay(tab).waitFor();
     assert.equal(before.size, 2, "the order and its payment intent");
-    // The server gets the request, but the page does not get the answer.
+    // The server gets the request, but the page does not get the response.
     await tab.page.route("**/charge", async route => {
       keys.push(route.request().headers()["idempotency-key"] ?? "");
       if (keys.length > 1) return route.continue();
@@ -245,14 +245,14 @@ test(
     assert.equal(keys.length, 2);
     assert.equal(keys[0], keys[1], "the same intention has the same key");
   },
-  { lostAnswers: true },
+  { lostResponses: true },
 );
 
 test(
   "paying is not offered without a payment service",
   async tab => {
     const order = await newOrder();
-    // API Gateway's answer for an unknown route.
+    // API Gateway's response for an unknown route.
     await tab.page.route(/\/payment/, route =>
       route.fulfill({ status: 404, contentType: "application/json", body: '{"message":"Not Found"}' }),
     );

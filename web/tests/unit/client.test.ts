@@ -63,7 +63,7 @@ test("a problem document is kept, with the values of its headers", async () => {
   assert.deepEqual(await client.order("1"), { kind: "problem", problem: { ...body, retryAfter: 3 } });
 });
 
-test("an answer of API Gateway has no type, and the request's id is in a header", async () => {
+test("a response of API Gateway has no type, and the request's id is in a header", async () => {
   const { client } = clientOf([json(404, { message: "Not Found" }, { "apigw-requestid": "g" })]);
   assert.deepEqual(await client.intent("1"), {
     kind: "problem",
@@ -71,7 +71,7 @@ test("an answer of API Gateway has no type, and the request's id is in a header"
   });
 });
 
-test("a missing answer and an incomplete answer are problems", async () => {
+test("a missing response and an incomplete response are problems", async () => {
   const { client } = clientOf([new TypeError("Failed to fetch"), new Response('{"orders":[', { status: 200 })]);
   const [lost, cut] = [await client.order("1"), await client.order("1")];
   assert.ok(lost.kind === "problem" && lost.problem.status === 0);
@@ -129,13 +129,13 @@ function hanging(signal: AbortSignal | null | undefined): Promise<never> {
   });
 }
 
-test("a request that takes too long is aborted and counts as no answer", async () => {
+test("a request that takes too long is aborted and counts as no response", async () => {
   const client = new Client(OPEN, (_, request) => hanging(request?.signal), 10);
   const answer = await client.order("1");
   assert.ok(answer.kind === "problem" && answer.problem.status === 0);
 });
 
-test("an incomplete answer counts as no answer", async () => {
+test("an incomplete response counts as no response", async () => {
   const response = new Response(
     new ReadableStream({
       start: controller => {

@@ -47,7 +47,7 @@ test("a rejection keeps the API's message", async () => {
   });
 });
 
-test("an answer without a message is a rejection with its status", async () => {
+test("a response without a message is a rejection with its status", async () => {
   for (const [status, body] of [
     [502, "<html>"],
     [500, '{"message":""}'],
@@ -60,7 +60,7 @@ test("an answer without a message is a rejection with its status", async () => {
   }
 });
 
-test("a missing or incomplete answer is unreachable", async () => {
+test("a missing or incomplete response is unreachable", async () => {
   const down = new Api("api/", () => Promise.reject(new TypeError("failed to fetch")));
   await assert.rejects(down.state(), Unreachable);
   const broken = new Response(

@@ -101,7 +101,7 @@ test("only the first pages are refreshed, unless their ends changed", async () =
 
 test("a failed refresh keeps the shown orders", async () => {
   const { pages } = await readOn([], new Server(ids(5), 20).read);
-  const problem = { title: "No answer", status: 0 };
+  const problem = { title: "No response", status: 0 };
   const again = await refresh(pages, async () => ({ kind: "problem", problem }));
   assert.deepEqual(again, { pages, changed: false, problem });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Answer } from "../../src/api/answer";
+import type { ApiResponse } from "../../src/api/response";
 import type { PaymentIntent } from "../../src/api/schema";
 import { isDefinite, Keys, type Store } from "../../src/page/idempotency";
 import { carryOut, intentions } from "../../src/page/payment";
@@ -17,7 +17,7 @@ function numbered(store: Store): Keys {
   return new Keys(store, () => `key-${++count}`);
 }
 
-const problem = (status: number, name?: string, retryAfter?: number): Answer<never> => ({
+const problem = (status: number, name?: string, retryAfter?: number): ApiResponse<never> => ({
   kind: "problem",
   problem: {
     title: "",
@@ -26,7 +26,7 @@ const problem = (status: number, name?: string, retryAfter?: number): Answer<nev
     ...(retryAfter === undefined ? {} : { retryAfter }),
   },
 });
-const done: Answer<string> = { kind: "found", status: 202, value: "done" };
+const done: ApiResponse<string> = { kind: "found", status: 202, value: "done" };
 
 test("an intention has one key until it is settled, also after a reload", () => {
   const store = new Memory();
@@ -100,7 +100,7 @@ test("while another request is in progress, the same key is retried after the re
     "charge a",
     async key => {
       keys.push(key);
-      return answers[keys.length - 1] as Answer<string>;
+      return answers[keys.length - 1] as ApiResponse<string>;
     },
     async seconds => void waits.push(seconds),
   );
@@ -123,7 +123,7 @@ test("the retries end after some attempts, and the next click has the same key",
   assert.deepEqual(new Set(sent), new Set(["key-1"]));
 });
 
-test("after a lost answer, the user's next click has the same key", async () => {
+test("after a lost response, the user's next click has the same key", async () => {
   const keys = numbered(new Memory());
   const sent: string[] = [];
   for (const answer of [problem(0), done, done]) {

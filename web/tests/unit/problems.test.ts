@@ -38,7 +38,7 @@ test("an unknown problem is shown with its own text", () => {
   assert.equal(sentenceOf(problem).text, "Too hot. Wait a little.");
 });
 
-test("an answer without a problem document gets a sentence for its status", () => {
+test("a response without a problem document gets a sentence for its status", () => {
   const text = (status: number) => sentenceOf({ title: `HTTP ${status}`, status }).text;
   assert.match(text(0), /did not answer/);
   assert.match(text(401), /sign in/);

@@ -194,7 +194,7 @@ quietly(
   },
 );
 
-test("an unexpected answer of the issuer changes only the address", async () => {
+test("an unexpected response of the issuer changes only the address", async () => {
   for (const query of ["?state=x&error=y", "?state=x&code=y"]) {
     const stage = new Stage({}, valid());
     stage.shown = `${HOME}${query}#/orders/99`;
@@ -209,7 +209,7 @@ test("an unexpected answer of the issuer changes only the address", async () => 
   assert.deepEqual(session.state, { name: "signed-out", message: "Sign-in failed. Please try again." });
 });
 
-quietly("an attempt to sign in accepts one answer, and returns to the user's route", async () => {
+quietly("an attempt to sign in accepts one response, and returns to the user's route", async () => {
   const answers: string[] = [];
   const stage = new Stage({
     begin: async () => ({ url: new URL("https://issuer.example/authorize"), attempt: ATTEMPT }),

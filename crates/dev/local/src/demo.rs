@@ -116,16 +116,16 @@ async fn exchange(
             request.bearer_auth(format!("{}.{claims}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#)))
         }
     };
-    let answer = request.send().await.map_err(|error| error.to_string())?;
-    let status = answer.status();
-    let text = answer.text().await.map_err(|error| error.to_string())?;
+    let response = request.send().await.map_err(|error| error.to_string())?;
+    let status = response.status();
+    let text = response.text().await.map_err(|error| error.to_string())?;
     if status == StatusCode::CONFLICT {
         return Ok(None);
     }
     if !status.is_success() {
         return Err(format!("{status}: {text}"));
     }
-    serde_json::from_str(&text).map(Some).map_err(|error| format!("the answer is not JSON ({error}): {text}"))
+    serde_json::from_str(&text).map(Some).map_err(|error| format!("the response is not JSON ({error}): {text}"))
 }
 
 /// The events of the demo, without those of the payments, in no particular order.

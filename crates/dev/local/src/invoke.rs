@@ -15,8 +15,8 @@ use crate::template::{self, Payments, Projection, Template};
 /// The result of an invocation.
 #[derive(Debug)]
 pub struct Invoked {
-    /// The function's answer, or why there is none.
-    pub answer: Answer,
+    /// The function's response, or why there is none.
+    pub response: Answer,
     /// The function's output, line by line.
     pub log: Vec<String>,
 }
@@ -31,7 +31,7 @@ pub enum Error {
         name: String,
     },
     /// The function publishes events, but no system runs that would receive them.
-    #[error("{name} needs a running system, because its events would be lost. Start one with make run")]
+    #[error("{name} needs a running system: without one, its events would be lost. Start one with make run")]
     NoTopic {
         /// The name in the command.
         name: String,
@@ -91,10 +91,10 @@ async fn run(
 ) -> Result<Invoked, Error> {
     let settings = config.function(function, endpoints)?;
     let function = Function::start(settings).await.map_err(|source| cannot(&format!("invoke {name}"), source))?;
-    let answer = function.invoke(event).await;
+    let response = function.invoke(event).await;
     // This fails only if the process has already ended.
     let log = function.stop().await.unwrap_or_default();
-    Ok(Invoked { answer, log })
+    Ok(Invoked { response, log })
 }
 
 fn find(name: &str) -> Result<template::Function, Error> {

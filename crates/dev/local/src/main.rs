@@ -82,10 +82,10 @@ async fn serve(config: Config) -> Result<(), Error> {
 async fn invoke_with(config: &Config, function: &str, file: &Path) -> Result<(), Error> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let event = serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", file.display()))?;
-    let Invoked { answer, log } = invoke(config, function, event).await?;
+    let Invoked { response, log } = invoke(config, function, event).await?;
     for line in log {
         eprintln!("{line}");
     }
-    println!("{}", answer?);
+    println!("{}", response?);
     Ok(())
 }

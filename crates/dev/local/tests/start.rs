@@ -75,7 +75,7 @@ fn without_a_running_system_a_publishing_function_is_not_invoked() {
             &[("DATA_DIR", folder.0.as_os_str())],
         );
         let expected = format!(
-            "error: {function} needs a running system, because its events would be lost. Start one with make run\n"
+            "error: {function} needs a running system: without one, its events would be lost. Start one with make run\n"
         );
         assert_eq!(error_output, expected);
     }

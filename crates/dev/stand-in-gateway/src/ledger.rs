@@ -56,10 +56,10 @@ pub enum Status {
 /// The handling of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The answer is the charge.
+    /// The response is the charge.
     Decided(Charge),
-    /// The charge was made; the answer is lost.
-    AnswerLost,
+    /// The charge was made; the response is lost.
+    ResponseLost,
     /// The request fails, and nothing was charged.
     Failed,
     /// The request is slow: the caller calls [`Ledger::decide`] later.
@@ -111,7 +111,7 @@ impl Ledger {
             return Ok(if first == order { Step::InProgress } else { Step::OtherBody });
         }
         match order.amount % 100 {
-            3 => self.decide(key, order).map(|_| Step::AnswerLost),
+            3 => self.decide(key, order).map(|_| Step::ResponseLost),
             5 if self.failed_once.insert(key.to_owned()) => Ok(Step::Failed),
             9 => {
                 self.in_progress.insert(key.to_owned(), order.clone());

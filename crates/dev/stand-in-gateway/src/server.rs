@@ -122,7 +122,7 @@ impl Api {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error closes the connection without an answer.
+    /// An error closes the connection without a response.
     async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> io::Result<Response<Body>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         match (method, path.as_str()) {
@@ -152,7 +152,7 @@ impl Api {
         let step = self.ledger().begin(&key, &order)?;
         match step {
             Step::Decided(charge) => decided(&charge),
-            Step::AnswerLost => Err(io::Error::other("the answer is lost on purpose")),
+            Step::ResponseLost => Err(io::Error::other("the response is lost on purpose")),
             Step::Failed => problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "failed on purpose, once"),
             Step::InProgress => problem(StatusCode::CONFLICT, "in_progress", "the key's first request is in progress"),
             Step::OtherBody => problem(StatusCode::UNPROCESSABLE_ENTITY, "key_reused", "the key has another body"),

@@ -19,7 +19,7 @@ async fn a_charge_is_made_once_for_a_key_and_listed() {
     assert_eq!(first.status(), 200);
     let first: Value = read(first).await;
     assert_eq!(first["status"], "succeeded");
-    assert_eq!(read(shop.charge("key-1", GOOD).await.unwrap()).await, first, "the same answer");
+    assert_eq!(read(shop.charge("key-1", GOOD).await.unwrap()).await, first, "the same response");
 
     let listed = shop.list("?idempotencyKey=key-1").await;
     let [charge] = &listed[..] else { panic!("{listed:?}") };
@@ -92,7 +92,7 @@ async fn an_amount_that_ends_with_02_is_declined_for_good() {
 }
 
 #[tokio::test]
-async fn an_amount_that_ends_with_03_loses_its_first_answer_after_charging() {
+async fn an_amount_that_ends_with_03_loses_its_first_response_after_charging() {
     let shop = Shop::open(Settings::default()).await;
     assert!(shop.charge("key", 1_003).await.is_err(), "the connection closes");
     assert_eq!(shop.gateway.charges().len(), 1);
@@ -117,7 +117,7 @@ async fn an_amount_that_ends_with_09_is_charged_later_even_if_the_client_disconn
     let slow = Duration::from_millis(300);
     let shop = Shop::open(Settings { slow, ..Settings::default() }).await;
     let first = tokio::time::timeout(slow / 3, shop.charge("key", 1_009)).await;
-    assert!(first.is_err(), "the answer was too early");
+    assert!(first.is_err(), "the response was too early");
     assert_eq!(shop.charge("key", 1_009).await.unwrap().status(), 409);
     assert_eq!(shop.charge("key", 1_109).await.unwrap().status(), 422);
     let answer = loop {

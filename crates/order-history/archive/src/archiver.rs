@@ -24,14 +24,14 @@ pub struct Archiver {
 /// Why a batch was not archived. All its messages go back to their queue, and finally to the dead-letter queue.
 #[derive(Debug, thiserror::Error)]
 pub enum NotArchived {
-    /// The object could not be stored. It may exist if only the answer was lost.
+    /// The object could not be stored. It may exist if only the response was lost.
     #[error(transparent)]
     Store(#[from] Error),
     /// The messages could not be compressed.
     #[error("the messages could not be compressed")]
     Compress(#[from] io::Error),
     /// An object with the same key contains other messages.
-    #[error("another object has the key {key}: retry, which uses another key")]
+    #[error("another object has the key {key}: retry; the retry uses another key")]
     NameTaken {
         /// The key of the object.
         key: String,
@@ -81,7 +81,7 @@ impl Archiver {
     /// Stores the messages of a batch in a new object, then acknowledges all of them.
     ///
     /// They are in one object, so they succeed or fail together. If they fail, the invocation fails: the queue keeps all of them, and
-    /// alarms see it. If the object was stored but the answer was lost, the messages are delivered again, and are then in two objects.
+    /// alarms see it. If the object was stored but the response was lost, the messages are delivered again, and are then in two objects.
     pub async fn handle(
         &self,
         batch: SqsEvent,
@@ -130,7 +130,7 @@ impl Archiver {
         let bytes = content.len();
         // Frees memory: `content` has all messages now.
         drop(batch);
-        // An object is never overwritten. One with the same content is this batch, from an attempt whose answer was lost.
+        // An object is never overwritten. One with the same content is this batch, from an attempt whose response was lost.
         if self.store.put_if_absent(&key, content).await? {
             Ok(Stored { key, bytes })
         } else {

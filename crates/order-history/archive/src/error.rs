@@ -23,17 +23,17 @@ pub enum Error {
     BucketMissing {
         /// The bucket's name.
         bucket: String,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
     /// The bucket is in another region than the client.
-    #[error("the bucket {bucket} is in {}: set AWS_REGION to that", region.as_deref().unwrap_or("another region"))]
+    #[error("the bucket {bucket} is in {}: set AWS_REGION to that region", region.as_deref().unwrap_or("another region"))]
     WrongRegion {
         /// The bucket's name.
         bucket: String,
         /// The bucket's region, if S3 names it.
         region: Option<String>,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
     /// The credentials do not allow the request.
@@ -44,7 +44,7 @@ pub enum Error {
     AccessDenied {
         /// The bucket or the object.
         place: String,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
     /// There are no credentials, or they are not valid or expired.
@@ -58,7 +58,7 @@ pub enum Error {
     Frozen {
         /// The object.
         place: String,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
     /// S3 still throttles after the SDK's retries.
@@ -66,11 +66,11 @@ pub enum Error {
     Throttled {
         /// The bucket or the object.
         place: String,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
     /// S3 could not be reached, did not answer in time, or failed. The request may have taken effect.
-    #[error("no answer from S3 for {place}: check the network and the endpoint, and retry")]
+    #[error("no response from S3 for {place}: check the network and the endpoint, and retry")]
     Unavailable {
         /// The bucket or the object.
         place: String,
@@ -90,7 +90,7 @@ pub enum Error {
     Rejected {
         /// The bucket or the object.
         place: String,
-        /// The answer of S3.
+        /// The response of S3.
         source: BoxError,
     },
 }
@@ -135,20 +135,20 @@ impl Error {
     {
         let place = format!("s3://{bucket}/{key}");
         let bucket = bucket.to_owned();
-        let answer = match &error {
-            SdkError::ServiceError(answer) => answer,
+        let response = match &error {
+            SdkError::ServiceError(response) => response,
             // Without credentials, the request cannot be signed.
             SdkError::ConstructionFailure(_) => return Self::Rejected { place, source: error.into() },
             SdkError::DispatchFailure(failure) if failure.as_other().is_none() && failure.is_other() => {
                 return Self::Credentials { source: error.into() };
             }
-            // Timeout, dispatch failure or unreadable answer (the SDK's enum is non-exhaustive).
+            // Timeout, dispatch failure or unreadable response (the SDK's enum is non-exhaustive).
             _ => return Self::Unavailable { place, source: error.into() },
         };
-        let status = answer.raw().status().as_u16();
-        // A redirect names the region in a header, and so does the answer to a signature for the wrong region.
-        let region = answer.raw().headers().get("x-amz-bucket-region").map(ToOwned::to_owned);
-        match answer.err().code() {
+        let status = response.raw().status().as_u16();
+        // A redirect names the region in a header, and so does the response to a signature for the wrong region.
+        let region = response.raw().headers().get("x-amz-bucket-region").map(ToOwned::to_owned);
+        match response.err().code() {
             Some("NoSuchBucket") => Self::BucketMissing { bucket, source: error.into() },
             Some(
                 "PermanentRedirect"

@@ -101,7 +101,7 @@ impl Store {
     /// Puts an object if the key is free. Never changes an existing object.
     ///
     /// Returns whether the object has this content now. This is also true if it had the content before: a retry of a request
-    /// whose answer was lost finds its own object.
+    /// whose response was lost finds its own object.
     pub async fn put_if_absent(&self, key: &str, bytes: Vec<u8>) -> Result<bool, Error> {
         match &self.0 {
             Backend::Folder(folder) => folder.put_if_absent(key, bytes).await,

@@ -1,4 +1,4 @@
-//! The results of a batch: one log line for the batch, one for each failure, and the answer to the queue.
+//! The results of a batch: one log line for the batch, one for each failure, and the response to the queue.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
         println!("{line}");
     }
 
-    /// Prints the line of the batch and returns the answer.
+    /// Prints the line of the batch and returns the response.
     pub(crate) fn close(
         self,
         metrics_namespace: &str,

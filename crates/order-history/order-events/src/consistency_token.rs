@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::{EventId, EventType, Invalid, OrderId};
 
 /// Names an event of an order. A command service returns it as `Consistency-Token`, and a client sends it with a
-/// query, whose answer then includes the event.
+/// query, whose response then includes the event.
 ///
 /// It is opaque to clients. It is not signed, because it grants no access; it can only make a query wait. Its text is the
 /// base64url, without padding, of `1 <EventType> <eventId> <orderId>`.

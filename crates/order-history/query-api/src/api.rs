@@ -33,7 +33,7 @@ pub struct Api {
     function: HttpFunction,
 }
 
-/// Waits and reads of a list stop this long before the invocation's deadline, to leave time for one more read and the answer.
+/// Waits and reads of a list stop this long before the invocation's deadline, to leave time for one more read and the response.
 const TIME_TO_ANSWER: Duration = Duration::from_secs(1);
 
 /// The resource that a path names.
@@ -203,7 +203,7 @@ impl Api {
         let (shown, cut) = (orders.len(), page.orders.len() - orders.len());
         if cut > 0 {
             page.cut(shown);
-            tracing::info!(request_id, shown, cut, "page cut: Lambda would refuse an answer with more orders");
+            tracing::info!(request_id, shown, cut, "page cut: Lambda would refuse a response with more orders");
         }
         self.report_unreadable(request_id, &page.orders);
         // Not of the token, because it contains the default `since`, which changes with every request.

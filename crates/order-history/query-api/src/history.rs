@@ -131,12 +131,12 @@ fn days_before(now: SystemTime) -> Timestamp {
     now.checked_sub(days).map_or(Timestamp::EPOCH, Timestamp::from)
 }
 
-/// As many of the first `orders` as fit into an answer with a link of `link` bytes. Each order is serialised once: the same text is
+/// As many of the first `orders` as fit into a response with a link of `link` bytes. Each order is serialised once: the same text is
 /// counted, tagged and sent.
 ///
 /// At least one order always fits: an item has at most 400 KB
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>), and one byte of it becomes at most
-/// seven bytes of the answer: a control character becomes `\u0001`, and its backslash is escaped once more with the body.
+/// seven bytes of the response: a control character becomes `\u0001`, and its backslash is escaped once more with the body.
 pub(crate) fn entries_that_fit(orders: &[OrderView], link: usize) -> serde_json::Result<Vec<Box<RawValue>>> {
     let mut room = MAX_BYTES.saturating_sub(OTHER_BYTES + link);
     let mut entries = Vec::new();

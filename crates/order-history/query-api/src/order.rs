@@ -1,4 +1,4 @@
-//! The JSON of an order. Unknown members are left out, and never `null`.
+//! The JSON of an order. Members without a value are left out, and never `null`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use order_view::facet::{Location, Payment, Promise, Schedule, Total};
 use order_view::{DeliveryStatus, OrderStatus, OrderView, TicketStatus, TimelineEntry};
 use serde::Serialize;
 
-/// An order in a list. Unknown members are left out.
+/// An order in a list. Members without a value are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -45,7 +45,7 @@ pub(crate) struct OrderEntry<'a> {
     payment: Option<&'a Payment>,
 }
 
-/// An order with all its details. Unknown members are left out.
+/// An order with all its details. Members without a value are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

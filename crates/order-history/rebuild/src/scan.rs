@@ -86,14 +86,14 @@ impl Source {
                 let sent = self.client.batch_get_item().request_items(&self.name, keys).send().await;
                 sent.map_err(|error| TableError::from_sdk(error, &self.name))
             };
-            let answer = with_retries(send).await?;
-            for item in answer.responses.unwrap_or_default().remove(&self.name).unwrap_or_default() {
+            let response = with_retries(send).await?;
+            for item in response.responses.unwrap_or_default().remove(&self.name).unwrap_or_default() {
                 if let Some(order_id) = order_id(&item) {
                     found.insert(order_id.to_owned(), item);
                 }
             }
-            // An answer has at most 16 MB, and less if the table throttles. The missing keys are requested again.
-            let unprocessed = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&self.name));
+            // A response has at most 16 MB, and less if the table throttles. The missing keys are requested again.
+            let unprocessed = response.unprocessed_keys.and_then(|mut tables| tables.remove(&self.name));
             let unprocessed = unprocessed.map(|table| table.keys).unwrap_or_default();
             if unprocessed.len() == requested {
                 sleep(Duration::from_millis(200)).await;
@@ -129,7 +129,7 @@ async fn with_retries<T, F: Future<Output = Result<T, TableError>>>(mut send: im
     let mut pause = Duration::from_millis(25);
     loop {
         let error = match send().await {
-            Ok(answer) => return Ok(answer),
+            Ok(response) => return Ok(response),
             Err(error) => error,
         };
         if !error.is_retryable() || begun.elapsed() > RETRY_TIME {

@@ -9,7 +9,7 @@
 //!  "types": ["OrderCreated"], "orders": ["99"], "snapshot": "latest", "rate": 1000}
 //! ```
 //! The default of `run` is a new id, filters are optional, `snapshot` is `none` or `latest` (the
-//! default), `rate` is in write units per second for each worker. It answers
+//! default), `rate` is in write units per second for each worker. It returns
 //! ```json
 //! {"run": "exec-1", "into": "ftgo-order-history-2", "bucket": "ftgo-archive", "key": "runs/exec-1/batches.jsonl",
 //!  "batches": 31, "files": 9000, "bytes": 1550000000}
@@ -22,11 +22,11 @@
 //! {"run": "exec-1",
 //!  "batch": {"id": "00000", "day": "2026-03-01", "bytes": 512, "files": [{"key": "events/dt=2026-03-01/hh=12/a.ndjson.gz", "size": 512}]}}
 //! ```
-//! It answers `{"run", "batch", "events", "views", "quarantined", "damaged", "already_done"}`. If the batch already has a result, it answers at
+//! It returns `{"run", "batch", "events", "views", "quarantined", "damaged", "already_done"}`. If the batch already has a result, it returns that at
 //! once. Retry errors of the types `OutOfTime` (30 s before the deadline; all stored views are kept), `Throttled` and `Unavailable`;
 //! the others (`Failed`, `Invalid`) need a correction by a person.
 //!
-//! **Report** takes `{"run": "exec-1"}` (other members are ignored, so the whole state may be passed), and answers
+//! **Report** takes `{"run": "exec-1"}` (other members are ignored, so the whole state may be passed), and returns
 //! `{"run", "batches", "files", "bytes", "events", "views", "quarantined", "damaged", "too_large", "corrupt", "contradictions", "clean"}`.
 //! If batches have no result, it fails with the type `Unfinished` and names them.
 
@@ -122,10 +122,10 @@ pub struct PlanRequest {
     pub rate: Option<u32>,
 }
 
-/// The answer of `Plan`.
+/// The response of `Plan`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct PlanAnswer {
+pub struct PlanResponse {
     pub run: String,
     pub into: String,
     pub bucket: String,
@@ -144,10 +144,10 @@ pub struct FoldRequest {
     pub batch: Batch,
 }
 
-/// The answer of `Fold`.
+/// The response of `Fold`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct FoldAnswer {
+pub struct FoldResponse {
     pub run: String,
     pub batch: String,
     pub events: u64,
@@ -164,10 +164,10 @@ pub struct ReportRequest {
     pub run: String,
 }
 
-/// The answer of `Report`. The lists are in the run's folder.
+/// The response of `Report`. The lists are in the run's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // See the module.
-pub struct ReportAnswer {
+pub struct ReportResponse {
     pub run: String,
     pub batches: u64,
     pub files: u64,
@@ -249,7 +249,7 @@ impl Worker {
     }
 
     /// Lists the archive and writes the run's plan and batches. An existing plan is kept, even if the request differs.
-    pub async fn plan(&self, request: PlanRequest) -> Result<PlanAnswer, Failure> {
+    pub async fn plan(&self, request: PlanRequest) -> Result<PlanResponse, Failure> {
         let id = request.run.clone().unwrap_or_else(|| Run::new_id(self.clock.now()));
         let run = Run::new(&self.archive, &id)?;
         let plan = match run.find_plan().await? {
@@ -262,7 +262,15 @@ impl Worker {
             ));
         };
         let (bucket, key) = (self.config.archive_bucket.clone(), run.key("batches.jsonl"));
-        Ok(PlanAnswer { run: plan.run, into, bucket, key, batches: plan.batches, files: plan.files, bytes: plan.bytes })
+        Ok(PlanResponse {
+            run: plan.run,
+            into,
+            bucket,
+            key,
+            batches: plan.batches,
+            files: plan.files,
+            bytes: plan.bytes,
+        })
     }
 
     async fn begin(&self, run: &Run, request: PlanRequest) -> Result<Plan, Failure> {
@@ -298,29 +306,29 @@ impl Worker {
         request: FoldRequest,
         request_id: &str,
         deadline: SystemTime,
-    ) -> Result<FoldAnswer, Failure> {
+    ) -> Result<FoldResponse, Failure> {
         let left = deadline.duration_since(self.clock.now()).unwrap_or_default().saturating_sub(RESERVE);
-        let (answer, is_new) = timeout(left, self.fold_in_time(request)).await.map_err(|_| Failure::OutOfTime)??;
+        let (response, is_new) = timeout(left, self.fold_in_time(request)).await.map_err(|_| Failure::OutOfTime)??;
         if is_new {
             let line = Line::new(Level::INFO, self.clock.now())
                 .in_namespace(&self.config.metrics_namespace, &[("Function", "rebuild")])
-                .count("RebuiltEvents", answer.events.try_into().unwrap_or(usize::MAX))
-                .count("RebuiltViews", answer.views.try_into().unwrap_or(usize::MAX))
-                .count("RebuildQuarantined", answer.quarantined.try_into().unwrap_or(usize::MAX))
-                .count("RebuildDamaged", answer.damaged.try_into().unwrap_or(usize::MAX))
+                .count("RebuiltEvents", response.events.try_into().unwrap_or(usize::MAX))
+                .count("RebuiltViews", response.views.try_into().unwrap_or(usize::MAX))
+                .count("RebuildQuarantined", response.quarantined.try_into().unwrap_or(usize::MAX))
+                .count("RebuildDamaged", response.damaged.try_into().unwrap_or(usize::MAX))
                 .with("message", "batch rebuilt")
-                .with("run", answer.run.as_str())
-                .with("batch", answer.batch.as_str())
+                .with("run", response.run.as_str())
+                .with("batch", response.batch.as_str())
                 .with("request_id", request_id);
             println!("{line}");
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    async fn fold_in_time(&self, FoldRequest { run, batch }: FoldRequest) -> Result<(FoldAnswer, bool), Failure> {
+    async fn fold_in_time(&self, FoldRequest { run, batch }: FoldRequest) -> Result<(FoldResponse, bool), Failure> {
         let run = Run::new(&self.archive, &run)?;
         if let Some(result) = run.result(&batch.id).await? {
-            return Ok((FoldAnswer::of(&run, &result, true), false));
+            return Ok((FoldResponse::of(&run, &result, true), false));
         }
         let plan = run.plan().await?;
         plan.check_rules()?;
@@ -339,11 +347,11 @@ impl Worker {
         };
         let (result, quarantine) = processor.process(&batch).await?;
         run.finish(&result, &quarantine).await?;
-        Ok((FoldAnswer::of(&run, &result, false), true))
+        Ok((FoldResponse::of(&run, &result, false), true))
     }
 
     /// Sums the results of a run.
-    pub async fn report(&self, ReportRequest { run }: ReportRequest) -> Result<ReportAnswer, Failure> {
+    pub async fn report(&self, ReportRequest { run }: ReportRequest) -> Result<ReportResponse, Failure> {
         Ok(Run::new(&self.archive, &run)?.report().await?.into())
     }
 
@@ -353,7 +361,7 @@ impl Worker {
     }
 }
 
-impl FoldAnswer {
+impl FoldResponse {
     fn of(run: &Run, result: &BatchResult, already_done: bool) -> Self {
         Self {
             run: run.id().to_owned(),
@@ -367,7 +375,7 @@ impl FoldAnswer {
     }
 }
 
-impl From<Report> for ReportAnswer {
+impl From<Report> for ReportResponse {
     fn from(report: Report) -> Self {
         let clean = report.is_clean();
         let Report { run, batches, files, bytes, summary, stored, took_ms: _ } = report;

@@ -24,8 +24,8 @@ async fn main() -> Result<(), Error> {
     let handler = service_fn(|event: LambdaEvent<Value>| async move {
         let (request, context) = event.into_parts();
         // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
-        let answer: Pin<Box<dyn Future<Output = Result<_, Failure>>>> = Box::pin(async {
-            let answer = match role {
+        let response: Pin<Box<dyn Future<Output = Result<_, Failure>>>> = Box::pin(async {
+            let response = match role {
                 Role::Plan => serde_json::to_value(worker.plan(Worker::read(request)?).await?),
                 Role::Fold => {
                     let request = Worker::read(request)?;
@@ -33,9 +33,9 @@ async fn main() -> Result<(), Error> {
                 }
                 Role::Report => serde_json::to_value(worker.report(Worker::read(request)?).await?),
             };
-            Ok(answer.map_err(rebuild::Error::Write)?)
+            Ok(response.map_err(rebuild::Error::Write)?)
         });
-        answer.await.inspect_err(|failure| {
+        response.await.inspect_err(|failure| {
             let (error, request_id) = (with_causes(failure), &context.request_id);
             tracing::error!(request_id, error_type = failure.name(), error, "the request failed");
         })

@@ -153,7 +153,7 @@ impl Charger {
         Duration::from_millis(u64::try_from(millis).unwrap_or_default())
     }
 
-    /// When to stop, so that `time` is left before the deadline. At the deadline, Lambda ends the invocation without an answer.
+    /// When to stop, so that `time` is left before the deadline. At the deadline, Lambda ends the invocation without a response.
     fn stop_time(&self, time: Duration, deadline: SystemTime) -> Instant {
         Instant::now() + self.time_left(deadline).saturating_sub(time)
     }

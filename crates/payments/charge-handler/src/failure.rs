@@ -20,12 +20,12 @@ pub enum Failure {
     /// The payments table has no intent with this id.
     #[error("the payment intent does not exist: check PAYMENTS_TABLE, and who else publishes this event")]
     NoSuchIntent,
-    /// The gateway's answer is not definite.
+    /// The gateway's response is not definite.
     #[error(transparent)]
     Gateway(#[from] Unknown),
     /// The gateway may have forgotten the charge key, so the charge was looked up. It was not found, but an earlier request may
     /// still be running.
-    #[error("the charge is too old to be sent again, the gateway does not know it, and it is too young to expire")]
+    #[error("the gateway does not know the charge, which is too old to be sent again but not old enough to expire")]
     Undecided,
     /// The intent could not be read, or the outcome could not be stored.
     #[error(transparent)]

@@ -8,7 +8,7 @@ use idempotency::Fingerprint;
 use lambda_boot::Clock;
 use lambda_host::lambda::{Function, InvokeError, Settings};
 use payment_intents::{Amount, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
-use payment_store::{Answered, Decision, PaymentStore, RequestKey, Tables, create_tables};
+use payment_store::{CommandResult, Decision, PaymentStore, RequestKey, Tables, create_tables};
 use serde_json::{Value, json};
 use stand_in_gateway::StandIn;
 use tokio::net::TcpListener;
@@ -173,7 +173,7 @@ impl Account {
             currency: Currency::parse("USD").unwrap(),
         };
         let request = |key: &str| RequestKey { key: key.to_owned(), fingerprint: Fingerprint::of(key) };
-        let created: Answered<()> = self
+        let created: CommandResult<()> = self
             .store()
             .create(
                 &new.order_id,
@@ -183,7 +183,7 @@ impl Account {
             )
             .await
             .unwrap();
-        let requested: Answered<()> = self
+        let requested: CommandResult<()> = self
             .store()
             .change(
                 id,
@@ -197,7 +197,7 @@ impl Account {
             )
             .await
             .unwrap();
-        assert_eq!((created, requested), (Answered::Now(String::new()), Answered::Now(String::new())));
+        assert_eq!((created, requested), (CommandResult::Now(String::new()), CommandResult::Now(String::new())));
     }
 
     async fn state(&self, id: &str) -> StateName {

@@ -30,7 +30,7 @@ pub enum SweepFailed {
     NothingDeleted,
 }
 
-/// Publishes the new rows of a batch of stream records. The answer names the first record that Lambda must retry.
+/// Publishes the new rows of a batch of stream records. The response names the first record that Lambda must retry.
 pub async fn relay<P: Publisher>(
     relay: &Relay<P>,
     batch: &StreamBatch,

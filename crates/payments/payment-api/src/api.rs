@@ -9,18 +9,18 @@ use lambda_boot::{Clock, Line, with_causes};
 use order_events::Timestamp;
 use payment_gateway::{ChargeRequest, Gateway, Outcome, Unknown};
 use payment_intents::{Change, NewIntent, PaymentIntent, PaymentIntentId, WrongState};
-use payment_store::{Answered, Decision, DecisionInput, PaymentStore, RequestKey, StoredIntent};
+use payment_store::{CommandResult, Decision, DecisionInput, PaymentStore, RequestKey, StoredIntent};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::answer::{self, Answer};
 use crate::body::{self, Create};
 use crate::caller::Caller;
 use crate::config::{Authorization, Settings};
 use crate::intent::ShownIntent;
 use crate::openapi;
 use crate::problem::{Cause, Problem, ProblemKind};
+use crate::response::{self, RecordedResponse};
 
 /// Serves the HTTP API of Payments from the tables of one stack.
 pub struct Api {
@@ -33,7 +33,7 @@ pub struct Api {
 /// Who sends a charge to the gateway. Both modes have the same effect; they differ in when the client gets the result.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// The charge handler, after the answer. Nothing is locked: the version decides which of two requests was first.
+    /// The charge handler, after the response. Nothing is locked: the version decides which of two requests was first.
     Saga,
     /// The request itself, through this gateway and under the intent's lock.
     Locked(Arc<dyn Gateway>),
@@ -174,8 +174,8 @@ impl Api {
             }
             Decision::Change(Box::new(PaymentIntent::create(new.clone(), input.now)))
         };
-        let answer = |found: &StoredIntent| Answer::created(found).to_record();
-        self.respond(self.store.create(&new.order_id, &key, decide, answer).await?)
+        let respond = |found: &StoredIntent| RecordedResponse::created(found).to_record();
+        self.respond(self.store.create(&new.order_id, &key, decide, respond).await?)
     }
 
     async fn find(&self, request: &Request, id: &str) -> Result<Response, Problem> {
@@ -184,8 +184,8 @@ impl Api {
         let id = read_id(&mut parameters, id);
         let id = parameters.finish(id)?;
         let found = admit(&caller, self.store.find(id).await?)?;
-        let response = Response::json(200, JSON, answer::json(&ShownIntent::from(&found.intent)));
-        Ok(response.cached_privately(&answer::etag(&found), request.header("if-none-match")))
+        let response = Response::json(200, JSON, response::json(&ShownIntent::from(&found.intent)));
+        Ok(response.cached_privately(&response::etag(&found), request.header("if-none-match")))
     }
 
     async fn change_amount(&self, request: &Request, id: &str, deadline: SystemTime) -> Result<Response, Problem> {
@@ -201,14 +201,14 @@ impl Api {
         let decide = |input: DecisionInput<'_, StoredIntent>| {
             decide(request, input.found, || input.found.intent.change_amount(amount, input.now))
         };
-        let answer = |found: &StoredIntent| Answer::changed(found).to_record();
-        let answered = match &self.mode {
-            Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
+        let respond = |found: &StoredIntent| RecordedResponse::changed(found).to_record();
+        let result = match &self.mode {
+            Mode::Saga => self.store.change(id, &key, admit, decide, respond).await?,
             Mode::Locked(_) => {
-                self.store.until(deadline).locking(LOCK_WAIT).change(id, &key, admit, decide, answer).await?
+                self.store.until(deadline).locking(LOCK_WAIT).change(id, &key, admit, decide, respond).await?
             }
         };
-        self.respond(answered)
+        self.respond(result)
     }
 
     async fn charge(&self, request: &Request, id: &str, deadline: SystemTime) -> Result<Response, Problem> {
@@ -220,25 +220,25 @@ impl Api {
         let (id, ()) = parameters.finish(both(id, nothing))?;
         let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
         let admit = |found| admit(&caller, found);
-        let answer = |found: &StoredIntent| Answer::charged(found).to_record();
+        let respond = |found: &StoredIntent| RecordedResponse::charged(found).to_record();
         let decide = |input: DecisionInput<'_, StoredIntent>| {
             decide(request, input.found, || input.found.intent.request_charge(input.now))
         };
-        let answered = match &self.mode {
-            Mode::Saga => self.store.change(id, &key, admit, decide, answer).await?,
+        let result = match &self.mode {
+            Mode::Saga => self.store.change(id, &key, admit, decide, respond).await?,
             Mode::Locked(gateway) => {
                 let until = self.function.before(deadline, TIME_TO_ANSWER);
                 let charge = async |intent: &PaymentIntent| {
                     self.charge_at_gateway(&**gateway, intent, until, request.id()).await
                 };
                 let locking = self.store.until(deadline).locking(LOCK_WAIT);
-                Box::pin(locking.charge(id, &key, admit, decide, charge, answer)).await?
+                Box::pin(locking.charge(id, &key, admit, decide, charge, respond)).await?
             }
         };
-        self.respond(answered)
+        self.respond(result)
     }
 
-    /// Sends the charge to the gateway. Returns none if the charge is too old to be sent, or if the gateway's answer is not definite.
+    /// Sends the charge to the gateway. Returns none if the charge is too old to be sent, or if the gateway's response is not definite.
     async fn charge_at_gateway(
         &self,
         gateway: &dyn Gateway,
@@ -260,7 +260,7 @@ impl Api {
         }
     }
 
-    /// Logs and counts an answer of the gateway that is not definite, with the same metrics as the functions `charge` and
+    /// Logs and counts a response of the gateway that is not definite, with the same metrics as the functions `charge` and
     /// `reconcile`, which will retry the charge.
     fn count_unknown(&self, unknown: &Unknown, id: PaymentIntentId, request_id: &str) {
         let HttpFunction { name, metrics_namespace, clock, .. } = &self.function;
@@ -289,17 +289,18 @@ impl Api {
         Ok(Response::json(200, JSON, json!({"status": "ok"}).to_string()).with("cache-control", "no-store"))
     }
 
-    fn respond(&self, answered: Answered<ProblemKind>) -> Result<Response, Problem> {
-        let read = |recorded: &str| Answer::read(recorded).map(Answer::respond).map_err(Cause::from);
-        match answered {
-            Answered::Now(recorded) => Ok(read(&recorded)?),
-            Answered::Replayed(recorded) => Ok(read(&recorded)?.with("idempotent-replayed", "true")),
-            Answered::Unrecorded(kind) => Err(kind.into()),
-            Answered::InProgress { until } => {
+    fn respond(&self, result: CommandResult<ProblemKind>) -> Result<Response, Problem> {
+        let read =
+            |recorded: &str| RecordedResponse::read(recorded).map(RecordedResponse::respond).map_err(Cause::from);
+        match result {
+            CommandResult::Now(recorded) => Ok(read(&recorded)?),
+            CommandResult::Replayed(recorded) => Ok(read(&recorded)?.with("idempotent-replayed", "true")),
+            CommandResult::Unrecorded(kind) => Err(kind.into()),
+            CommandResult::InProgress { until } => {
                 Err(Problem::retry_after(ProblemKind::KeyInProgress, self.time_until(until)))
             }
-            Answered::KeyReused => Err(ProblemKind::KeyReused.into()),
-            Answered::Held { until } => Err(Problem::retry_after(ProblemKind::Conflict, self.time_until(until))),
+            CommandResult::KeyReused => Err(ProblemKind::KeyReused.into()),
+            CommandResult::Held { until } => Err(Problem::retry_after(ProblemKind::Conflict, self.time_until(until))),
         }
     }
 
@@ -319,7 +320,7 @@ fn decide(
     found: &StoredIntent,
     change: impl FnOnce() -> Result<Change, WrongState>,
 ) -> Decision<ProblemKind> {
-    if request.header("if-match").is_some_and(|tags| !matches(tags, &answer::etag(found))) {
+    if request.header("if-match").is_some_and(|tags| !matches(tags, &response::etag(found))) {
         return Decision::Reply(ProblemKind::VersionMismatch);
     }
     match change() {
@@ -328,9 +329,9 @@ fn decide(
     }
 }
 
-/// A refusal by the domain is recorded, so that a repetition gets the same answer.
+/// A refusal by the domain is recorded, so that a repetition gets the same response.
 fn refuse(kind: ProblemKind, request: &Request) -> Decision<ProblemKind> {
-    Decision::Record(Answer::refused(kind, request.id()).to_record())
+    Decision::Record(RecordedResponse::refused(kind, request.id()).to_record())
 }
 
 fn request_key(caller: &Caller, route: &str, key: &IdempotencyKey, command: &Value) -> Result<RequestKey, Problem> {

@@ -1,4 +1,4 @@
-//! The bodies of commands. All members are checked, so that one answer lists every mistake.
+//! The bodies of commands. All members are checked, so that one response lists every mistake.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};

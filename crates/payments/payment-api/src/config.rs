@@ -28,7 +28,7 @@ pub struct Settings {
 /// Who sends a charge to the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChargeMode {
-    /// The charge handler, after the answer.
+    /// The charge handler, after the response.
     Saga,
     /// The request itself, under the intent's lock.
     Locked,

@@ -4,7 +4,7 @@ use order_events::Timestamp;
 use payment_intents::{IntentFields, PaymentIntent, State};
 use serde::Serialize;
 
-/// A payment intent. Unknown members are left out.
+/// A payment intent. Members without a value are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod answer;
 mod api;
 mod body;
 mod caller;
@@ -8,6 +7,7 @@ mod config;
 mod intent;
 pub mod openapi;
 mod problem;
+mod response;
 
 pub use api::{Api, Mode};
 pub use api_gateway::{Request, Response};

@@ -23,7 +23,7 @@ pub(crate) struct Problem {
 pub(crate) enum Cause {
     #[error(transparent)]
     Store(#[from] payment_store::Error),
-    #[error("a recorded answer cannot be read")]
+    #[error("a recorded response cannot be read")]
     Recorded(#[from] serde_json::Error),
     #[error("the request did not finish before the invocation's deadline")]
     OutOfTime,
@@ -90,7 +90,7 @@ impl ProblemKind {
                 "forbidden",
                 403,
                 "Not allowed",
-                "You can pay only as yourself. To pay as another consumer, the token needs the scope payments:write-any.",
+                "You cannot pay as another consumer. For that, the token needs the scope payments:write-any.",
             ),
             Self::NamelessCaller => {
                 ("forbidden", 403, "Not allowed", "The token must have the claim client_id or sub.")
@@ -255,7 +255,7 @@ impl Cause {
     fn code(&self) -> &'static str {
         match self {
             Self::Store(error) => error.code(),
-            Self::Recorded(_) => "recorded_answer_unreadable",
+            Self::Recorded(_) => "recorded_response_unreadable",
             Self::OutOfTime => "out_of_time",
         }
     }

@@ -17,15 +17,15 @@ pub trait Gateway: fmt::Debug + Send + Sync {
     ///
     /// Gateways forget keys after 24 hours, and would then charge again. An older charge must be
     /// [looked up](Self::look_up) instead.
-    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome>;
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Outcome>;
 
-    /// The id of the charge that was made with the request's charge key. `None`: the gateway has not made such a charge. The answer
+    /// The id of the charge that was made with the request's charge key. `None`: the gateway has not made such a charge. The response
     /// must be up to date, because after `None` an old charge counts as never made.
-    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>>;
+    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Option<ChargeId>>;
 }
 
-/// A gateway's answer, or why the outcome is unknown.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unknown>> + Send + 'a>>;
+/// A gateway's response, or why the outcome is unknown.
+pub type GatewayFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unknown>> + Send + 'a>>;
 
 /// A request for a charge. A charge key always has the same values, because an intent does not change them after its charge was
 /// requested.

@@ -15,11 +15,11 @@ use serde_json::json;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
-use crate::answer::HttpAnswer;
+use crate::response::HttpResponse;
 use crate::secret::Token;
-use crate::{Answer, ChargeRequest, Gateway, Secret, Unknown};
+use crate::{ChargeRequest, Gateway, GatewayFuture, Secret, Unknown};
 
-/// An answer has a few hundred bytes. A larger one than this is not read to its end.
+/// A response has a few hundred bytes. A larger one than this is not read to its end.
 const BODY_LIMIT: usize = 64 * 1024;
 
 /// Timeouts and retries of requests to the gateway. A retry of a charge is safe, because its `Idempotency-Key` stays the same.
@@ -27,7 +27,7 @@ const BODY_LIMIT: usize = 64 * 1024;
 pub struct RequestPolicy {
     /// The longest time to connect.
     pub connect_timeout: Duration,
-    /// The longest time for one request, from its start to the end of its answer.
+    /// The longest time for one request, from its start to the end of its response.
     pub attempt_timeout: Duration,
     /// The largest number of requests for one charge or look-up, at least 1.
     pub attempts: u32,
@@ -89,19 +89,19 @@ impl HttpGateway {
         Ok(Self { url: format!("{}/charges", url.trim_end_matches('/')), connector, secret, policy })
     }
 
-    /// Sends the request, and retries it until the answer is definite, a retry is useless, or attempts or time are used up.
+    /// Sends the request, and retries it until the response is definite, a retry is useless, or attempts or time are used up.
     async fn request<T>(
         &self,
         call: Call<'_>,
-        read: impl Fn(&HttpAnswer) -> Result<T, Unknown>,
+        read: impl Fn(&HttpResponse) -> Result<T, Unknown>,
         until: Instant,
     ) -> Result<T, Unknown> {
         let mut token = self.token(self.secret.token(), until).await?;
         let mut is_token_fresh = false;
         let mut attempt = 1;
         loop {
-            let answer = self.attempt(&call, &token, until).await.and_then(|answer| read(&answer));
-            let unknown = match answer {
+            let response = self.attempt(&call, &token, until).await.and_then(|response| read(&response));
+            let unknown = match response {
                 Ok(decided) => return Ok(decided),
                 Err(unknown) => unknown,
             };
@@ -130,12 +130,12 @@ impl HttpGateway {
         timeout_at(until, reading).await.map_err(|_| Unknown::Timeout)?.map_err(Unknown::Secret)
     }
 
-    async fn attempt(&self, call: &Call<'_>, token: &Token, until: Instant) -> Result<HttpAnswer, Unknown> {
+    async fn attempt(&self, call: &Call<'_>, token: &Token, until: Instant) -> Result<HttpResponse, Unknown> {
         let until = until.min(Instant::now() + self.policy.attempt_timeout);
         timeout_at(until, self.send(call, token)).await.map_err(|_| Unknown::Timeout)?
     }
 
-    async fn send(&self, call: &Call<'_>, token: &Token) -> Result<HttpAnswer, Unknown> {
+    async fn send(&self, call: &Call<'_>, token: &Token) -> Result<HttpResponse, Unknown> {
         let request = call.to_request(&self.url, token).map_err(Unknown::Unreachable)?;
         let mut response = self.connector.call(request).await.map_err(unreachable)?;
         let status = response.status().as_u16();
@@ -147,7 +147,7 @@ impl HttpGateway {
                 return Err(Unknown::Unexpected { status, problem: "the body is too large" });
             }
         }
-        Ok(HttpAnswer { status, body })
+        Ok(HttpResponse { status, body })
     }
 
     fn pause_after(&self, attempt: u32) -> Duration {
@@ -158,12 +158,12 @@ impl HttpGateway {
 }
 
 impl Gateway for HttpGateway {
-    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
-        Box::pin(self.request(Call::Charge(request), |answer| answer.to_charge(request), until))
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Outcome> {
+        Box::pin(self.request(Call::Charge(request), |response| response.to_charge(request), until))
     }
 
-    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Option<ChargeId>> {
-        Box::pin(self.request(Call::LookUp(request), |answer| answer.to_look_up(request), until))
+    fn look_up<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Option<ChargeId>> {
+        Box::pin(self.request(Call::LookUp(request), |response| response.to_look_up(request), until))
     }
 }
 

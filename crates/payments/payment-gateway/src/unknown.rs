@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-/// The gateway's answer is not definite: money may have moved, or may still move. This is never a decline.
+/// The gateway's response is not definite: money may have moved, or may still move. This is never a decline.
 #[derive(Debug, thiserror::Error)]
 pub enum Unknown {
     /// The gateway did not answer in time.
     #[error("the payment gateway did not answer in time")]
     Timeout,
-    /// The connection failed, or broke before the answer.
+    /// The connection failed, or broke before the response.
     #[error("the payment gateway cannot be reached")]
     Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// The gateway failed.
@@ -35,12 +35,12 @@ pub enum Unknown {
     /// The secret cannot be read.
     #[error("the secret of the payment gateway cannot be read")]
     Secret(#[source] Box<dyn Error + Send + Sync>),
-    /// The answer is not in the contract.
-    #[error("the payment gateway sent an unexpected answer with status {status}: {problem}")]
+    /// The response is not in the contract.
+    #[error("the payment gateway sent an unexpected response with status {status}: {problem}")]
     Unexpected {
         /// The HTTP status.
         status: u16,
-        /// Contains nothing of the answer.
+        /// Contains nothing of the response.
         problem: &'static str,
     },
 }
@@ -58,7 +58,7 @@ impl Unknown {
             Self::KeyReused => "gateway_key_reused",
             Self::Refused { .. } => "gateway_refused_secret",
             Self::Secret(_) => "gateway_secret_unreadable",
-            Self::Unexpected { .. } => "gateway_unexpected_answer",
+            Self::Unexpected { .. } => "gateway_unexpected_response",
         }
     }
 

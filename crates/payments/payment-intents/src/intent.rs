@@ -102,7 +102,7 @@ impl PaymentIntent {
         }
     }
 
-    /// Stores the gateway's decision. Allowed only in `CHARGE_REQUESTED`, so that a second answer never overwrites the first.
+    /// Stores the gateway's decision. Allowed only in `CHARGE_REQUESTED`, so that a second response never overwrites the first.
     pub fn settle(&self, outcome: Outcome, now: Timestamp) -> Result<Change, WrongState> {
         match &self.0.state {
             State::ChargeRequested(requested) => {

@@ -2,7 +2,7 @@
 
 use crate::ChargeId;
 
-/// The payment gateway's definite decision about a charge. A lost answer, or one that is not definite, is not an outcome: the charge
+/// The payment gateway's definite decision about a charge. A lost response, or one that is not definite, is not an outcome: the charge
 /// stays requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -23,7 +23,7 @@ pub struct Decline {
     message: Option<String>,
 }
 
-/// Longer texts of the gateway are cut, because they are stored in items, events and answers.
+/// Longer texts of the gateway are cut, because they are stored in items, events and responses.
 const MAX_CHARACTERS: usize = 500;
 
 impl Decline {

@@ -34,21 +34,21 @@ pub struct DecisionInput<'a, T> {
 /// What a command decides.
 #[derive(Debug)]
 pub enum Decision<N> {
-    /// Change the intent and record the answer, in one transaction.
+    /// Change the intent and record the response, in one transaction.
     Change(Box<Change>),
-    /// Change nothing and record this answer: repetitions get the same answer.
+    /// Change nothing and record this response: repetitions get the same response.
     Record(String),
     /// Change nothing and record nothing: a repetition is decided again.
     Reply(N),
 }
 
-/// How a command was answered.
+/// The result of a command: a response, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub enum Answered<N> {
-    /// The command was decided now, and this answer was recorded.
+pub enum CommandResult<N> {
+    /// The command was decided now, and this response was recorded.
     Now(String),
-    /// The same request was decided before. This answer was recorded then.
+    /// The same request was decided before. This response was recorded then.
     Replayed(String),
     /// The command was decided now, and nothing was recorded.
     Unrecorded(N),
@@ -66,22 +66,22 @@ pub enum Answered<N> {
     },
 }
 
-/// The content of a request's record: an answer, or none yet.
+/// The content of a request's record: a result, or none yet.
 enum Recorded<N> {
-    Answer(Answered<N>),
+    Known(CommandResult<N>),
     None { is_begun: bool },
 }
 
-/// An intent to decide about, or an answer without a decision.
+/// An intent to decide about, or a result without a decision.
 enum Read<N> {
-    Answer(Answered<N>),
+    Known(CommandResult<N>),
     Intent { found: Box<StoredIntent>, is_begun: bool },
 }
 
 /// The next step for a request.
 pub(crate) enum Decided<N> {
-    /// Return this answer.
-    Answer(Answered<N>),
+    /// Return this result.
+    Known(CommandResult<N>),
     /// Make this change of the intent that was read.
     Change(Box<StoredIntent>, Box<Change>),
     /// Continue: the same request has requested the charge of this intent, and its process ended before it had the result.
@@ -89,33 +89,33 @@ pub(crate) enum Decided<N> {
 }
 
 impl PaymentStore {
-    /// Creates an intent of an order: `decide` gets the order's guard, `answer` the stored intent. One read and one
+    /// Creates an intent of an order: `decide` gets the order's guard, `respond` the stored intent. One read and one
     /// transaction. If other requests interfere, both are repeated, a few times.
     pub async fn create<N>(
         &self,
         order_id: &OrderId,
         request: &RequestKey,
         decide: impl Fn(DecisionInput<'_, Guard>) -> Decision<N>,
-        answer: impl Fn(&StoredIntent) -> String,
-    ) -> Result<Answered<N>, Error> {
+        respond: impl Fn(&StoredIntent) -> String,
+    ) -> Result<CommandResult<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             let (recorded, item) = self.read_with_record(guard::key(order_id), request).await?;
-            if let Recorded::Answer(answered) = recorded {
-                return Ok(answered);
+            if let Recorded::Known(result) = recorded {
+                return Ok(result);
             }
             let guard = item.as_ref().map(Guard::from_item).transpose()?.unwrap_or_default();
             match decide(DecisionInput { found: &guard, now: self.now() }) {
-                Decision::Reply(reply) => Ok(Answered::Unrecorded(reply)),
-                Decision::Record(answer) => self.record(request, answer).await,
+                Decision::Reply(reply) => Ok(CommandResult::Unrecorded(reply)),
+                Decision::Record(response) => self.record(request, response).await,
                 Decision::Change(change) => {
-                    self.store_change(&change, ReadItem::Guard(&guard), request, None, &answer).await
+                    self.store_change(&change, ReadItem::Guard(&guard), request, None, &respond).await
                 }
             }
         })
         .await
     }
 
-    /// Changes an intent: `admit` authorizes the caller for the intent before the key is compared, `decide` decides, `answer`
+    /// Changes an intent: `admit` authorizes the caller for the intent before the key is compared, `decide` decides, `respond`
     /// gets the stored intent. One read and one transaction. If other requests interfere, both are repeated, a few times.
     pub async fn change<N>(
         &self,
@@ -123,86 +123,86 @@ impl PaymentStore {
         request: &RequestKey,
         admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
         decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
-        answer: impl Fn(&StoredIntent) -> String,
-    ) -> Result<Answered<N>, Error> {
+        respond: impl Fn(&StoredIntent) -> String,
+    ) -> Result<CommandResult<N>, Error> {
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             // Boxed to keep the future small.
-            match Box::pin(self.decide(id, request, &admit, &decide, &answer)).await? {
-                Decided::Answer(answered) => Ok(answered),
-                Decided::Begun(found) => self.record(request, answer(&found)).await,
+            match Box::pin(self.decide(id, request, &admit, &decide, &respond)).await? {
+                Decided::Known(result) => Ok(result),
+                Decided::Begun(found) => self.record(request, respond(&found)).await,
                 Decided::Change(found, change) => {
-                    self.store_change(&change, ReadItem::Intent(&found), request, None, &answer).await
+                    self.store_change(&change, ReadItem::Intent(&found), request, None, &respond).await
                 }
             }
         })
         .await
     }
 
-    /// Reads an intent and decides. Also records an answer that changes nothing, because that needs no lock.
+    /// Reads an intent and decides. Also records a response that changes nothing, because that needs no lock.
     pub(crate) async fn decide<N>(
         &self,
         id: PaymentIntentId,
         request: &RequestKey,
         admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
         decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
-        answer: impl Fn(&StoredIntent) -> String,
+        respond: impl Fn(&StoredIntent) -> String,
     ) -> Result<Decided<N>, Error> {
         let (found, is_begun) = match self.read_intent(id, request, &admit).await? {
-            Read::Answer(answered) => return Ok(Decided::Answer(answered)),
+            Read::Known(result) => return Ok(Decided::Known(result)),
             Read::Intent { found, is_begun } => (found, is_begun),
         };
         // Only the request of a charge writes a claim: the request that was begun is this intent's charge.
         let decision = match found.intent.state().name() {
             StateName::ChargeRequested if is_begun => return Ok(Decided::Begun(found)),
-            state if is_begun && state.is_final() => Decision::Record(answer(&found)),
+            state if is_begun && state.is_final() => Decision::Record(respond(&found)),
             _ => decide(DecisionInput { found: &found, now: self.now() }),
         };
         Ok(match decision {
             Decision::Change(change) => Decided::Change(found, change),
-            Decision::Record(answer) => Decided::Answer(self.record(request, answer).await?),
+            Decision::Record(response) => Decided::Known(self.record(request, response).await?),
             // BatchGetItem is not a snapshot: the intent may have been read after the transaction of a repetition, and the record
             // before it. Therefore the record is read once more.
-            Decision::Reply(reply) => Decided::Answer(match self.read_intent(id, request, &admit).await? {
-                Read::Answer(answered) => answered,
-                Read::Intent { .. } => Answered::Unrecorded(reply),
+            Decision::Reply(reply) => Decided::Known(match self.read_intent(id, request, &admit).await? {
+                Read::Known(result) => result,
+                Read::Intent { .. } => CommandResult::Unrecorded(reply),
             }),
         })
     }
 
-    /// Records an answer that changes nothing.
-    pub(crate) async fn record<N>(&self, request: &RequestKey, answer: String) -> Result<Answered<N>, Error> {
+    /// Records a response that changes nothing.
+    pub(crate) async fn record<N>(&self, request: &RequestKey, response: String) -> Result<CommandResult<N>, Error> {
         use idempotency::Error::PayloadMismatch;
         use idempotency::Recorded::{Completed, InProgress, New};
-        let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(answer.clone())).await;
+        let recorded = self.idempotency.record(&request.key, &request.fingerprint, Some(response.clone())).await;
         Ok(match recorded {
-            Ok(New) => Answered::Now(answer),
-            Ok(Completed { data }) => Answered::Replayed(data.ok_or(NO_ANSWER)?),
-            Ok(InProgress { until }) => Answered::InProgress { until },
-            Err(PayloadMismatch) => Answered::KeyReused,
+            Ok(New) => CommandResult::Now(response),
+            Ok(Completed { data }) => CommandResult::Replayed(data.ok_or(NO_RESPONSE)?),
+            Ok(InProgress { until }) => CommandResult::InProgress { until },
+            Err(PayloadMismatch) => CommandResult::KeyReused,
             Err(error) => return Err(error.into()),
         })
     }
 
-    /// Stores a change, the record of its answer, and a write that checks or releases a lock, in one transaction. The change has
-    /// taken effect if the answer is [`Answered::Now`].
+    /// Stores a change, the record of its response, and a write that checks or releases a lock, in one transaction. The change has
+    /// taken effect if the result is [`CommandResult::Now`].
     pub(crate) async fn store_change<N>(
         &self,
         change: &Change,
         before: ReadItem<'_>,
         request: &RequestKey,
         lock: Option<&TransactWriteItem>,
-        answer: impl Fn(&StoredIntent) -> String,
-    ) -> Result<Answered<N>, Error> {
+        respond: impl Fn(&StoredIntent) -> String,
+    ) -> Result<CommandResult<N>, Error> {
         let RequestKey { key, fingerprint } = request;
         let mut work = UnitOfWork::new();
         let after = self.add(&mut work, change, before)?;
-        let answer = answer(&after);
-        let record = self.idempotency.completed_with(key, fingerprint, Some(answer.clone()))?;
-        let answered = self.commit_with_record(work, record, lock, fingerprint).await?;
-        Ok(answered.unwrap_or(Answered::Now(answer)))
+        let response = respond(&after);
+        let record = self.idempotency.completed_with(key, fingerprint, Some(response.clone()))?;
+        let result = self.commit_with_record(work, record, lock, fingerprint).await?;
+        Ok(result.unwrap_or(CommandResult::Now(response)))
     }
 
-    /// Commits the record and the other writes. Returns `None` if they took effect, and the recorded answer if the record exists
+    /// Commits the record and the other writes. Returns `None` if they took effect, and the recorded response if the record exists
     /// now. Any other refusal is [`Error::Contended`]: read and decide again.
     pub(crate) async fn commit_with_record<N>(
         &self,
@@ -210,8 +210,8 @@ impl PaymentStore {
         record: TransactWriteItem,
         lock: Option<&TransactWriteItem>,
         fingerprint: &Fingerprint,
-    ) -> Result<Option<Answered<N>>, Error> {
-        // The record comes first, because the first refusal counts: a request that was already processed gets its recorded answer.
+    ) -> Result<Option<CommandResult<N>>, Error> {
+        // The record comes first, because the first refusal counts: a request that was already processed gets its recorded response.
         let mut all = UnitOfWork::new();
         all.add(record, Write::Record);
         for (write, kind) in work.into_writes() {
@@ -223,10 +223,10 @@ impl PaymentStore {
         match self.commit(all).await {
             Ok(()) => Ok(None),
             Err(Uncommitted::Refused(Write::Record, reason)) => match self.idempotency.refusal(&reason, fingerprint) {
-                Ok(Refusal::Completed { data }) => Ok(Some(Answered::Replayed(data.ok_or(NO_ANSWER)?))),
-                Ok(Refusal::InProgress { until }) => Ok(Some(Answered::InProgress { until })),
+                Ok(Refusal::Completed { data }) => Ok(Some(CommandResult::Replayed(data.ok_or(NO_RESPONSE)?))),
+                Ok(Refusal::InProgress { until }) => Ok(Some(CommandResult::InProgress { until })),
                 Ok(Refusal::New) => Err(Error::Contended),
-                Err(idempotency::Error::PayloadMismatch) => Ok(Some(Answered::KeyReused)),
+                Err(idempotency::Error::PayloadMismatch) => Ok(Some(CommandResult::KeyReused)),
                 Err(error) => Err(error.into()),
             },
             Err(Uncommitted::Refused(Write::Lock, _)) => Err(dynamodb_locks::Error::Lost.into()),
@@ -241,11 +241,11 @@ impl PaymentStore {
     pub(crate) async fn complete(
         &self,
         claim: &Claim,
-        answer: &str,
+        response: &str,
         release: &TransactWriteItem,
         mut work: UnitOfWork<Write>,
     ) -> Result<(), Error> {
-        work.add(self.idempotency.complete_with(claim, Some(answer.to_owned()))?, Write::Record);
+        work.add(self.idempotency.complete_with(claim, Some(response.to_owned()))?, Write::Record);
         work.add(release.clone(), Write::Lock);
         retry_on_conflict(CONFLICTS, Error::is_conflict, async || {
             match self.commit(work.clone()).await {
@@ -268,8 +268,8 @@ impl PaymentStore {
     ) -> Result<Read<N>, Error> {
         let (recorded, item) = self.read_with_record(stored_intent::key(id), request).await?;
         Ok(match (admit(item.as_ref().map(StoredIntent::from_item).transpose()?), recorded) {
-            (Err(reply), _) => Read::Answer(Answered::Unrecorded(reply)),
-            (Ok(_), Recorded::Answer(answered)) => Read::Answer(answered),
+            (Err(reply), _) => Read::Known(CommandResult::Unrecorded(reply)),
+            (Ok(_), Recorded::Known(result)) => Read::Known(result),
             (Ok(found), Recorded::None { is_begun }) => Read::Intent { found: Box::new(found), is_begun },
         })
     }
@@ -288,9 +288,9 @@ impl PaymentStore {
         ]);
         let mut items = std::collections::HashMap::new();
         for tries in 1..=CONFLICTS.attempts {
-            let answer = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
-            items.extend(answer.responses.unwrap_or_default().into_iter().filter(|(_, items)| !items.is_empty()));
-            wanted = answer.unprocessed_keys.unwrap_or_default();
+            let response = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
+            items.extend(response.responses.unwrap_or_default().into_iter().filter(|(_, items)| !items.is_empty()));
+            wanted = response.unprocessed_keys.unwrap_or_default();
             if wanted.is_empty() {
                 let mut one = |table: &String| items.remove(table).and_then(|mut items: Vec<Item>| items.pop());
                 let (item, record) = (one(&self.tables.payments), one(&record.table));
@@ -307,12 +307,12 @@ fn read<N>(found: Result<idempotency::Found, idempotency::Error>) -> Result<Reco
     use idempotency::Found::{Completed, InProgress, New};
     Ok(match found {
         Ok(New { taken_over }) => Recorded::None { is_begun: taken_over },
-        Ok(Completed { data }) => Recorded::Answer(Answered::Replayed(data.ok_or(NO_ANSWER)?)),
-        Ok(InProgress { until }) => Recorded::Answer(Answered::InProgress { until }),
-        Err(PayloadMismatch) => Recorded::Answer(Answered::KeyReused),
+        Ok(Completed { data }) => Recorded::Known(CommandResult::Replayed(data.ok_or(NO_RESPONSE)?)),
+        Ok(InProgress { until }) => Recorded::Known(CommandResult::InProgress { until }),
+        Err(PayloadMismatch) => Recorded::Known(CommandResult::KeyReused),
         Err(error) => return Err(error.into()),
     })
 }
 
-/// Our records always contain an answer.
-const NO_ANSWER: Error = Error::Corrupt { attribute: "data" };
+/// Our records always contain a response.
+const NO_RESPONSE: Error = Error::Corrupt { attribute: "data" };

@@ -10,7 +10,7 @@ mod stored_intent;
 mod table;
 mod unit_of_work;
 
-pub use command::{Answered, Decision, DecisionInput, RequestKey};
+pub use command::{CommandResult, Decision, DecisionInput, RequestKey};
 pub use error::Error;
 pub use guard::Guard;
 pub use locked::Locking;

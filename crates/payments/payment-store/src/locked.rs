@@ -9,7 +9,7 @@ use payment_intents::{Outcome, PaymentIntent, PaymentIntentId};
 use crate::command::Decided;
 use crate::store::{CONFLICTS, ReadItem};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Answered, Decision, DecisionInput, Error, PaymentStore, RequestKey, StoredIntent};
+use crate::{CommandResult, Decision, DecisionInput, Error, PaymentStore, RequestKey, StoredIntent};
 
 /// The store's commands under locks, created by [`PaymentStore::locking`].
 ///
@@ -22,22 +22,22 @@ pub struct Locking {
     wait: Duration,
 }
 
-/// A lock and the decision before it was taken, or an answer.
+/// A lock and the decision before it was taken, or a result.
 enum LockResult<N> {
     Granted(Box<Lock>, Option<Decided<N>>),
-    Answer(Answered<N>),
+    Known(CommandResult<N>),
 }
 
-/// An answer, and whether its transaction has released the lock.
-struct FinalAnswer<N> {
-    answered: Answered<N>,
+/// A result, and whether its transaction has released the lock.
+struct FinalResult<N> {
+    result: CommandResult<N>,
     is_released: bool,
 }
 
-/// The result of the first transaction of a charge: call the gateway, or return this answer.
+/// The result of the first transaction of a charge: call the gateway, or return this result.
 enum FirstResult<N> {
     Charge(Box<StoredIntent>, Claim),
-    Answer(Answered<N>),
+    Known(CommandResult<N>),
 }
 
 impl PaymentStore {
@@ -56,11 +56,11 @@ impl Locking {
         request: &RequestKey,
         admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
         decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
-        answer: impl Fn(&StoredIntent) -> String,
-    ) -> Result<Answered<N>, Error> {
-        let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
-        let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
-            LockResult::Answer(answered) => return Ok(answered),
+        respond: impl Fn(&StoredIntent) -> String,
+    ) -> Result<CommandResult<N>, Error> {
+        let (store, admit, decide, respond) = (&self.store, &admit, &decide, &respond);
+        let (lock, mut first) = match self.lock(id, request, admit, decide, respond).await? {
+            LockResult::Known(result) => return Ok(result),
             LockResult::Granted(lock, first) => (lock, first),
         };
         let release = &lock.release_with();
@@ -69,25 +69,25 @@ impl Locking {
             async move {
                 let decided = match first {
                     Some(decided) => decided,
-                    None => store.decide(id, request, admit, decide, answer).await?,
+                    None => store.decide(id, request, admit, decide, respond).await?,
                 };
-                let (answered, is_change) = match decided {
-                    Decided::Answer(answered) => (answered, false),
-                    Decided::Begun(found) => (store.record(request, answer(&found)).await?, false),
+                let (result, is_change) = match decided {
+                    Decided::Known(result) => (result, false),
+                    Decided::Begun(found) => (store.record(request, respond(&found)).await?, false),
                     Decided::Change(found, change) => {
                         let before = ReadItem::Intent(&found);
-                        (store.store_change(&change, before, request, Some(release), answer).await?, true)
+                        (store.store_change(&change, before, request, Some(release), respond).await?, true)
                     }
                 };
-                let is_released = is_change && matches!(answered, Answered::Now(_));
-                Ok(FinalAnswer { answered, is_released })
+                let is_released = is_change && matches!(result, CommandResult::Now(_));
+                Ok(FinalResult { result, is_released })
             }
         });
         release_unless_done(&lock, ended.await).await
     }
 
     /// Requests a charge and settles it. The first transaction stores what `decide` returns. Then `charge` calls the gateway, while
-    /// heartbeats keep the lock. The second transaction stores the outcome, if there is one, and the answer, and releases the lock.
+    /// heartbeats keep the lock. The second transaction stores the outcome, if there is one, and the response, and releases the lock.
     ///
     /// If this process ends between the two, a repetition of the request continues the charge, or the charge handler
     /// does, because the first transaction has published the request.
@@ -98,11 +98,11 @@ impl Locking {
         admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
         decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
         charge: impl AsyncFnOnce(&PaymentIntent) -> Option<Outcome>,
-        answer: impl Fn(&StoredIntent) -> String,
-    ) -> Result<Answered<N>, Error> {
-        let (store, admit, decide, answer) = (&self.store, &admit, &decide, &answer);
-        let (lock, mut first) = match self.lock(id, request, admit, decide, answer).await? {
-            LockResult::Answer(answered) => return Ok(answered),
+        respond: impl Fn(&StoredIntent) -> String,
+    ) -> Result<CommandResult<N>, Error> {
+        let (store, admit, decide, respond) = (&self.store, &admit, &decide, &respond);
+        let (lock, mut first) = match self.lock(id, request, admit, decide, respond).await? {
+            LockResult::Known(result) => return Ok(result),
             LockResult::Granted(lock, first) => (lock, first),
         };
         // The first transaction: the intent becomes CHARGE_REQUESTED, with the event, and the record becomes in progress.
@@ -112,22 +112,22 @@ impl Locking {
             async move {
                 let decided = match first {
                     Some(decided) => decided,
-                    None => store.decide(id, request, admit, decide, answer).await?,
+                    None => store.decide(id, request, admit, decide, respond).await?,
                 };
                 let mut work = UnitOfWork::new();
                 let found = match decided {
-                    Decided::Answer(answered) => return Ok(FirstResult::Answer(answered)),
+                    Decided::Known(result) => return Ok(FirstResult::Known(result)),
                     Decided::Begun(found) => *found,
                     Decided::Change(found, change) => store.add(&mut work, &change, ReadItem::Intent(&found))?,
                 };
                 let (claim, record) = store.idempotency.claim_with(&request.key, &request.fingerprint)?;
-                let answered = store.commit_with_record(work, record, Some(check), &request.fingerprint).await?;
-                Ok(answered.map_or(FirstResult::Charge(Box::new(found), claim), FirstResult::Answer))
+                let result = store.commit_with_record(work, record, Some(check), &request.fingerprint).await?;
+                Ok(result.map_or(FirstResult::Charge(Box::new(found), claim), FirstResult::Known))
             }
         });
         let ended = async {
             let (found, claim) = match requested.await? {
-                FirstResult::Answer(answered) => return Ok(FinalAnswer { answered, is_released: false }),
+                FirstResult::Known(result) => return Ok(FinalResult { result, is_released: false }),
                 FirstResult::Charge(found, claim) => (found, claim),
             };
             let outcome = lock.hold(charge(&found.intent)).await?;
@@ -136,9 +136,9 @@ impl Locking {
                 None => *found,
                 Some(change) => store.add(&mut work, &change, ReadItem::Intent(&found))?,
             };
-            let answer = answer(&found);
-            store.complete(&claim, &answer, &lock.release_with(), work).await?;
-            Ok(FinalAnswer { answered: Answered::Now(answer), is_released: true })
+            let response = respond(&found);
+            store.complete(&claim, &response, &lock.release_with(), work).await?;
+            Ok(FinalResult { result: CommandResult::Now(response), is_released: true })
         };
         let ended = ended.await;
         release_unless_done(&lock, ended).await
@@ -153,11 +153,11 @@ impl Locking {
         request: &RequestKey,
         admit: impl Fn(Option<StoredIntent>) -> Result<StoredIntent, N>,
         decide: impl Fn(DecisionInput<'_, StoredIntent>) -> Decision<N>,
-        answer: impl Fn(&StoredIntent) -> String,
+        respond: impl Fn(&StoredIntent) -> String,
     ) -> Result<LockResult<N>, Error> {
-        let decide = || self.store.decide(id, request, &admit, &decide, &answer);
+        let decide = || self.store.decide(id, request, &admit, &decide, &respond);
         let first = match decide().await? {
-            Decided::Answer(answered) => return Ok(LockResult::Answer(answered)),
+            Decided::Known(result) => return Ok(LockResult::Known(result)),
             decided @ Decided::Change(..) => Some(decided),
             // The next transaction does not write the intent, so it would not notice if the charge was settled
             // meanwhile. Therefore the intent is read again under the lock.
@@ -166,21 +166,21 @@ impl Locking {
         Ok(match self.store.locks.exclusive(PaymentStore::lock_key(id)).wait_for(self.wait).acquire().await? {
             Acquired::Granted(lock) => LockResult::Granted(Box::new(lock), first),
             // The holder of the lock may have changed the intent, or may be a repetition of this request.
-            Acquired::Held(holder) => LockResult::Answer(match decide().await? {
-                Decided::Answer(answered) => answered,
-                Decided::Change(..) | Decided::Begun(_) => Answered::Held { until: holder.until },
+            Acquired::Held(holder) => LockResult::Known(match decide().await? {
+                Decided::Known(result) => result,
+                Decided::Change(..) | Decided::Begun(_) => CommandResult::Held { until: holder.until },
             }),
         })
     }
 }
 
 /// Releases the lock if no transaction has. If that fails, the lease expires.
-async fn release_unless_done<N>(lock: &Lock, ended: Result<FinalAnswer<N>, Error>) -> Result<Answered<N>, Error> {
+async fn release_unless_done<N>(lock: &Lock, ended: Result<FinalResult<N>, Error>) -> Result<CommandResult<N>, Error> {
     if !ended.as_ref().is_ok_and(|ended| ended.is_released)
         && let Err(error) = lock.release().await
     {
         let error: &dyn std::error::Error = &error;
         tracing::warn!(error, "lock not released; it will expire");
     }
-    ended.map(|ended| ended.answered)
+    ended.map(|ended| ended.result)
 }

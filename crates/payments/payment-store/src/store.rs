@@ -105,7 +105,7 @@ pub(crate) const CONFLICTS: RetryPolicy =
 /// How long the record of a free lock is kept. It may be deleted: the fence of the next lock is higher even without it.
 const LOCK_RETENTION: Duration = Duration::from_hours(24);
 
-/// How long a request's answer is kept for its repetitions.
+/// How long a request's response is kept for its repetitions.
 const RETENTION: Duration = Duration::from_hours(24);
 
 /// How long a request may take where no deadline is given by [`PaymentStore::until`].

@@ -23,7 +23,7 @@ pub struct Tables {
     pub outbox: String,
     /// The locks of the intents.
     pub locks: String,
-    /// The answers to commands, kept for 24 hours. Empty in a function that only settles charges: it does not use this table.
+    /// The responses to commands, kept for 24 hours. Empty in a function that only settles charges: it does not use this table.
     pub idempotency: String,
 }
 

@@ -51,7 +51,7 @@ impl<R> UnitOfWork<R> {
 
     /// Commits all writes, or none: one request. An empty unit sends no request.
     ///
-    /// The request has its own token. A retry by the SDK after a lost answer is therefore the same transaction, and does not
+    /// The request has its own token. A retry by the SDK after a lost response is therefore the same transaction, and does not
     /// conflict with the first attempt.
     pub async fn commit(self, client: &Client) -> Result<(), Uncommitted<R>> {
         if self.writes.is_empty() {

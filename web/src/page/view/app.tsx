@@ -100,7 +100,7 @@ function Nowhere() {
 function Broken() {
   return (
     <div class="notice bad" role="alert">
-      <p>An error in this page prevents it from showing this. Please reload it.</p>
+      <p>This page has an error and cannot show this content. Please reload the page.</p>
       <button type="button" class="button small" onClick={() => location.reload()}>
         Reload
       </button>

@@ -1,7 +1,7 @@
 // One order.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
+import type { Problem } from "../../api/response";
 import type { Order } from "../../api/schema";
 import { ONE_ORDER, Poll } from "../../polling";
 import type { Config } from "../config";
@@ -103,32 +103,32 @@ function useOrder(client: Client, orderId: string) {
     const poll = new Poll(ONE_ORDER, async () => {
       const consistencyToken = token;
       token = undefined;
-      const answer = await client.order(orderId, {
-        // With a consistency token the answer must come from a view that has the event, whatever its ETag.
+      const response = await client.order(orderId, {
+        // With a consistency token the response must come from a view that has the event, whatever its ETag.
         ifNoneMatch: consistencyToken ? undefined : current?.etag,
         consistencyToken,
         signal: abort.signal,
       });
       if (abort.signal.aborted) return "over";
-      if (answer.kind === "found") {
-        const fresh = current ? newEvents(current.order, answer.value) : NONE;
-        tellNews(current?.order, answer.value);
-        current = { order: answer.value, etag: answer.etag };
+      if (response.kind === "found") {
+        const fresh = current ? newEvents(current.order, response.value) : NONE;
+        tellNews(current?.order, response.value);
+        current = { order: response.value, etag: response.etag };
         hasProblem = false;
-        setShown(before => ({ order: answer.value, fresh: fresh.size > 0 ? fresh : before.fresh }));
+        setShown(before => ({ order: response.value, fresh: fresh.size > 0 ? fresh : before.fresh }));
         return "changed";
       }
-      if (answer.kind === "unchanged") {
+      if (response.kind === "unchanged") {
         if (hasProblem) setShown(({ problem: _, ...rest }) => rest);
         hasProblem = false;
         return "unchanged";
       }
       // The view did not get the event in time. A later request will show it.
-      if (isOfType(answer.problem, "not-yet-seen")) return "changed";
+      if (isOfType(response.problem, "not-yet-seen")) return "changed";
       hasProblem = true;
-      setShown(before => ({ ...before, problem: answer.problem }));
-      if (answer.problem.status === 401) return "over";
-      return isOfType(answer.problem, "order-not-found") ? "unchanged" : "failed";
+      setShown(before => ({ ...before, problem: response.problem }));
+      if (response.problem.status === 401) return "over";
+      return isOfType(response.problem, "order-not-found") ? "unchanged" : "failed";
     });
     look.current = consistencyToken => {
       token = consistencyToken;

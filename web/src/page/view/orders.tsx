@@ -1,7 +1,7 @@
 // A consumer's orders.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
+import type { Problem } from "../../api/response";
 import { A_LIST, Poll } from "../../polling";
 import type { Config } from "../config";
 import { difference, hasMore, ordersOf, type Page, type Read, type ReadPage, readOn, refresh } from "../history";
@@ -119,7 +119,7 @@ function OrderList({ config, client, consumer, filter, isEnded }: ListProps) {
 }
 
 function noOrders(pages: Page[], filter: Filter): string {
-  if (hasMore(pages)) return "No matching orders so far. There are older orders to search.";
+  if (hasMore(pages)) return "No matching orders so far. Older orders have not been searched yet.";
   if (hasConditions(filter)) return "No orders match. Try fewer filters, or an earlier day.";
   return "There are no orders in the last 30 days. Choose an earlier day to see older ones.";
 }

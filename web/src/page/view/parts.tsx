@@ -1,7 +1,7 @@
 // Small components that several views use.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Problem } from "../../api/answer";
+import type { Problem } from "../../api/response";
 import { sentenceOf } from "../problems";
 import type { Standing } from "../status";
 import { formatMoment, formatNear, formatRelative } from "../time";

@@ -1,7 +1,7 @@
 // Paying: start a payment, change its amount, charge it.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Answer, Problem } from "../../api/answer";
 import type { Client } from "../../api/client";
+import type { ApiResponse, Problem } from "../../api/response";
 import type { Order, PaymentIntent } from "../../api/schema";
 import { once } from "../../once";
 import type { Config } from "../config";
@@ -278,19 +278,20 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   async function command(
     name: Command,
     intention: string,
-    send: (key: string) => Promise<Answer<PaymentIntent>>,
+    send: (key: string) => Promise<ApiResponse<PaymentIntent>>,
   ): Promise<void> {
     if (underway.current) return;
     underway.current = true;
     hasActed.current = true;
     setBusy(name);
     setProblem(undefined);
-    const answer = await carryOut(keys, intention, send);
-    if (answer.kind === "found") {
-      accept(answer.value);
-      if (name === "change") announce(`The amount is now ${formatMinor(answer.value.amount, answer.value.currency)}.`);
-      look(answer.consistencyToken);
-    } else if (answer.kind === "problem") await explain(answer.problem);
+    const response = await carryOut(keys, intention, send);
+    if (response.kind === "found") {
+      accept(response.value);
+      if (name === "change")
+        announce(`The amount is now ${formatMinor(response.value.amount, response.value.currency)}.`);
+      look(response.consistencyToken);
+    } else if (response.kind === "problem") await explain(response.problem);
     setBusy(undefined);
     underway.current = false;
   }
@@ -316,12 +317,12 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
   }
 
   async function read(id: string): Promise<PaymentIntent | undefined> {
-    const answer = await client.intent(id);
-    if (answer.kind === "found" && answer.value.orderId === orderId) {
-      accept(answer.value);
-      return answer.value;
+    const response = await client.intent(id);
+    if (response.kind === "found" && response.value.orderId === orderId) {
+      accept(response.value);
+      return response.value;
     }
-    if (answer.kind === "problem" && answer.problem.status === 404) localStorage.removeItem(nameOf(orderId));
+    if (response.kind === "problem" && response.problem.status === 404) localStorage.removeItem(nameOf(orderId));
     return undefined;
   }
 
@@ -336,8 +337,8 @@ function usePayment({ config, session, client, order, look }: PaymentProps, head
 const known: { isAvailable: boolean; asked?: Promise<boolean> } = { isAvailable: true };
 
 function isDeployed(client: Client): Promise<boolean> {
-  known.asked ??= client.paymentsHealth().then(answer => {
-    known.isAvailable = !(answer.kind === "problem" && isNotDeployed(answer.problem));
+  known.asked ??= client.paymentsHealth().then(response => {
+    known.isAvailable = !(response.kind === "problem" && isNotDeployed(response.problem));
     return known.isAvailable;
   });
   return known.asked;

@@ -41,12 +41,12 @@ impl<E: std::error::Error + 'static> From<E> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        (self.status, answer(&json!({"message": self.message}))).into_response()
+        (self.status, json_response(&json!({"message": self.message}))).into_response()
     }
 }
 
-/// A JSON answer that is not cached.
-pub(super) fn answer(body: &impl Serialize) -> Response {
+/// A JSON response that is not cached.
+pub(super) fn json_response(body: &impl Serialize) -> Response {
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     match serde_json::to_string(body) {
         Ok(json) => (headers, json).into_response(),

@@ -12,15 +12,15 @@ use axum::routing::{any, get, post};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::problem::{Problem, answer};
+use super::problem::{Problem, json_response};
 use super::{Console, guard, site};
 
-/// The default and the largest number of log lines in an answer.
+/// The default and the largest number of log lines in a response.
 const LINES: usize = 50;
 const MAX_LINES: usize = 1_000;
 
 type Shared = State<Arc<Console>>;
-type Answer = Result<Response, Problem>;
+type ConsoleResult = Result<Response, Problem>;
 
 /// The routes below `/console`. They go in front of all others.
 pub(crate) fn routes(console: Console) -> Router {
@@ -47,7 +47,7 @@ pub(crate) fn routes(console: Console) -> Router {
         .route_layer(from_fn(site::secure))
 }
 
-async fn asset(Path(file): Path<String>, headers: HeaderMap) -> Answer {
+async fn asset(Path(file): Path<String>, headers: HeaderMap) -> ConsoleResult {
     site::file(&format!("/assets/{file}"), &headers)
 }
 
@@ -59,11 +59,11 @@ async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "use GET to read and POST to act")
 }
 
-async fn state(State(console): Shared) -> Answer {
-    Ok(answer(&console.state().await?))
+async fn state(State(console): Shared) -> ConsoleResult {
+    Ok(json_response(&console.state().await?))
 }
 
-async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): RawQuery) -> Answer {
+async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): RawQuery) -> ConsoleResult {
     let function = console.functions.named(&name)?;
     let query = query.unwrap_or_default();
     let lines = match query.split('&').find_map(|parameter| parameter.strip_prefix("lines=")) {
@@ -74,37 +74,37 @@ async fn log(State(console): Shared, Path(name): Path<String>, RawQuery(query): 
             .filter(|lines| (1..=MAX_LINES).contains(lines))
             .ok_or_else(|| Problem::bad_request(format!("lines must be a number from 1 to {MAX_LINES}")))?,
     };
-    Ok(answer(&json!({"lines": function.last_lines(lines).await?})))
+    Ok(json_response(&json!({"lines": function.last_lines(lines).await?})))
 }
 
 /// The body `{}` of requests without parameters.
 #[derive(Deserialize)]
 struct EmptyBody {}
 
-async fn kill(State(console): Shared, Path(name): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+async fn kill(State(console): Shared, Path(name): Path<String>, headers: HeaderMap, body: Body) -> ConsoleResult {
     let EmptyBody {} = guard::body(&headers, body).await?;
-    Ok(answer(&json!({"killed": console.functions.named(&name)?.kill()})))
+    Ok(json_response(&json!({"killed": console.functions.named(&name)?.kill()})))
 }
 
-async fn dead_letters(State(console): Shared, Path(queue): Path<String>) -> Answer {
+async fn dead_letters(State(console): Shared, Path(queue): Path<String>) -> ConsoleResult {
     let queue = console.dead_letter_queue(&queue)?;
     let function = console.functions.named(&queue.function)?;
-    Ok(answer(&json!({"messages": console.dead_letters.of(queue, function).await?})))
+    Ok(json_response(&json!({"messages": console.dead_letters.of(queue, function).await?})))
 }
 
-async fn redrive(State(console): Shared, Path(queue): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+async fn redrive(State(console): Shared, Path(queue): Path<String>, headers: HeaderMap, body: Body) -> ConsoleResult {
     let EmptyBody {} = guard::body(&headers, body).await?;
     let queue = console.dead_letter_queue(&queue)?;
-    Ok(answer(&json!({"moved": console.dead_letters.redrive(queue).await?})))
+    Ok(json_response(&json!({"moved": console.dead_letters.redrive(queue).await?})))
 }
 
-async fn create_order(State(console): Shared, headers: HeaderMap, body: Body) -> Answer {
+async fn create_order(State(console): Shared, headers: HeaderMap, body: Body) -> ConsoleResult {
     let EmptyBody {} = guard::body(&headers, body).await?;
-    Ok(answer(&json!({"orderId": console.orders.create().await?})))
+    Ok(json_response(&json!({"orderId": console.orders.create().await?})))
 }
 
-async fn next_events(State(console): Shared, Path(order_id): Path<String>) -> Answer {
-    Ok(answer(&json!({"events": console.orders.next(&order_id).await?})))
+async fn next_events(State(console): Shared, Path(order_id): Path<String>) -> ConsoleResult {
+    Ok(json_response(&json!({"events": console.orders.next(&order_id).await?})))
 }
 
 #[derive(Deserialize)]
@@ -113,9 +113,14 @@ struct Publish {
     event_type: String,
 }
 
-async fn publish_event(State(console): Shared, Path(order_id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+async fn publish_event(
+    State(console): Shared,
+    Path(order_id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> ConsoleResult {
     let Publish { event_type } = guard::body(&headers, body).await?;
-    Ok(answer(&json!({"eventId": console.orders.publish_next(&order_id, &event_type).await?})))
+    Ok(json_response(&json!({"eventId": console.orders.publish_next(&order_id, &event_type).await?})))
 }
 
 #[derive(Deserialize)]
@@ -124,14 +129,14 @@ struct StartShuffle {
     seed: Option<u64>,
 }
 
-async fn start_shuffle(State(console): Shared, headers: HeaderMap, body: Body) -> Answer {
+async fn start_shuffle(State(console): Shared, headers: HeaderMap, body: Body) -> ConsoleResult {
     let StartShuffle { seed } = guard::body(&headers, body).await?;
-    Ok(answer(&json!({"id": console.shuffles.start(seed)?})))
+    Ok(json_response(&json!({"id": console.shuffles.start(seed)?})))
 }
 
-async fn shuffle(State(console): Shared, Path(id): Path<String>) -> Answer {
+async fn shuffle(State(console): Shared, Path(id): Path<String>) -> ConsoleResult {
     let shuffle = console.shuffles.find(&id).ok_or_else(|| Problem::not_found("there is no shuffle with this id"))?;
-    Ok(answer(&shuffle))
+    Ok(json_response(&shuffle))
 }
 
 impl Console {

@@ -25,7 +25,7 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Result<Response, Problem>
     Ok((about, [(CONTENT_TYPE, *content_type)], *plain).into_response())
 }
 
-/// Adds the security headers to every answer: no content from other sites, and no other site may embed or read it.
+/// Adds the security headers to every response: no content from other sites, and no other site may embed or read it.
 pub(super) async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -66,21 +66,21 @@ impl System {
         request.header("content-type", "application/json").body(body.to_string())
     }
 
-    /// The answer to a GET of the API, which must succeed.
+    /// The response to a GET of the API, which must succeed.
     pub(crate) async fn read(&self, path: &str) -> Value {
         let (status, answer) = answer(self.get(&format!("api/{path}"))).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         answer
     }
 
-    /// The answer to a POST of the API, which must succeed.
+    /// The response to a POST of the API, which must succeed.
     pub(crate) async fn act(&self, path: &str, body: Value) -> Value {
         let (status, answer) = answer(self.post(&format!("api/{path}"), &body)).await;
         assert_eq!(status, StatusCode::OK, "{answer}");
         answer
     }
 
-    /// Waits until the console's answer meets a condition.
+    /// Waits until the console's response meets a condition.
     pub(crate) async fn eventually<T>(&self, path: &str, find: impl Fn(&Value) -> Option<T>) -> T {
         eventually(|| self.get(&format!("api/{path}")), find).await
     }
@@ -134,7 +134,7 @@ impl System {
     }
 }
 
-/// Repeats a request until its answer meets a condition.
+/// Repeats a request until its response meets a condition.
 pub(crate) async fn eventually<T>(request: impl Fn() -> RequestBuilder, find: impl Fn(&Value) -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -148,7 +148,7 @@ pub(crate) async fn eventually<T>(request: impl Fn() -> RequestBuilder, find: im
     }
 }
 
-/// The status and the JSON of an answer.
+/// The status and the JSON of a response.
 pub(crate) async fn answer(request: RequestBuilder) -> (StatusCode, Value) {
     let response = request.send().await.unwrap();
     let (status, text) = (response.status(), response.text().await.unwrap());

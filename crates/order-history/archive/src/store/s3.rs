@@ -89,16 +89,16 @@ impl Bucket {
         let mut pause = PAUSE;
         for attempt in 1.. {
             // The SDK also requests the checksum, and compares it at the end of the content.
-            let answer = self.client.get_object().bucket(&self.name).key(self.key(key)).send().await;
-            let answer = match answer {
-                Ok(answer) => answer,
+            let response = self.client.get_object().bucket(&self.name).key(self.key(key)).send().await;
+            let response = match response {
+                Ok(response) => response,
                 Err(error) if error.as_service_error().is_some_and(|error| error.code() == Some("NoSuchKey")) => {
                     return Ok(None);
                 }
                 Err(error) => return Err(self.error(error, key)),
             };
-            let version = Version(answer.e_tag.clone().unwrap_or_default());
-            match content(answer).await {
+            let version = Version(response.e_tag.clone().unwrap_or_default());
+            match content(response).await {
                 Ok(bytes) => return Ok(Some((bytes, version))),
                 Err(_) if attempt < ATTEMPTS => tokio::time::sleep(pause).await,
                 Err(source) => return Err(Error::Incomplete { place: self.place(key), source }),
@@ -127,7 +127,7 @@ impl Bucket {
             };
             let Err(error) = request.body(ByteStream::from(bytes.clone())).send().await else { return Ok(true) };
             match refusal(&error) {
-                // Another write was first, or an earlier attempt of this one whose answer was lost.
+                // Another write was first, or an earlier attempt of this one whose response was lost.
                 Some(Refusal::Differs) => return Ok(self.get(key).await?.is_some_and(|(now, _)| now == bytes)),
                 Some(Refusal::Conflict) if attempt < ATTEMPTS => tokio::time::sleep(pause).await,
                 Some(Refusal::Conflict) | None => return Err(self.error(error, key)),
@@ -178,10 +178,10 @@ fn refusal(error: &SdkError<PutObjectError, HttpResponse>) -> Option<Refusal> {
     }
 }
 
-/// The content of an answer. Checks its length and its checksum.
-async fn content(answer: GetObjectOutput) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-    let length = answer.content_length;
-    let bytes = answer.body.collect().await?.to_vec();
+/// The content of a response. Checks its length and its checksum.
+async fn content(response: GetObjectOutput) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let length = response.content_length;
+    let bytes = response.body.collect().await?.to_vec();
     match length.map(usize::try_from) {
         Some(Ok(length)) if length != bytes.len() => {
             Err(format!("received {} bytes instead of {length}", bytes.len()).into())

@@ -238,7 +238,7 @@ async fn deliver_until_acknowledged(disturbance: Disturbance, until: usize) -> u
     }
 }
 
-/// The archiver stores the object, but is stopped before the answer.
+/// The archiver stores the object, but is stopped before the response.
 #[tokio::test]
 async fn a_batch_that_was_stored_but_not_acknowledged_is_stored_twice() {
     let s3 = S3::start().await;

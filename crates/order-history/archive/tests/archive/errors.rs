@@ -65,7 +65,7 @@ async fn the_error_for_a_bucket_in_another_region_names_the_region() {
                   <Error><Code>PermanentRedirect</Code></Error>       ";
     let server = Server::start(move |_| answer.into()).await;
     let error = server.store().list("").await.unwrap_err();
-    check(&error, "archive_wrong_region", false, "the bucket archive is in eu-west-3: set AWS_REGION to that");
+    check(&error, "archive_wrong_region", false, "the bucket archive is in eu-west-3: set AWS_REGION to that region");
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn an_endpoint_without_a_server_is_unavailable() {
     check(&store.get("key").await.unwrap_err(), "archive_unavailable", true, "check the network and the endpoint");
 }
 
-/// The SDK retries only until the answer starts. After that, the store retries.
+/// The SDK retries only until the response starts. After that, the store retries.
 #[tokio::test]
 async fn incomplete_or_damaged_content_is_requested_again() {
     let whole = b"HTTP/1.1 200 OK\r\netag: \"1\"\r\ncontent-length: 7\r\nx-amz-checksum-crc32: /sUwqQ==\r\n\r\ncontent";
@@ -115,7 +115,7 @@ struct Server {
 }
 
 impl Server {
-    /// The connection ends after the answer, regardless of its content length.
+    /// The connection ends after the response, regardless of its content length.
     async fn start(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
         Self::start_with(answer, false).await
     }

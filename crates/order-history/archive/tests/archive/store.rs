@@ -99,7 +99,7 @@ async fn put_if_absent_does_not_change_an_existing_object() {
         assert!(!store.put_if_absent("a", b"second".to_vec()).await.unwrap(), "{}", store.location());
         assert!(!store.replace("a", b"second".to_vec(), None).await.unwrap(), "{}", store.location());
         assert_eq!(store.get("a").await.unwrap().unwrap(), b"first");
-        assert!(store.put_if_absent("a", b"first".to_vec()).await.unwrap(), "as if its own answer had been lost");
+        assert!(store.put_if_absent("a", b"first".to_vec()).await.unwrap(), "as if its own response had been lost");
         assert!(store.replace("new", b"new".to_vec(), None).await.unwrap());
         assert_eq!(keys(&store, "").await, ["a", "new"]);
     }
@@ -155,7 +155,7 @@ async fn of_many_concurrent_conditional_writes_one_succeeds() {
 
 /// The SDK retries, and finds its own object.
 #[tokio::test]
-async fn a_conditional_write_whose_answer_was_lost_succeeds() {
+async fn a_conditional_write_whose_response_was_lost_succeeds() {
     let s3 = S3::start().await;
     let lossy = || {
         Wire::disturbed(|request| match (request.number, request.operation.as_str()) {

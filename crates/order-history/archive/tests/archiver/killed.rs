@@ -88,7 +88,7 @@ impl Proxy {
     }
 }
 
-/// Forwards requests and answers, and kills the client at the given moment.
+/// Forwards requests and responses, and kills the client at the given moment.
 fn forward(mut client: TcpStream, s3: SocketAddr, kill_time: KillTime, endpoint: &str, killed: &AtomicUsize) {
     let mut server = TcpStream::connect(s3).unwrap();
     let first = || killed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok();

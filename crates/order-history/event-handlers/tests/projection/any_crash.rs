@@ -1,4 +1,4 @@
-//! Any request can fail or lose its answer, and the process can crash at any request. Every event is stored in the view in the end, and
+//! Any request can fail or lose its response, and the process can crash at any request. Every event is stored in the view in the end, and
 //! no event is acknowledged before it is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +16,9 @@ use crate::world::{Batch, World};
 enum Fault {
     /// The request has no effect, and its sender gets an error.
     FailBefore,
-    /// The request takes effect, and its answer is lost.
+    /// The request takes effect, and its response is lost.
     LoseAnswer,
-    /// The process crashes before the request. It sends no more requests, and no answer.
+    /// The process crashes before the request. It sends no more requests, and no response.
     CrashBefore,
     /// The process crashes after the request took effect.
     CrashAfter,

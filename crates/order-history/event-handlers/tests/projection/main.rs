@@ -1,9 +1,9 @@
-//! The projector on a real engine: its requests, its answers, and that no event is lost.
+//! The projector on a real engine: its requests, its responses, and that no event is lost.
 #![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
-mod answers;
 mod any_crash;
 mod concurrent_duplicates;
 mod configuration;
 mod requests;
+mod responses;
 mod world;

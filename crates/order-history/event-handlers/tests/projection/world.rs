@@ -129,7 +129,7 @@ impl Batch {
         serde_json::from_value(json!({ "Records": records })).unwrap()
     }
 
-    /// The messages that stay in the queue after this answer.
+    /// The messages that stay in the queue after this response.
     pub(crate) fn not_acknowledged(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
         let mut left = self.clone();
         if let Ok(response) = answer {

@@ -65,7 +65,7 @@ fn the_store_reports_a_watermark_of_another_type() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_retryable() {
+fn a_request_without_a_response_is_retryable() {
     let (table, story) = (Table::create(), story());
     for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
         let store = table.store_over(&Wire::disturbed(move |_| disturbance));

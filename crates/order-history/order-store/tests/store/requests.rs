@@ -48,7 +48,7 @@ fn the_item_is_read_if_the_server_does_not_return_the_old_one() {
 }
 
 #[test]
-fn a_retry_by_the_sdk_after_a_lost_answer_writes_once() {
+fn a_retry_by_the_sdk_after_a_lost_response_writes_once() {
     let table = Table::create();
     let created = &of_type(EventType::OrderCreated);
     let wire = Wire::disturbed(|request| match request.number {

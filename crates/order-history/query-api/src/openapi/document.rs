@@ -24,7 +24,7 @@ pub fn document() -> Value {
         "operationId": "findOrderHistory",
         "summary": "A consumer's orders, newest first",
         "description": format!(
-            "A page may be short or empty, because orders are large or few of them match. The list ends only where `startKey` is missing. \
+            "A page may be short or empty, because orders are large or few of them match. Only a page without `startKey` is the last one. \
              A consumer sees their own orders; a caller with the scope `{READ_ANY}` sees the orders of every consumer."
         ),
         "security": [{"jwt": []}],
@@ -67,9 +67,9 @@ pub fn document() -> Value {
             "title": "FTGO Order History",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "The orders of a consumer and their status",
-            "description": "Times are RFC 3339 in UTC. Money is a decimal text. Unknown members are left out: no member is ever `null`. \
-                            Errors are problem documents (RFC 9457), except the errors that API Gateway itself returns, such as 401 \
-                            for an invalid token and 429 for too many requests. HEAD and OPTIONS work on every resource.",
+            "description": "Times are RFC 3339 in UTC. Money is a decimal text. Members without a value are left out: no member is ever \
+                            `null`. Errors are problem documents (RFC 9457), except the errors that API Gateway itself returns, such as \
+                            401 for an invalid token and 429 for too many requests. HEAD and OPTIONS work on every resource.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -162,7 +162,7 @@ fn responses(description: &str, schema: &Value, example: &Value, with: &[&str], 
     responses.insert("200".to_owned(), ok);
     if with.contains(&"ETag") {
         let unchanged = json!({
-            "description": "The answer has not changed since the one named in If-None-Match",
+            "description": "The response has not changed: it still has the ETag in If-None-Match",
             "headers": header_refs(with),
         });
         responses.insert("304".to_owned(), unchanged);
@@ -238,10 +238,10 @@ fn header_refs(names: &[&str]) -> Value {
 fn headers() -> Value {
     let text = |description: &str, example: &str| json!({"description": description, "schema": {"type": "string"}, "example": example});
     json!({
-        "ETag": text("The version of this answer, for If-None-Match.", "W/\"9b2cf535f27731c974343645a3985328\""),
-        "Cache-Control": text("Who may cache the answer, and how.", "private, no-cache"),
-        "Vary": text("The answer depends on the caller.", "Authorization"),
-        "Link": text("The next page, relative to this one. It is missing on the last page.", &format!("<?consumerId=7&startKey={START_KEY_EXAMPLE}>; rel=\"next\"")),
+        "ETag": text("The version of this response, for If-None-Match.", "W/\"9b2cf535f27731c974343645a3985328\""),
+        "Cache-Control": text("Who may cache the response, and how.", "private, no-cache"),
+        "Vary": text("The response depends on the caller.", "Authorization"),
+        "Link": text("The URL of the next page, relative to the URL of this one. The last page has no Link.", &format!("<?consumerId=7&startKey={START_KEY_EXAMPLE}>; rel=\"next\"")),
         "Allow": text("The allowed methods.", ALLOW),
         "Retry-After": text("Wait this many seconds, then retry.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
@@ -293,7 +293,7 @@ fn history_parameters() -> Value {
         },
         {
             "name": parameter::START_KEY, "in": "query",
-            "description": "The `startKey` of the previous page. Except `pageSize`, all other parameters must be the same.",
+            "description": "The `startKey` of the previous page. All parameters except this one and `pageSize` must be the same as for that page.",
             "schema": {
                 "type": "string", "pattern": "^[A-Za-z0-9_-]+$",
                 "minLength": SHORTEST_START_KEY, "maxLength": page_token::MAX_LENGTH,
@@ -312,7 +312,7 @@ fn shared_parameters() -> Value {
     json!({
         "ConsistencyToken": {
             "name": TOKEN, "in": "header",
-            "description": "The token of a command's response. The answer then includes the command's event; if it is not processed yet: 412.",
+            "description": "The Consistency-Token in the response to a command. What you read then includes the command's event. If the event is not processed yet, the status is 412.",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 1500},
         },
         "Prefer": {
@@ -324,7 +324,7 @@ fn shared_parameters() -> Value {
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header",
-            "description": "The ETag of the answer that you have: 304 if it is still current.",
+            "description": "The ETag of the response that you have. If it has not changed, the status is 304.",
             "schema": {"type": "string"},
             "example": "W/\"9b2cf535f27731c974343645a3985328\"",
         },

@@ -127,7 +127,7 @@ fn assert_reveals_nothing(response: &Response, what: &str) {
 }
 
 #[tokio::test]
-async fn an_order_of_another_consumer_gets_the_same_answer_as_an_unknown_order() {
+async fn an_order_of_another_consumer_gets_the_same_response_as_an_unknown_order() {
     let api = world().await.guarded();
     let unknown = api.send(RequestBuilder::get("/orders/12345").claims(consumer("7"))).await;
     let anothers = api.send(RequestBuilder::get("/orders/2").claims(consumer("7"))).await;

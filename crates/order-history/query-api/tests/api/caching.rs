@@ -3,7 +3,7 @@
 use crate::world::{RequestBuilder, World, authorized, created};
 
 #[tokio::test]
-async fn an_unchanged_answer_is_304() {
+async fn an_unchanged_response_is_304() {
     let world = World::create().await;
     world.project(&[created("7", 1, 2_000, "A")]).await;
     let api = world.open();

@@ -36,16 +36,16 @@ async fn a_request_whose_read_is_never_answered_is_503_with_retry_after() {
             },
         );
         let api = world.open_over(&wire);
-        // The SDK gives up a request without progress after six seconds. Our answer must be earlier.
-        let answer = tokio::time::timeout(Duration::from_secs(3), api.send_within(request.clone(), TIMEOUT)).await;
-        let response = answer.unwrap_or_else(|_| panic!("no answer to {request:?}"));
+        // The SDK gives up a request without progress after six seconds. Our response must be earlier.
+        let response = tokio::time::timeout(Duration::from_secs(3), api.send_within(request.clone(), TIMEOUT)).await;
+        let response = response.unwrap_or_else(|_| panic!("no response to {request:?}"));
         assert_problem(&response, 503, "unavailable");
         assert_eq!(response.headers["retry-after"], "1");
     }
 }
 
 #[tokio::test]
-async fn an_answer_without_a_read_does_not_need_time() {
+async fn a_response_without_a_read_does_not_need_time() {
     let api = World::create().await.open();
     for (path, status) in [("/health", 200), ("/openapi.json", 200), ("/orders", 400), ("/none", 404)] {
         let response = api.send_within(RequestBuilder::get(path), Duration::ZERO).await;

@@ -1,4 +1,4 @@
-//! Answers with large orders are never larger than Lambda accepts.
+//! Responses with large orders are never larger than Lambda accepts.
 
 use embedded_dynamodb::Wire;
 use lambda_host::lambda::PAYLOAD_LIMIT;
@@ -53,7 +53,7 @@ fn numbers(count: u64) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_page_is_cut_where_its_answer_would_be_too_large() {
+async fn a_page_is_cut_where_its_response_would_be_too_large() {
     for (count, text, size, pages) in [
         (100, "€", 75 * KB, 2),
         // A quote that is escaped twice has four bytes.

@@ -10,7 +10,7 @@ fn mistakes(problem: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn one_answer_lists_every_mistake() {
+async fn one_response_lists_every_mistake() {
     let api = World::create().await.open();
     let request = RequestBuilder::get(
         "/orders?since=yesterday&status=approved&keywords=!!&pageSize=101&startKey=x&pagesize=1&consumerId=%20",
@@ -72,7 +72,7 @@ async fn every_invalid_value_is_refused() {
 }
 
 #[tokio::test]
-async fn the_answer_to_an_unknown_parameter_lists_the_expected_ones() {
+async fn the_response_to_an_unknown_parameter_lists_the_expected_ones() {
     let api = World::create().await.open();
     for (path, detail) in [
         ("/orders/1?deep=1", "unknown parameter; none is expected"),

@@ -118,7 +118,7 @@ async fn other_methods_are_refused_and_options_lists_the_allowed_ones() {
 }
 
 #[tokio::test]
-async fn an_unknown_file_is_not_found_and_the_answer_is_not_cached() {
+async fn an_unknown_file_is_not_found_and_the_response_is_not_cached() {
     let api = World::create().await.guarded();
     let script = web::PAGE.files[1].path;
     let upper = script.to_ascii_uppercase();

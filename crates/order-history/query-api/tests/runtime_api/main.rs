@@ -146,7 +146,7 @@ async fn the_log_contains_requests_and_routes_but_no_customer_data() {
     }
 }
 
-/// API Gateway's access log contains all answers.
+/// API Gateway's access log contains all responses.
 #[tokio::test]
 async fn only_a_slow_answer_is_logged_at_the_default_level() {
     let engine = engine_with_story().await;

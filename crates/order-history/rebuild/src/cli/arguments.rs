@@ -127,7 +127,7 @@ pub(super) struct Verify {
     /// The pause before different orders are compared again (default: 5 s for a table, 330 s for an archive)
     #[arg(long, value_name = "SECONDS")]
     pub(super) pause: Option<u64>,
-    /// The snapshot to read instead of the files in it
+    /// The snapshot to read instead of the files that it includes
     #[arg(long, value_enum, default_value_t = SnapshotChoice::Latest)]
     pub(super) snapshot: SnapshotChoice,
     /// The memory for views, in MB

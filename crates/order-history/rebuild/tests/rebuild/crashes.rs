@@ -65,7 +65,7 @@ async fn a_run_that_is_killed_before_any_request_and_resumed_makes_the_same_tabl
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_survives_any_lost_answer_and_any_failed_request() {
+async fn a_run_survives_any_lost_response_and_any_failed_request() {
     let ((engine, client), s3) = (engine(), S3::start().await);
     let (files, expected) = archive();
     let run = async |wire: Wire, case: String| {

@@ -82,7 +82,7 @@ impl S3 {
     }
 }
 
-/// A process that ends before its request `last` is sent, or after the request took effect and before its answer.
+/// A process that ends before its request `last` is sent, or after the request took effect and before its response.
 fn killed(last: usize, answered: bool) -> Wire {
     Wire::disturbed(move |request| match request.number.cmp(&last) {
         std::cmp::Ordering::Less => Disturbance::None,

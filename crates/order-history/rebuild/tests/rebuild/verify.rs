@@ -320,7 +320,7 @@ fn a_sample_is_a_share_above_0_and_at_most_100_percent() {
     }
 }
 
-/// `DynamoDB` may leave keys out of an answer.
+/// `DynamoDB` may leave keys out of a response.
 #[test]
 fn unprocessed_keys_are_requested_again() {
     const LEFT_OUT: &str = r#"{"Responses":{},"UnprocessedKeys":{"kept":{"ConsistentRead":true,"Keys":[
@@ -342,7 +342,7 @@ fn unprocessed_keys_are_requested_again() {
     });
 }
 
-/// More orders than fit into one answer or one page.
+/// More orders than fit into one response or one page.
 #[test]
 fn hundreds_of_orders_are_read_by_their_ids() {
     let (_engine, client) = engine();

@@ -10,7 +10,7 @@ use embedded_dynamodb::{Disturbance, Engine, Wire};
 use lambda_boot::Clock;
 use lambda_host::lambda::{Function, InvokeError, Settings};
 use rebuild::plan::Batch;
-use rebuild::worker::{Config, Failure, FoldAnswer, FoldRequest, PlanRequest, ReportRequest, Role, Worker};
+use rebuild::worker::{Config, Failure, FoldRequest, FoldResponse, PlanRequest, ReportRequest, Role, Worker};
 use serde_json::{Value, json};
 
 use crate::world::{Folder, S3, engine, folded, key, lines_of_orders, new_table, orders};
@@ -38,7 +38,7 @@ fn requests(folder: &Folder, run: &str) -> Vec<FoldRequest> {
     lines.lines().map(request).map(|request| Worker::read(request).unwrap()).collect()
 }
 
-async fn fold(worker: &Worker, request: FoldRequest, left: Duration) -> Result<FoldAnswer, Failure> {
+async fn fold(worker: &Worker, request: FoldRequest, left: Duration) -> Result<FoldResponse, Failure> {
     worker.fold(request, "request", SystemTime::now() + left).await
 }
 
@@ -58,10 +58,10 @@ async fn a_plan_its_batches_and_a_report_fill_the_table_and_a_second_start_does_
     let worker = worker(folder.archive(), engine.client_over(&wire));
     let only_run = || PlanRequest { run: Some("exec-1".to_owned()), ..PlanRequest::default() };
     let planned = worker.plan(PlanRequest { run: Some("exec-1".to_owned()), ..into(&table) }).await.unwrap();
-    let answer = serde_json::to_value(&planned).unwrap();
-    assert_eq!((&answer["run"], &answer["into"]), (&json!("exec-1"), &json!(table)));
-    assert_eq!((&answer["bucket"], &answer["key"]), (&json!("ftgo-archive"), &json!("runs/exec-1/batches.jsonl")));
-    assert_eq!((&answer["batches"], &answer["files"]), (&json!(3), &json!(3)));
+    let response = serde_json::to_value(&planned).unwrap();
+    assert_eq!((&response["run"], &response["into"]), (&json!("exec-1"), &json!(table)));
+    assert_eq!((&response["bucket"], &response["key"]), (&json!("ftgo-archive"), &json!("runs/exec-1/batches.jsonl")));
+    assert_eq!((&response["batches"], &response["files"]), (&json!(3), &json!(3)));
 
     let missing = worker.report(ReportRequest { run: "exec-1".to_owned() }).await.unwrap_err();
     assert_eq!(missing.name(), "Unfinished");
@@ -114,7 +114,7 @@ async fn batches_are_smaller_for_workers_with_a_low_rate() {
     assert!(batches(Some(1)).await > 3);
 }
 
-/// DynamoDB's answer to a function without permission.
+/// DynamoDB's response to a function without permission.
 const DENIED: &str = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not authorized"}"#;
 
 #[tokio::test]

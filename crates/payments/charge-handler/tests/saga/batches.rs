@@ -132,7 +132,7 @@ async fn a_charge_is_not_started_without_enough_time() {
 }
 
 #[tokio::test]
-async fn the_gateway_leaves_time_to_store_its_answer() {
+async fn the_gateway_leaves_time_to_store_its_response() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let gateway = Arc::new(Scripted::charged_as("ch_1").finding(|| Ok(None)));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use embedded_dynamodb::{Disturbance, Wire};
 use outbox::{EventRow, Publisher};
-use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
+use payment_gateway::{ChargeRequest, Gateway, GatewayFuture, Outcome, Unknown};
 use payment_intents::ChargeId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 pub(crate) enum Fault {
     /// The request has no effect, and its sender gets an error.
     FailBefore,
-    /// The request takes effect, and its answer is lost.
+    /// The request takes effect, and its response is lost.
     LoseAnswer,
     /// The sender crashes before the request takes effect.
     CrashBefore,
@@ -103,7 +103,7 @@ impl Chaos {
         Disturbance::Stall
     }
 
-    /// Runs `work` as a request, which may be disturbed. `Err`: it failed, or its answer was lost.
+    /// Runs `work` as a request, which may be disturbed. `Err`: it failed, or its response was lost.
     async fn disturb<T>(&self, operation: &str, work: impl Future<Output = T>) -> Result<T, &'static str> {
         match self.on_request(operation) {
             Disturbance::None => Ok(work.await),
@@ -124,7 +124,7 @@ pub(crate) struct DisturbedGateway {
 }
 
 impl Gateway for DisturbedGateway {
-    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Outcome> {
         Box::pin(async move {
             let answer = self.chaos.disturb("Charge", self.gateway.charge(request, until)).await;
             answer.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))

@@ -131,7 +131,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// The client repeats its command until it has an answer.
+    /// The client repeats its command until it has a response.
     async fn command(&mut self) {
         if !self.is_acknowledged {
             let store = self.world.store_over(&self.client());

@@ -30,7 +30,7 @@ async fn an_old_charge_that_was_made_is_found_and_not_sent() {
         let id = world.requested(1_003).await;
         let message = world.message(id).await;
         world.function().expect_failed(&message, "gateway_unreachable").await;
-        assert_eq!(world.gateway.charges().len(), 1, "charged, but the answer was lost");
+        assert_eq!(world.gateway.charges().len(), 1, "charged, but the response was lost");
 
         world.advance_clock(age);
         world.function().expect_done(&message).await;

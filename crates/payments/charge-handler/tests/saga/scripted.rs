@@ -1,4 +1,4 @@
-//! A gateway whose answers are set by the test.
+//! A gateway whose responses are set by the test.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
+use payment_gateway::{ChargeRequest, Gateway, GatewayFuture, Outcome, Unknown};
 use payment_intents::{ChargeId, PaymentIntentId};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -80,7 +80,7 @@ impl Scripted {
         Self::charging(move || Ok(Outcome::Charged { charge_id: charge_id.clone() }))
     }
 
-    /// Sets the answer to every look-up.
+    /// Sets the response to every look-up.
     pub(crate) fn finding(
         mut self,
         look_up: impl Fn() -> Result<Option<ChargeId>, Unknown> + Send + Sync + 'static,
@@ -115,7 +115,7 @@ impl Scripted {
 }
 
 impl Gateway for Scripted {
-    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> Answer<'a, Outcome> {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Outcome> {
         self.charges.fetch_add(1, Ordering::SeqCst);
         self.requested.lock().unwrap().insert(request.payment_intent_id);
         self.deadlines.lock().unwrap().push(until);

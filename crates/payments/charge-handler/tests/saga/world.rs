@@ -15,7 +15,7 @@ use lambda_boot::Clock;
 use outbox::EventRow;
 use payment_gateway::{Gateway, HttpGateway, RequestPolicy, Secret};
 use payment_intents::{Amount, Currency, NewIntent, PaymentIntent, PaymentIntentId, StateName};
-use payment_store::{Answered, Decision, Error, PaymentStore, RequestKey, StoredIntent, Tables, create_tables};
+use payment_store::{CommandResult, Decision, Error, PaymentStore, RequestKey, StoredIntent, Tables, create_tables};
 use serde_json::{Value, json};
 use stand_in_gateway::{Settings, StandIn};
 use tokio::net::TcpListener;
@@ -138,7 +138,7 @@ impl World {
             currency: Currency::parse("USD").unwrap(),
         };
         let request = RequestKey { key: format!("create {id}"), fingerprint: Fingerprint::of("create") };
-        let answered: Answered<()> = self
+        let result: CommandResult<()> = self
             .store()
             .create(
                 &new.order_id,
@@ -148,7 +148,7 @@ impl World {
             )
             .await
             .unwrap();
-        assert_eq!(answered, Answered::Now("created".to_owned()));
+        assert_eq!(result, CommandResult::Now("created".to_owned()));
         id
     }
 
@@ -206,7 +206,7 @@ pub(crate) fn order_of(id: PaymentIntentId) -> String {
 /// Sends the charge command, always with the same idempotency key.
 pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<(), Error> {
     let request = RequestKey { key: format!("charge {id}"), fingerprint: Fingerprint::of("charge") };
-    let answered: Answered<()> = store
+    let result: CommandResult<()> = store
         .change(
             id,
             &request,
@@ -221,9 +221,9 @@ pub(crate) async fn charge(store: &PaymentStore, id: PaymentIntentId) -> Result<
             |_| "requested".to_owned(),
         )
         .await?;
-    match answered {
-        Answered::Now(answer) | Answered::Replayed(answer) => {
-            assert_eq!(answer, "requested", "the recorded answer");
+    match result {
+        CommandResult::Now(response) | CommandResult::Replayed(response) => {
+            assert_eq!(response, "requested", "the recorded response");
         }
         other => panic!("{other:?}"),
     }

@@ -22,11 +22,11 @@ pub fn document() -> Value {
             "title": "FTGO Payments",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A consumer pays for an order",
-            "description": "Amounts are whole numbers of minor units, such as cents. Times are RFC 3339 in UTC. Unknown members are left \
-                            out: no member is ever `null`. Every command needs an `Idempotency-Key`. For 24 hours, a repetition with the \
-                            same key gets the same answer, with `Idempotent-Replayed: true`, and has no second effect. Errors are problem \
-                            documents (RFC 9457), except the errors that API Gateway itself returns, such as 401 for an invalid token \
-                            and 429 for too many requests.",
+            "description": "Amounts are whole numbers of minor units, such as cents. Times are RFC 3339 in UTC. Members without a value \
+                            are left out: no member is ever `null`. Every command needs an `Idempotency-Key`. For 24 hours, a repetition with the \
+                            same key gets the same response, with `Idempotent-Replayed: true`, and has no second effect. Errors are \
+                            problem documents (RFC 9457), except the errors that API Gateway itself returns, such as 401 for an invalid \
+                            token and 429 for too many requests.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -77,8 +77,8 @@ fn create() -> Value {
         "operationId": "createPaymentIntent",
         "summary": "Create a payment intent for an order",
         "description": format!(
-            "An order has at most one open payment intent and is paid at most once. A consumer can pay only as themselves. A \
-             caller with the scope `{WRITE_ANY}` sends `consumerId`."
+            "An order has at most one open payment intent and is paid at most once. A consumer cannot pay as another \
+             consumer. A caller with the scope `{WRITE_ANY}` can, and sends `consumerId`."
         ),
         "security": [{"jwt": []}],
         "parameters": [parameter("IdempotencyKey")],
@@ -130,8 +130,8 @@ fn charge() -> Value {
     json!({
         "operationId": "chargePaymentIntent",
         "summary": "Charge the stored amount",
-        "description": "A payment intent is charged at most once. 202: the charge is requested; the result follows, so read the payment \
-                        intent again. 200: the payment gateway has decided; see `state`. Send the `Consistency-Token` to \
+        "description": "A payment intent is charged at most once. 202: the charge is requested, and its result is not known yet: read the \
+                        payment intent again later. 200: the payment gateway has decided: see `state`. Send the `Consistency-Token` to \
                         `GET /orders/{orderId}` to read an order that includes this charge.",
         "security": [{"jwt": []}],
         "parameters": [parameter("PaymentIntentId"), parameter("IdempotencyKey"), parameter("IfMatch")],
@@ -299,9 +299,9 @@ fn headers() -> Value {
         "ETag": text("The version, for If-Match and If-None-Match.", "\"2\""),
         "Location": text("The path of the payment intent.", &format!("/payment-intents/{ID}")),
         "Consistency-Token": text("Send it to GET /orders/{orderId} to read an order that includes the event.", TOKEN),
-        "Idempotent-Replayed": text("`true`: a command with the same key was processed before; this is its answer.", "true"),
-        "Cache-Control": text("Who may cache the answer, and how.", "no-store"),
-        "Vary": text("The answer depends on the caller.", "Authorization"),
+        "Idempotent-Replayed": text("`true`: a command with the same key was processed before; this is its response.", "true"),
+        "Cache-Control": text("Who may cache the response, and how.", "no-store"),
+        "Vary": text("The response depends on the caller.", "Authorization"),
         "Allow": text("The allowed methods.", "GET, HEAD, PATCH, OPTIONS"),
         "Retry-After": text("Wait this many seconds, then retry.", "1"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
@@ -327,12 +327,12 @@ fn parameters() -> Value {
         },
         "IfMatch": {
             "name": "If-Match", "in": "header",
-            "description": "The ETag of the version that you have read: 412 if the payment intent has another version now.",
+            "description": "The ETag of the version that you have read. If the payment intent has another version now, the status is 412.",
             "schema": {"type": "string"}, "example": "\"1\"",
         },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header",
-            "description": "The ETag of the version that you have: 304 if it is still the current one.",
+            "description": "The ETag of the version that you have. If it is still the current one, the status is 304.",
             "schema": {"type": "string"}, "example": "\"1\"",
         },
     })

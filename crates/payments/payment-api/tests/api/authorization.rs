@@ -111,7 +111,7 @@ async fn a_service_and_a_consumer_of_the_same_name_are_two_callers() {
         let id = api.send(post("1", None).by(&ann())).await.id();
         let service = json!({"client_id": "ann", "scope": "payments:write-any"});
         assert!(api.send(charge(&id).key("k").by(&service)).await.status() < 300);
-        // The consumer's key is another one, so the service's answer is not replayed.
+        // The consumer's key is another one, so the service's response is not replayed.
         api.send(charge(&id).key("k").by(&ann())).await.expect_problem(409, "wrong-state");
     }
 }

@@ -1,4 +1,4 @@
-//! One key, one effect, one answer.
+//! One key, one effect, one response.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn check_one_effect(replies: &[Reply], status: u16) {
 }
 
 #[tokio::test]
-async fn one_key_50_times_at_once_has_one_effect_and_one_answer() {
+async fn one_key_50_times_at_once_has_one_effect_and_one_response() {
     let world = World::create().await;
     let api = world.saga();
     let created = fifty_times(&api, &create("99", 100).key("k")).await;
@@ -66,7 +66,7 @@ async fn another_command_under_the_same_key_is_refused() {
         api.send(change(&id, 300).key("k")).await.expect_problem(422, "idempotency-key-reused");
         assert_eq!(api.find(&id).await.member("amount"), 200);
         api.send(create("100", 100).key("create-99")).await.expect_problem(422, "idempotency-key-reused");
-        // The first answer is still there.
+        // The first response is still there.
         assert!(api.send(change(&id, 200).key("k")).await.is_replayed());
     }
 }
@@ -103,13 +103,13 @@ async fn two_callers_or_two_routes_may_use_the_same_key() {
     assert_ne!(ann.id(), bob.id());
     let charged = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "ann"}))).await;
     assert_eq!(charged.status(), 202, "{charged:?}");
-    // Bob cannot read Ann's answer by sending her key.
+    // Bob cannot read Ann's response by sending her key.
     let stolen = api.send(charge(&ann.id()).key("k").by(&json!({"sub": "bob"}))).await;
     stolen.expect_problem(404, "payment-intent-not-found");
 }
 
 #[tokio::test]
-async fn a_caller_who_has_lost_access_to_an_intent_gets_no_recorded_answer() {
+async fn a_caller_who_has_lost_access_to_an_intent_gets_no_recorded_response() {
     let world = World::create().await;
     let api = world.guarded(Mode::Saga);
     let service = json!({"sub": "desk", "scope": "payments:write-any"});
@@ -121,7 +121,7 @@ async fn a_caller_who_has_lost_access_to_an_intent_gets_no_recorded_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_lost_after_the_commit_is_replayed_even_after_a_state_change() {
+async fn a_response_lost_after_the_commit_is_replayed_even_after_a_state_change() {
     for (world, api) in World::both().await {
         let id = api.created("99", 100).await;
         // The last transaction of the charge.
@@ -146,7 +146,7 @@ async fn an_answer_lost_after_the_commit_is_replayed_even_after_a_state_change()
 }
 
 #[tokio::test]
-async fn a_retry_by_the_sdk_after_a_lost_answer_is_the_same_transaction() {
+async fn a_retry_by_the_sdk_after_a_lost_response_is_the_same_transaction() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match request.number {
@@ -230,7 +230,7 @@ async fn other_refusals_are_not_recorded() {
     }
 }
 
-/// The answer to a `BatchGetItem` that found these items of the payments table, and no record.
+/// The response to a `BatchGetItem` that found these items of the payments table, and no record.
 fn read_without_record(items: &[HashMap<String, AttributeValue>]) -> &'static str {
     let attribute = |value: &AttributeValue| match value {
         AttributeValue::S(text) => json!({"S": text}),
@@ -267,7 +267,7 @@ async fn a_repetition_that_reads_in_the_middle_of_the_transaction_is_not_refused
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_for_24_hours() {
+async fn a_response_is_kept_for_24_hours() {
     let world = World::create().await;
     let api = world.saga();
     let id = api.created("99", 100).await;

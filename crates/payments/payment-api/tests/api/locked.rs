@@ -24,7 +24,7 @@ async fn a_charge_with_an_unknown_outcome_is_answered_202_and_never_fails() {
     api.settle_pending(&id).await;
     assert_eq!((api.state(&id).await.as_str(), world.gateway.charged()), ("CHARGED", vec![100]));
     let replayed = api.send(charge(&id).key("k")).await;
-    assert_eq!((replayed.status(), replayed.is_replayed()), (202, true), "the recorded answer");
+    assert_eq!((replayed.status(), replayed.is_replayed()), (202, true), "the recorded response");
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_lock_held_by_another_process_is_answered_as_conflict_and_not_changed(
     assert_eq!(api.find(&id).await.member("version"), 1);
 }
 
-/// The answer, and the requests to DynamoDB that it needed.
+/// The response, and the requests to DynamoDB that it needed.
 async fn operations(world: &World, request: RequestBuilder) -> (Reply, Vec<String>) {
     let wire = Wire::watched();
     let reply = world.over(&wire, world.locked_mode()).send(request).await;
@@ -53,7 +53,7 @@ async fn operations(world: &World, request: RequestBuilder) -> (Reply, Vec<Strin
 }
 
 #[tokio::test]
-async fn answers_that_change_nothing_do_not_wait_for_the_lock() {
+async fn responses_that_change_nothing_do_not_wait_for_the_lock() {
     let world = World::create().await;
     let id = world.locked().created("99", 100).await;
     let amount = change(&id, 200).key("a");
@@ -238,7 +238,7 @@ async fn a_zombie_that_lost_its_lock_writes_nothing() {
         () = async { while world.gateway.calls() == 0 { tokio::task::yield_now().await } } => {}
     }
     // The zombie's lease ends while it waits for the gateway, and the handler takes the lock. Then the zombie gets the gateway's
-    // answer before the handler has settled the charge. The intent has not changed, so only the lock can refuse the zombie.
+    // response before the handler has settled the charge. The intent has not changed, so only the lock can refuse the zombie.
     world.advance_clock(Duration::from_secs(20));
     let _taken = world.take_lock(&id).await;
     let before = api.find(&id).await;

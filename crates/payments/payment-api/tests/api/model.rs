@@ -162,7 +162,7 @@ fn run(commands: &[Command], is_locked: bool) {
         }
         assert_eq!(world.held_locks().await, 0);
         let charged = run.model.values().filter(|model| model.state == "CHARGED").map(|model| model.amount);
-        // A charge whose answer was lost was made, but may not be settled in this run.
+        // A charge whose response was lost was made, but may not be settled in this run.
         let pending = run.model.values().filter(|model| model.state == "CHARGE_REQUESTED").count();
         assert!(world.gateway.charged().len() <= charged.clone().count() + pending);
         for amount in charged {

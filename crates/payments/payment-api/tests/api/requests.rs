@@ -50,7 +50,7 @@ async fn a_refusal_by_the_domain_needs_one_read_and_one_put() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_recorded_needs_one_read() {
+async fn a_response_that_is_not_recorded_needs_one_read() {
     let world = World::create().await;
     let wire = Wire::watched();
     let api = world.over(&wire, Mode::Saga);

@@ -1,4 +1,4 @@
-//! Paths, methods, bodies, and the headers of answers.
+//! Paths, methods, bodies, and the headers of responses.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ async fn unknown_paths_are_not_found() {
 }
 
 #[tokio::test]
-async fn other_methods_are_refused_and_the_answer_lists_the_allowed_ones() {
+async fn other_methods_are_refused_and_the_response_lists_the_allowed_ones() {
     let world = World::create().await;
     let api = world.saga();
     let intent = format!("/payment-intents/{ID}");
@@ -50,7 +50,7 @@ async fn the_stage_is_removed_from_the_path() {
 }
 
 #[tokio::test]
-async fn one_answer_lists_every_mistake_of_a_body() {
+async fn one_response_lists_every_mistake_of_a_body() {
     let world = World::create().await;
     let api = world.saga();
     let body = json!({"orderId": 99, "amount": "12", "currency": "usd", "consumerId": true, "tip": 5});
@@ -145,7 +145,7 @@ async fn head_is_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn answers_to_commands_are_not_cached() {
+async fn responses_to_commands_are_not_cached() {
     let world = World::create().await;
     let api = world.saga();
     let created = api.send(create("99", 100).key("k")).await;

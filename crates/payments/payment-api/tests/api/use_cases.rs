@@ -162,7 +162,7 @@ async fn a_charge_is_requested_once() {
 }
 
 #[tokio::test]
-async fn a_second_answer_never_overwrites_the_first() {
+async fn a_second_response_never_overwrites_the_first() {
     for (first, second) in [(charged_as("ch_1"), declined()), (declined(), charged_as("ch_1"))] {
         let world = World::create().await;
         let (api, store) = (world.saga(), world.store());
@@ -248,7 +248,7 @@ async fn a_charge_is_refused_and_not_recorded_if_if_match_names_another_version(
         assert_eq!((world.gateway.calls(), api.state(&id).await.as_str()), (0, "CREATED"));
         let charged = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
         assert_eq!((charged.status() < 300, charged.is_replayed()), (true, false), "{charged:?}");
-        // The request itself has changed the version, and still gets the same answer again.
+        // The request itself has changed the version, and still gets the same response again.
         let again = api.send(charge(&id).key("k").header("if-match", "\"2\"")).await;
         assert!(again.is_replayed() && again.0.body == charged.0.body, "{again:?}");
     }

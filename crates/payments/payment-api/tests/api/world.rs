@@ -13,7 +13,7 @@ use embedded_dynamodb::{Engine, Wire};
 use lambda_boot::Clock;
 use order_events::{ConsistencyToken, Message};
 use payment_api::{Api, Authorization, Mode, Response, Settings};
-use payment_gateway::{Answer, ChargeRequest, Gateway, Outcome, Unknown};
+use payment_gateway::{ChargeRequest, Gateway, GatewayFuture, Outcome, Unknown};
 use payment_intents::{ChargeId, Decline};
 use payment_store::{PaymentStore, StoredIntent, Tables, create_tables};
 use serde::de::DeserializeOwned;
@@ -172,7 +172,7 @@ pub(crate) enum Behaviour {
     #[default]
     Charge,
     Decline,
-    /// Charges, but the answer is lost.
+    /// Charges, but the response is lost.
     LoseAnswer,
     /// Does not answer before `resume` is notified.
     Stall,
@@ -206,7 +206,7 @@ impl CountingGateway {
 }
 
 impl Gateway for CountingGateway {
-    fn charge<'a>(&'a self, request: &'a ChargeRequest, _: Instant) -> Answer<'a, Outcome> {
+    fn charge<'a>(&'a self, request: &'a ChargeRequest, _: Instant) -> GatewayFuture<'a, Outcome> {
         Box::pin(async move {
             self.requests.lock().unwrap().push(request.clone());
             let behaviour = *self.behaviour.lock().unwrap();
@@ -225,7 +225,7 @@ impl Gateway for CountingGateway {
         })
     }
 
-    fn look_up<'a>(&'a self, request: &'a ChargeRequest, _: Instant) -> Answer<'a, Option<ChargeId>> {
+    fn look_up<'a>(&'a self, request: &'a ChargeRequest, _: Instant) -> GatewayFuture<'a, Option<ChargeId>> {
         let found = self.charges.lock().unwrap().get(request.charge_key.as_str()).cloned();
         Box::pin(async move {
             Ok(match found {

@@ -57,7 +57,7 @@ async fn create(function: &Function, amount: i64) -> String {
 }
 
 #[tokio::test]
-async fn in_saga_mode_a_charge_is_accepted_and_a_repetition_gets_the_same_answer() {
+async fn in_saga_mode_a_charge_is_accepted_and_a_repetition_gets_the_same_response() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
     let function = Function::start(settings(&engine, &tables, &[("LOG_LEVEL", "DEBUG")])).await.unwrap();
@@ -77,7 +77,7 @@ async fn in_saga_mode_a_charge_is_accepted_and_a_repetition_gets_the_same_answer
 }
 
 #[tokio::test]
-async fn in_locked_mode_the_answer_has_the_result() {
+async fn in_locked_mode_the_response_has_the_result() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -95,7 +95,7 @@ async fn in_locked_mode_the_answer_has_the_result() {
 }
 
 #[tokio::test]
-async fn in_locked_mode_an_answer_of_the_gateway_that_is_not_definite_is_logged_and_counted() {
+async fn in_locked_mode_a_response_of_the_gateway_that_is_not_definite_is_logged_and_counted() {
     let engine = Engine::start();
     let tables = tables(&engine).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

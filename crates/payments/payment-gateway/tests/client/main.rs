@@ -1,7 +1,7 @@
-//! The HTTP client, with scripted answers and with the stand-in gateway.
+//! The HTTP client, with scripted responses and with the stand-in gateway.
 #![allow(clippy::unwrap_used)] // A failed unwrap fails the test.
 
-mod answers;
+mod responses;
 mod retries;
 mod secret;
 mod stand_in;

@@ -6,11 +6,12 @@ use std::time::Duration;
 use payment_gateway::{Gateway, Outcome};
 use tokio::time::Instant;
 
-use crate::wire::{Reply, Wire, answer, charged, in_time, request};
+use crate::wire::{Reply, Wire, charged, in_time, request, response};
 
 #[tokio::test(start_paused = true)]
 async fn temporary_failures_are_retried_with_the_same_key() {
-    let temporary = [Reply::Broken, Reply::Silence, answer(500, ""), answer(503, ""), answer(409, ""), answer(429, "")];
+    let temporary =
+        [Reply::Broken, Reply::Silence, response(500, ""), response(503, ""), response(409, ""), response(429, "")];
     for reply in temporary {
         let wire = Wire::replying([reply.clone(), reply.clone(), charged()]);
         let request = request(1_250);
@@ -28,9 +29,9 @@ async fn a_failure_that_persists_is_unknown_after_three_attempts() {
     let cases = [
         (Reply::Broken, "gateway_unreachable"),
         (Reply::Silence, "gateway_timeout"),
-        (answer(500, ""), "gateway_failed"),
-        (answer(409, ""), "gateway_in_progress"),
-        (answer(429, ""), "gateway_throttled"),
+        (response(500, ""), "gateway_failed"),
+        (response(409, ""), "gateway_in_progress"),
+        (response(429, ""), "gateway_throttled"),
     ];
     for (reply, code) in cases {
         let wire = Wire::replying([reply]);
@@ -45,9 +46,14 @@ async fn a_failure_that_persists_is_unknown_after_three_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn permanent_failures_are_not_retried() {
-    for reply in
-        [answer(400, ""), answer(422, ""), answer(401, ""), answer(302, ""), answer(200, "?"), answer(402, "?")]
-    {
+    for reply in [
+        response(400, ""),
+        response(422, ""),
+        response(401, ""),
+        response(302, ""),
+        response(200, "?"),
+        response(402, "?"),
+    ] {
         let wire = Wire::replying([reply.clone(), charged()]);
         let unknown = wire.gateway().charge(&request(1_250), in_time()).await.unwrap_err();
         assert!(!unknown.is_retryable(), "{reply:?}");
@@ -59,7 +65,7 @@ async fn permanent_failures_are_not_retried() {
 async fn every_call_returns_before_its_deadline() {
     for left in [0, 1, 100, 4_999, 5_001, 7_000, 12_000] {
         let left = Duration::from_millis(left);
-        for reply in [Reply::Silence, Reply::Broken, answer(503, "")] {
+        for reply in [Reply::Silence, Reply::Broken, response(503, "")] {
             let wire = Wire::replying([reply.clone()]);
             let begun = Instant::now();
             let unknown = wire.gateway().charge(&request(1_250), begun + left).await.unwrap_err();
@@ -76,7 +82,7 @@ async fn every_call_returns_before_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_does_not_use_up_the_time_of_its_retries() {
+async fn a_request_without_a_response_does_not_use_up_the_time_of_its_retries() {
     let wire = Wire::replying([Reply::Silence, charged()]);
     let begun = Instant::now();
     let outcome = wire.gateway().charge(&request(1_250), in_time()).await;
@@ -88,7 +94,7 @@ async fn a_request_without_an_answer_does_not_use_up_the_time_of_its_retries() {
 async fn pauses_are_random_and_have_a_limit() {
     let mut pauses = BTreeSet::new();
     for _ in 0..50 {
-        let wire = Wire::replying([answer(500, "")]);
+        let wire = Wire::replying([response(500, "")]);
         let _ = wire.gateway().charge(&request(1_250), in_time()).await;
         let sent = wire.sent();
         let (first, second) = (sent[1].at - sent[0].at, sent[2].at - sent[1].at);

@@ -12,7 +12,7 @@ use aws_smithy_types::body::SdkBody;
 use payment_gateway::{Gateway, Outcome, Secret};
 use serde_json::json;
 
-use crate::wire::{Wire, answer, charged, in_time, request};
+use crate::wire::{Wire, charged, in_time, request, response};
 
 const ARN: &str = "arn:aws:secretsmanager:us-east-1:000000000000:secret:gateway-AbCdEf";
 
@@ -35,7 +35,7 @@ async fn a_rotated_secret_is_read_again_and_the_request_is_retried() {
         let manager = SecretsManager::new(["old", "new"]);
         let wire = Wire::new(move |_, sent| match sent.authorization.as_deref() {
             Some("Bearer new") => charged(),
-            _ => answer(status, ""),
+            _ => response(status, ""),
         });
         let gateway = wire.gateway_with(manager.secret());
         let (one, two) = (request(1), request(10));
@@ -49,12 +49,12 @@ async fn a_rotated_secret_is_read_again_and_the_request_is_retried() {
 #[tokio::test]
 async fn a_refused_secret_that_was_not_rotated_is_not_retried() {
     let manager = SecretsManager::new(["same"]);
-    let wire = Wire::replying([answer(401, "")]);
+    let wire = Wire::replying([response(401, "")]);
     let unknown = wire.gateway_with(manager.secret()).charge(&request(1), in_time()).await.unwrap_err();
     assert_eq!((unknown.code(), wire.sent().len(), manager.reads()), ("gateway_refused_secret", 1, 2));
 
     let manager = SecretsManager::new(["old", "new", "newer"]);
-    let wire = Wire::replying([answer(403, "")]);
+    let wire = Wire::replying([response(403, "")]);
     let unknown = wire.gateway_with(manager.secret()).charge(&request(1), in_time()).await.unwrap_err();
     assert_eq!((unknown.code(), wire.sent().len(), manager.reads()), ("gateway_refused_secret", 2, 2));
 }
@@ -82,7 +82,7 @@ async fn a_line_break_at_the_end_of_the_secret_is_removed() {
 #[tokio::test]
 async fn no_debug_text_and_no_error_shows_the_secret() {
     let hidden = "tok-en-4711";
-    let wire = Wire::replying([answer(401, hidden)]);
+    let wire = Wire::replying([response(401, hidden)]);
     for gateway in
         [wire.gateway_with(Secret::fixed(hidden).unwrap()), wire.gateway_with(SecretsManager::new([hidden]).secret())]
     {
@@ -139,15 +139,15 @@ impl HttpConnector for SecretsManagerApi {
         assert_eq!(body["SecretId"], ARN);
         let read = self.reads.fetch_add(1, Ordering::SeqCst);
         let secret = self.secrets.get(read).or(self.secrets.last());
-        let (status, answer) = match secret {
+        let (status, response) = match secret {
             Some(secret) => (200, json!({"ARN": ARN, "SecretString": secret})),
             None => (400, json!({"__type": "AccessDeniedException"})),
         };
-        let answer = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(answer.to_string()));
+        let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(response.to_string()));
         HttpConnectorFuture::new(async move {
             // Other tasks run, as they do while a real request waits.
             tokio::task::yield_now().await;
-            Ok(answer)
+            Ok(response)
         })
     }
 }

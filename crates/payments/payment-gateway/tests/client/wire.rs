@@ -1,4 +1,4 @@
-//! A connection to a gateway with scripted answers.
+//! A connection to a gateway with scripted responses.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    Answer(u16, String),
-    /// The connection breaks before the answer.
+    Response(u16, String),
+    /// The connection breaks before the response.
     Broken,
-    /// There is never an answer.
+    /// There is never a response.
     Silence,
 }
 
@@ -87,7 +87,7 @@ impl HttpConnector for Wire {
             all.len()
         };
         match (self.script)(number, &sent) {
-            Reply::Answer(status, body) => {
+            Reply::Response(status, body) => {
                 HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
             }
             Reply::Broken => HttpConnectorFuture::ready(Err(ConnectorError::io("broken".into()))),
@@ -96,12 +96,12 @@ impl HttpConnector for Wire {
     }
 }
 
-pub(crate) fn answer(status: u16, body: &str) -> Reply {
-    Reply::Answer(status, body.to_owned())
+pub(crate) fn response(status: u16, body: &str) -> Reply {
+    Reply::Response(status, body.to_owned())
 }
 
 pub(crate) fn charged() -> Reply {
-    answer(200, r#"{"chargeId":"ch_1","status":"succeeded"}"#)
+    response(200, r#"{"chargeId":"ch_1","status":"succeeded"}"#)
 }
 
 pub(crate) fn request(amount: i64) -> ChargeRequest {

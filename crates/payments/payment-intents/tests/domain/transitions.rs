@@ -118,7 +118,7 @@ fn a_declined_charge_is_final_and_has_an_event() {
 }
 
 #[test]
-fn a_second_answer_of_the_gateway_never_overwrites_the_first() {
+fn a_second_response_of_the_gateway_never_overwrites_the_first() {
     for (first, second) in [(charged_as("ch_1"), declined()), (declined(), charged_as("ch_1"))] {
         let settled = requested().settle(first, at(2)).unwrap().after;
         let state = settled.state().name();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use idempotency::Fingerprint;
 use payment_intents::{Outcome, PaymentIntent, PaymentIntentId, StateName};
-use payment_store::{Answered, Decision, DecisionInput, Locking, RequestKey, StoredIntent};
+use payment_store::{CommandResult, Decision, DecisionInput, Locking, RequestKey, StoredIntent};
 
 use crate::world::{World, amount, charged_as, tables};
 
@@ -16,7 +16,7 @@ fn admit(found: Option<StoredIntent>) -> Result<StoredIntent, &'static str> {
     found.ok_or("not found")
 }
 
-fn answer(found: &StoredIntent) -> String {
+fn respond(found: &StoredIntent) -> String {
     format!("\"{}\"", found.intent.state().name())
 }
 
@@ -46,38 +46,38 @@ async fn a_charge_is_requested_and_settled_under_one_lock() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let charge = async |_: &PaymentIntent| Some(charged_as("ch_1"));
-    let charged = locking(&world).charge(id, &request("k"), admit, request_charge, charge, answer).await.unwrap();
-    assert_eq!(charged, Answered::Now("\"CHARGED\"".to_owned()));
+    let charged = locking(&world).charge(id, &request("k"), admit, request_charge, charge, respond).await.unwrap();
+    assert_eq!(charged, CommandResult::Now("\"CHARGED\"".to_owned()));
     assert_eq!((held(&world).await, world.scan(&tables().outbox).await.len()), (0, 2));
 }
 
 #[tokio::test]
-async fn a_change_releases_the_lock_and_other_answers_do_not_need_it() {
+async fn a_change_releases_the_lock_and_other_responses_do_not_need_it() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let change = |input: DecisionInput<'_, StoredIntent>| {
         Decision::<&str>::Change(Box::new(input.found.intent.change_amount(amount(1), input.now).unwrap()))
     };
-    let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
-    assert_eq!((answered, held(&world).await), (Answered::Now("\"CREATED\"".to_owned()), 0));
+    let result = locking(&world).change(id, &request("a"), admit, change, respond).await.unwrap();
+    assert_eq!((result, held(&world).await), (CommandResult::Now("\"CREATED\"".to_owned()), 0));
     let _held = world.lock(id).await;
-    // The repetition gets the recorded answer.
-    let answered = locking(&world).change(id, &request("a"), admit, change, answer).await.unwrap();
-    assert_eq!(answered, Answered::Replayed("\"CREATED\"".to_owned()));
+    // The repetition gets the recorded response.
+    let result = locking(&world).change(id, &request("a"), admit, change, respond).await.unwrap();
+    assert_eq!(result, CommandResult::Replayed("\"CREATED\"".to_owned()));
     let reply = |_: DecisionInput<'_, StoredIntent>| Decision::Reply("no");
-    let answered = locking(&world).change(id, &request("b"), admit, reply, answer).await.unwrap();
-    assert_eq!(answered, Answered::Unrecorded("no"));
+    let result = locking(&world).change(id, &request("b"), admit, reply, respond).await.unwrap();
+    assert_eq!(result, CommandResult::Unrecorded("no"));
     let record = |_: DecisionInput<'_, StoredIntent>| Decision::<&str>::Record("\"no\"".to_owned());
-    let answered = locking(&world).change(id, &request("c"), admit, record, answer).await.unwrap();
-    assert_eq!(answered, Answered::Now("\"no\"".to_owned()));
+    let result = locking(&world).change(id, &request("c"), admit, record, respond).await.unwrap();
+    assert_eq!(result, CommandResult::Now("\"no\"".to_owned()));
 }
 
 #[tokio::test]
 async fn an_unknown_intent_is_neither_locked_nor_created() {
     let world = World::create().await;
     let id = PaymentIntentId::random();
-    let answered = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, answer).await.unwrap();
-    assert_eq!(answered, Answered::Unrecorded("not found"));
+    let result = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, respond).await.unwrap();
+    assert_eq!(result, CommandResult::Unrecorded("not found"));
     for table in [tables().payments, tables().locks, tables().idempotency] {
         assert!(world.scan(&table).await.is_empty(), "{table}");
     }
@@ -88,8 +88,8 @@ async fn a_charge_is_refused_while_another_process_holds_the_lock() {
     let world = World::create().await;
     let id = world.created("99").await.intent.id();
     let _held = world.lock(id).await;
-    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, answer).await.unwrap();
-    assert!(matches!(refused, Answered::Held { until: Some(_) }), "{refused:?}");
+    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, not_called, respond).await.unwrap();
+    assert!(matches!(refused, CommandResult::Held { until: Some(_) }), "{refused:?}");
     assert_eq!(held(&world).await, 1);
 }
 
@@ -102,7 +102,7 @@ async fn a_process_that_loses_the_lock_during_the_gateway_call_stores_nothing_ev
         let _successor = world.lock(id).await;
         Some(charged_as("ch_1"))
     };
-    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, charge, answer).await;
+    let refused = locking(&world).charge(id, &request("k"), admit, request_charge, charge, respond).await;
     assert!(matches!(refused, Err(payment_store::Error::Lock(dynamodb_locks::Error::Lost))), "{refused:?}");
     let found = world.find(id).await.unwrap();
     assert_eq!((found.intent.state().name(), found.intent.version()), (StateName::ChargeRequested, 2));

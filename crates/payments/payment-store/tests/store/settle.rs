@@ -45,7 +45,7 @@ async fn a_second_decision_of_the_gateway_is_not_stored() {
 }
 
 #[tokio::test]
-async fn a_settlement_whose_answer_was_lost_is_found_by_reading_the_intent() {
+async fn a_settlement_whose_response_was_lost_is_found_by_reading_the_intent() {
     let world = World::create().await;
     let requested = world.requested("99").await;
     let wire = Wire::disturbed(|_| Disturbance::LoseAnswer);

@@ -214,7 +214,7 @@ fn update(message: &mut LaneMessage, outcomes: Vec<PieceOutcome>, was_killed: bo
     message.keep_outcomes(outcomes, is_done);
 }
 
-/// Whether the function's answer reports a message as failed.
+/// Whether the function's response reports a message as failed.
 fn has_failed(answer: &Value, message_id: &str) -> bool {
     let failed = answer["batchItemFailures"].as_array();
     failed.is_some_and(|failed| failed.iter().any(|item| item["itemIdentifier"] == message_id))

@@ -1,11 +1,11 @@
-//! Only a definite answer is an outcome.
+//! Only a definite response is an outcome.
 
 use aws_smithy_http_client::tls::TlsContext;
 use payment_gateway::{ChargeRequest, Gateway, HttpGateway, InvalidUrl, Outcome, RequestPolicy, Secret, Unknown};
 use payment_intents::{ChargeId, ChargeKey, Decline};
 use serde_json::{Value, json};
 
-use crate::wire::{Wire, answer, charged, in_time, request};
+use crate::wire::{Wire, charged, in_time, request, response};
 
 #[tokio::test]
 async fn a_charge_is_sent_as_in_the_contract() {
@@ -29,7 +29,7 @@ async fn only_402_with_a_valid_body_is_a_decline() {
         Ok(Outcome::Declined(Decline::new(charge_id, code, message)))
     };
     let refused = r#"{"chargeId":"ch_1","code":"card_declined","message":"No."}"#;
-    let unexpected = Err("gateway_unexpected_answer");
+    let unexpected = Err("gateway_unexpected_response");
     let cases = [
         (402, refused, declined(Some("ch_1"), "card_declined", Some("No."))),
         (402, r#"{"code":"card_declined","more":1}"#, declined(None, "card_declined", None)),
@@ -51,22 +51,22 @@ async fn only_402_with_a_valid_body_is_a_decline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_not_definite_is_unknown() {
+async fn a_response_that_is_not_definite_is_unknown() {
     let succeeded = r#"{"chargeId":"ch_1","status":"succeeded"}"#;
     let too_large = format!(r#"{{"chargeId":"ch_1","status":"succeeded","more":"{}"}}"#, "x".repeat(64 * 1024));
     let cases = [
-        (200, r#"{"chargeId":"ch_1","status":"pending"}"#, "gateway_unexpected_answer"),
-        (200, r#"{"chargeId":"","status":"succeeded"}"#, "gateway_unexpected_answer"),
-        (200, r#"{"status":"succeeded"}"#, "gateway_unexpected_answer"),
-        (200, r#"{"chargeId":"ch_1","status":"succeeded","amount":1,"currency":"USD"}"#, "gateway_unexpected_answer"),
-        (200, r#"{"chargeId":"ch_1","status":"succeeded","currency":"EUR"}"#, "gateway_unexpected_answer"),
-        (200, "<html>", "gateway_unexpected_answer"),
-        (200, &too_large, "gateway_unexpected_answer"),
-        (201, succeeded, "gateway_unexpected_answer"),
-        (202, succeeded, "gateway_unexpected_answer"),
-        (204, "", "gateway_unexpected_answer"),
-        (301, succeeded, "gateway_unexpected_answer"),
-        (307, succeeded, "gateway_unexpected_answer"),
+        (200, r#"{"chargeId":"ch_1","status":"pending"}"#, "gateway_unexpected_response"),
+        (200, r#"{"chargeId":"","status":"succeeded"}"#, "gateway_unexpected_response"),
+        (200, r#"{"status":"succeeded"}"#, "gateway_unexpected_response"),
+        (200, r#"{"chargeId":"ch_1","status":"succeeded","amount":1,"currency":"USD"}"#, "gateway_unexpected_response"),
+        (200, r#"{"chargeId":"ch_1","status":"succeeded","currency":"EUR"}"#, "gateway_unexpected_response"),
+        (200, "<html>", "gateway_unexpected_response"),
+        (200, &too_large, "gateway_unexpected_response"),
+        (201, succeeded, "gateway_unexpected_response"),
+        (202, succeeded, "gateway_unexpected_response"),
+        (204, "", "gateway_unexpected_response"),
+        (301, succeeded, "gateway_unexpected_response"),
+        (307, succeeded, "gateway_unexpected_response"),
         (401, succeeded, "gateway_refused_secret"),
         (403, succeeded, "gateway_refused_secret"),
         (408, succeeded, "gateway_timeout"),
@@ -89,7 +89,7 @@ async fn a_look_up_is_definite_only_with_no_charge_or_one_matching_charge() {
         charge[name] = value;
         json!({"charges": [charge]}).to_string()
     };
-    let unexpected = Err("gateway_unexpected_answer");
+    let unexpected = Err("gateway_unexpected_response");
     let cases = [
         (200, json!({"charges": [charge]}).to_string(), Ok(Some("ch_1"))),
         (200, json!({"charges": []}).to_string(), Ok(None)),
@@ -105,7 +105,7 @@ async fn a_look_up_is_definite_only_with_no_charge_or_one_matching_charge() {
         (500, String::new(), Err("gateway_failed")),
     ];
     for (status, body, expected) in cases {
-        let gateway = Wire::replying([answer(status, &body)]).gateway();
+        let gateway = Wire::replying([response(status, &body)]).gateway();
         let found = gateway.look_up(&request, in_time()).await;
         let found = found.as_ref().map(|found| found.as_ref().map(ChargeId::as_str)).map_err(Unknown::code);
         assert_eq!(found, expected, "{status} {body}");
@@ -114,7 +114,7 @@ async fn a_look_up_is_definite_only_with_no_charge_or_one_matching_charge() {
 
 #[tokio::test]
 async fn the_key_of_a_look_up_is_encoded() {
-    let wire = Wire::replying([answer(200, r#"{"charges":[]}"#)]);
+    let wire = Wire::replying([response(200, r#"{"charges":[]}"#)]);
     let request = ChargeRequest { charge_key: ChargeKey::parse("a&b=c%#d").unwrap(), ..request(1) };
     assert_eq!(wire.gateway().look_up(&request, in_time()).await.unwrap(), None);
     let [sent] = &wire.sent()[..] else { panic!("one request") };
@@ -136,7 +136,7 @@ fn an_invalid_url_is_refused() {
 }
 
 async fn check(status: u16, body: &str, expected: &Result<Outcome, &'static str>) {
-    let gateway = Wire::replying([answer(status, body)]).gateway();
+    let gateway = Wire::replying([response(status, body)]).gateway();
     let outcome = gateway.charge(&request(1_250), in_time()).await;
     assert_eq!(outcome.as_ref().map_err(Unknown::code), expected.as_ref().map_err(|code| *code), "{status} {body}");
 }

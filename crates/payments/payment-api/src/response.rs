@@ -1,4 +1,4 @@
-//! The answer to a command. The same bytes are sent, recorded, and sent again to a repetition.
+//! The response to a command. The same bytes are sent, recorded, and sent again to a repetition.
 
 use api_gateway::{JSON, PROBLEM_JSON, Response};
 use order_events::{ConsistencyToken, EventType};
@@ -12,7 +12,7 @@ use crate::problem::ProblemKind;
 /// The recorded part of a response. Members may be added. The meaning of a member must not change within 24 hours, the life of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answer {
+pub(crate) struct RecordedResponse {
     status: u16,
     body: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub(crate) struct Answer {
     consistency_token: Option<String>,
 }
 
-impl Answer {
+impl RecordedResponse {
     pub(crate) fn created(found: &StoredIntent) -> Self {
         let location = format!("/payment-intents/{}", found.intent.id());
         Self { location: Some(location), ..Self::of(201, found) }

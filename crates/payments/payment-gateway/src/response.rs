@@ -1,4 +1,4 @@
-//! The meaning of the gateway's HTTP answers. An answer that is not definite is unknown.
+//! The meaning of the gateway's HTTP responses. A response that is not definite is unknown.
 
 use payment_intents::{ChargeId, Decline, Outcome};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::{ChargeRequest, Unknown};
 
 /// A status and a complete body.
-pub(crate) struct HttpAnswer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
@@ -45,8 +45,8 @@ struct ListedCharge {
 
 const SUCCEEDED: &str = "succeeded";
 
-impl HttpAnswer {
-    /// Reads the answer to a charge.
+impl HttpResponse {
+    /// Reads the response to a charge.
     pub(crate) fn to_charge(&self, request: &ChargeRequest) -> Result<Outcome, Unknown> {
         match self.status {
             200 => {
@@ -74,7 +74,7 @@ impl HttpAnswer {
         }
     }
 
-    /// Reads the answer to a look-up of the request's charge key.
+    /// Reads the response to a look-up of the request's charge key.
     pub(crate) fn to_look_up(&self, request: &ChargeRequest) -> Result<Option<ChargeId>, Unknown> {
         if self.status != 200 {
             return Err(self.unknown());
@@ -83,13 +83,13 @@ impl HttpAnswer {
         let has_our_key = |charge: &ListedCharge| charge.idempotency_key == request.charge_key.as_str();
         if !charges.iter().all(has_our_key) {
             // A gateway that ignores the filter may return other charges instead of ours.
-            return Err(self.unexpected("the answer contains charges with other keys"));
+            return Err(self.unexpected("the response contains charges with other keys"));
         }
         let Some(charge) = charges.pop() else {
             return Ok(None);
         };
         if !charges.is_empty() {
-            return Err(self.unexpected("the answer contains several charges with this key"));
+            return Err(self.unexpected("the response contains several charges with this key"));
         }
         if charge.status != SUCCEEDED {
             return Err(self.unexpected("the charge's status is not succeeded"));

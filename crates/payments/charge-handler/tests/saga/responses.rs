@@ -1,4 +1,4 @@
-//! How the handler processes the gateway's answers.
+//! How the handler processes the gateway's responses.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ async fn a_charge_that_was_not_requested_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_second_answer_does_not_overwrite_the_first() {
+async fn a_second_response_does_not_overwrite_the_first() {
     let world = World::create().await;
     let id = world.requested(1_250).await;
     let before = world.find(id).await;
@@ -116,7 +116,7 @@ async fn a_second_answer_does_not_overwrite_the_first() {
     let decline = Outcome::Declined(Decline::new(None, "card_declined", None));
     let again = world.function_with(Arc::new(Scripted::charging(move || Ok(decline.clone()))));
     again.expect_done(&message).await;
-    // The same for a worker that read the intent before the first answer.
+    // The same for a worker that read the intent before the first response.
     let late = Outcome::Declined(Decline::new(None, "late", None));
     let lock = world.store().locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap().granted().unwrap();
     let settled = world.store().settle(&before, late, &lock.release_with()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The function's answers to batches.
+//! The function's responses to batches.
 
 use std::time::Duration;
 

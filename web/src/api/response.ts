@@ -1,12 +1,12 @@
 // The result of a request.
 
-/** Why a request failed: a problem document (RFC 9457), or a substitute if the answer had none. */
+/** Why a request failed: a problem document (RFC 9457), or a substitute if the response had none. */
 export interface Problem {
-  /** Absent in an answer of API Gateway itself, and if there was no answer. */
+  /** Absent in a response of API Gateway itself, and if there was no response. */
   type?: string;
   title: string;
   detail?: string;
-  /** The HTTP status, 0 if there was no answer. */
+  /** The HTTP status, 0 if there was no response. */
   status: number;
   /** The request's id in the service's logs. */
   requestId?: string;
@@ -19,20 +19,21 @@ export interface Problem {
   retryAfter?: number;
 }
 
-export type Answer<T> =
+export type ApiResponse<T> =
   | { kind: "found"; status: number; value: T; etag?: string; consistencyToken?: string }
   | { kind: "unchanged" }
   | { kind: "problem"; problem: Problem };
 
-export const NO_ANSWER: Problem = { title: "No answer", status: 0 };
+export const NO_RESPONSE: Problem = { title: "No response", status: 0 };
 export const ENDED: Problem = { title: "Not signed in", status: 401 };
 
-/** Rejects only if the connection closes before the end of the answer. */
-export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
+/** Rejects only if the connection closes before the end of the response. */
+export async function readResponse<T>(response: Response): Promise<ApiResponse<T>> {
   if (response.status === 304) return { kind: "unchanged" };
   const body = await readJson(response);
   if (!response.ok) return { kind: "problem", problem: readProblem(response, body) };
-  if (body === undefined) return { kind: "problem", problem: { title: "Unreadable answer", status: response.status } };
+  if (body === undefined)
+    return { kind: "problem", problem: { title: "Unreadable response", status: response.status } };
   const etag = response.headers.get("etag");
   const consistencyToken = response.headers.get("consistency-token");
   return {
