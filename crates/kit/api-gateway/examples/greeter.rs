@@ -62,9 +62,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let context = json!({"requestId": "r-1", "http": {"method": "GET"}});
         let event = json!({"rawPath": "/hello", "rawQueryString": query, "requestContext": context});
         let request: Request = serde_json::from_value(event)?;
-        // In a function it is the deadline of the invocation. The answer is sent half a second before it.
+        // In a function it is the deadline of the invocation. The response is sent half a second before it.
         let deadline = SystemTime::now() + Duration::from_secs(1);
-        let response = function.answer(&request, "/hello", deadline, greet(&request)).await;
+        let response = function.respond(&request, "/hello", deadline, greet(&request)).await;
         println!("{query}: {} {}", response.status_code, response.body.unwrap_or_default());
     }
     Ok(())
