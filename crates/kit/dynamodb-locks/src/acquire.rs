@@ -52,11 +52,11 @@ pub(crate) async fn acquire(
 struct Bidder<'a> {
     locks: &'a Locks,
     wanted: &'a [Wanted],
-    /// One token for all tries, so that a try whose answer was lost is recognised by the next one.
+    /// One token for all tries, so that a try whose response was lost is recognised by the next one.
     me: String,
     /// What the last refusal showed, by index.
     seen: Vec<Option<Sighting>>,
-    /// The indices that the last answer refused. What is known of the others may be old.
+    /// The indices that the last response refused. What is known of the others may be old.
     refused: Vec<usize>,
     /// The marks that this writer has sent last, by index. A mark may have been refused.
     marks: Vec<Option<u64>>,
@@ -116,15 +116,15 @@ impl Bidder<'_> {
         if expires <= now {
             return Err(Error::DeadlinePassed);
         }
-        // An answer that comes after the end of the lease is of no use.
+        // A response that comes after the end of the lease is of no use.
         let lease = Duration::from_millis(expires - now);
-        let answer = async {
+        let request = async {
             match self.wanted {
                 [wanted] => Ok(self.bid_for_one(wanted, started, now, expires).await?.map(|grant| vec![grant])),
                 _ => self.bid_for_all(started, now, expires).await,
             }
         };
-        timeout(lease, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
+        timeout(lease, request).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
     }
 
     async fn bid_for_one(
@@ -164,7 +164,7 @@ impl Bidder<'_> {
         }
     }
 
-    /// An earlier try took the lock, but its answer was lost.
+    /// An earlier try took the lock, but its response was lost.
     async fn earlier_grant(
         &self,
         wanted: &Wanted,

@@ -156,7 +156,7 @@ impl Lock {
         }
     }
 
-    /// Releases the lock. If it fails, it may be repeated. Without an answer it fails with [`Error::Unavailable`] when the lease
+    /// Releases the lock. If it fails, it may be repeated. Without a response it fails with [`Error::Unavailable`] when the lease
     /// ends; before the deadline of [`Locks::until`], when half of the time that is left has passed.
     pub async fn release(&self) -> Result<Release, Error> {
         let release = self.send_release().await?;
@@ -166,11 +166,11 @@ impl Lock {
 
     async fn send_release(&self) -> Result<Release, Error> {
         self.release_was_sent.store(true, Ordering::Relaxed);
-        // The caller needs the other half of the time for its own answer.
+        // The caller needs the other half of the time for its own response.
         let patience = self.locks.time_left().map_or(self.patience(), |left| self.patience().min(left / 2));
         let released = match answered_within(patience, self.locks.send(self.release_write(), &self.key)).await? {
             Sent::Written(_) => true,
-            // An earlier release, whose answer was lost, or the caller's transaction.
+            // An earlier release, whose response was lost, or the caller's transaction.
             Sent::Refused(record) => self.was_released(record.as_ref()),
         };
         Ok(if released { Release::Released } else { Release::Lost })
@@ -186,7 +186,7 @@ impl Lock {
     /// Renews the lease once. [`hold`](Self::hold) does this by itself.
     ///
     /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it is, for what
-    /// [remains](Self::remaining) of the lease. Without an answer it fails with [`Error::Unavailable`] when the lease ends.
+    /// [remains](Self::remaining) of the lease. Without a response it fails with [`Error::Unavailable`] when the lease ends.
     pub async fn heartbeat(&self) -> Result<(), Error> {
         let patience = self.locks.within_deadline(self.patience());
         match answered_within(patience, self.renew()).await? {
@@ -286,7 +286,7 @@ impl Lock {
             match timeout_at(ends.min(now + every), self.renew()).await {
                 Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
                 Ok(Ok(Renewed::Released)) => return std::future::pending().await,
-                // The caller's own write, whose answer is on its way, may have released it for the one that has it now. That write
+                // The caller's own write, whose response is on its way, may have released it for the one that has it now. That write
                 // is the judge: it succeeds or is refused. But it may also never have been sent, so it has until the lease ends.
                 Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => {
                     sleep_until(ends).await;
@@ -357,7 +357,7 @@ impl Lock {
         self.key.is_same(key, &self.locks.settings.attributes)
     }
 
-    /// How long to wait for an answer: until the lease ends. A lease that has ended, or nearly, still leaves half of its length, for
+    /// How long to wait for a response: until the lease ends. A lease that has ended, or nearly, still leaves half of its length, for
     /// nobody else may have taken the lock.
     fn patience(&self) -> Duration {
         let left = self.lease().ends.saturating_duration_since(Instant::now());
@@ -391,8 +391,8 @@ impl Lock {
     }
 }
 
-async fn answered_within<T>(patience: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    timeout(patience, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
+async fn answered_within<T>(patience: Duration, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(patience, request).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
 }
 
 const OVERSLEPT: &str = "the task did not run in time to renew the lease";

@@ -56,7 +56,7 @@ impl Locks {
     }
 
     /// The same locks for one invocation: no lease ends after `deadline`, when Lambda ends the work, and nothing is waited
-    /// for any longer. A release waits for its answer for at most half of the time that is left, so that the caller can still
+    /// for any longer. A release waits for its response for at most half of the time that is left, so that the caller can still
     /// return its result.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
@@ -78,7 +78,7 @@ impl Locks {
         LockSetRequest::new(self.clone())
     }
 
-    /// Who holds a lock, for people and tools: by the time of the answer it may have changed. `None`: nobody, or the item
+    /// Who holds a lock, for people and tools: by the time of the response, it may have changed. `None`: nobody, or the item
     /// does not exist.
     ///
     /// A holder whose lease has ended is still shown.
@@ -152,8 +152,8 @@ impl Locks {
             .return_values(ReturnValue::AllOld)
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         match request.send().await {
-            Ok(answer) => {
-                let old = answer.attributes.as_ref().map(|item| self.parse(item)).transpose()?;
+            Ok(response) => {
+                let old = response.attributes.as_ref().map(|item| self.parse(item)).transpose()?;
                 Ok(Sent::Written(old.unwrap_or_default()))
             }
             Err(error) => match error.as_service_error() {
@@ -203,7 +203,7 @@ impl Locks {
     }
 }
 
-/// The answer to one write.
+/// The outcome of one write.
 pub(crate) enum Sent {
     /// It is written. This is what was there before.
     Written(Record),

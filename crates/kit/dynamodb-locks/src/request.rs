@@ -52,7 +52,7 @@ impl LockRequest {
     }
 }
 
-/// The answer to a request for one lock. It is exhaustive: the caller must decide in each case whether to do the work.
+/// The outcome of a request for one lock. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only a granted lock allows the work to be done"]
 pub enum Acquired {
@@ -132,7 +132,7 @@ impl LockSetRequest {
     }
 }
 
-/// The answer to a request for several locks. It is exhaustive: the caller must decide in each case whether to do the work.
+/// The outcome of a request for several locks. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only granted locks allow the work to be done"]
 pub enum AcquiredAll {

@@ -55,9 +55,9 @@ impl IdempotencyStore {
         let mut pending = batch.iter().map(|record| self.put_request(record)).collect::<Result<Vec<_>, _>>()?;
         for pause in PAUSES {
             tokio::time::sleep(Duration::from_millis(pause)).await;
-            let answer =
+            let response =
                 self.settings.client.batch_write_item().request_items(&self.settings.table, pending).send().await?;
-            pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
+            pending = response.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
             if pending.is_empty() {
                 break;
             }

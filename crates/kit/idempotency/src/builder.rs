@@ -85,7 +85,7 @@ impl StoreBuilder {
         self
     }
 
-    /// Called once for every claim that was answered, for metrics. It should be quick: the claim waits for it.
+    /// Called with the outcome of every claim that did not fail, for metrics. It should be quick: the claim waits for it.
     pub fn observer(mut self, observer: impl Fn(Observation) + Send + Sync + 'static) -> Self {
         self.0.observer = Box::new(observer);
         self

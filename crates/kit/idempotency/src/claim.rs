@@ -1,4 +1,4 @@
-//! The right to do the work for a key, and the answers to asking for it.
+//! The right to do the work for a key, and the outcome of a claim.
 
 use std::time::SystemTime;
 
@@ -18,7 +18,7 @@ pub struct Claim {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// The answer to [`claim`](crate::TimedStore::claim). It is exhaustive: whether to do the work is no case for `_`.
+/// The outcome of [`claim`](crate::TimedStore::claim). It is exhaustive: whether to do the work is no case for `_`.
 #[derive(Debug)]
 #[must_use = "only a new claim allows the work to be done"]
 pub enum Claimed {

@@ -154,7 +154,7 @@ impl IdempotencyStore {
             };
             let Some(item) = existing else { continue };
             let existing = Record::from_item(&item, &self.settings.schema)?;
-            // The SDK repeats a request whose answer was lost; then it is our own record that is in the way.
+            // The SDK repeats a request whose response was lost; then it is our own record that is in the way.
             if existing.owner == record.owner {
                 return Ok(Written::New { taken_over: false });
             }
@@ -208,7 +208,7 @@ impl IdempotencyStore {
     }
 }
 
-/// The answer to writing a record.
+/// The outcome of writing a record.
 pub(crate) enum Written {
     New {
         /// Whether the record that was there was a claim that expired before its work was completed.

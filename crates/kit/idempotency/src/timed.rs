@@ -50,8 +50,8 @@ impl TimedStore {
     /// It is given if there is no record, or the record has expired, or its claim has and was made for the same payload.
     /// Whether DynamoDB's time to live has deleted an expired record makes no difference.
     ///
-    /// If the time limit has passed, before or after the request, the answer is [`Error::OutOfTime`]: the claim would refuse nobody. What is
-    /// known to be completed ([`cache`](crate::StoreBuilder::cache)) is answered all the same.
+    /// If the time limit has passed, before or after the request, the result is [`Error::OutOfTime`]: the claim would refuse nobody. What is
+    /// known to be completed ([`cache`](crate::StoreBuilder::cache)) is returned all the same.
     ///
     /// An empty key is [`Error::EmptyKey`]. With its prefix, a key may have
     /// [2,048 bytes, or 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys);

@@ -156,7 +156,7 @@ impl IdempotencyStore {
     /// Records the result of work that left nothing but its result, such as a refusal that every repetition is to get. One
     /// `PutItem`.
     ///
-    /// The rules are those of [`claim`](crate::TimedStore::claim). A record that refuses the request and has expired when the answer
+    /// The rules are those of [`claim`](crate::TimedStore::claim). A record that refuses the request and has expired when the response
     /// arrives is tried again, a few times; then it is [`Error::Contended`].
     pub async fn record(
         &self,

@@ -46,8 +46,8 @@ async fn a_record_that_is_not_completed_is_an_error_unless_the_table_is_only_slo
     const LOST: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#;
     for (disturbance, level, reason, cause) in [
         (Disturbance::Throttle, "WARN", "record_throttled", "ProvisionedThroughputExceededException"),
-        (Disturbance::Answer(400, DENIED), "ERROR", "record_rejected", "not allowed"),
-        (Disturbance::Answer(400, LOST), "ERROR", "claim_lost", "another caller took it over"),
+        (Disturbance::Respond(400, DENIED), "ERROR", "record_rejected", "not allowed"),
+        (Disturbance::Respond(400, LOST), "ERROR", "claim_lost", "another caller took it over"),
     ] {
         let world = World::start().await;
         let wire = Wire::disturbed(move |request| match request.operation.as_str() {
