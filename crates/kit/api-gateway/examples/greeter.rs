@@ -1,4 +1,4 @@
-//! A function that greets, asked by some events of API Gateway: a good request, one with two mistakes, and one that takes too long. It
+//! A function that greets, called with some events of API Gateway: a good request, one with two mistakes, and one that takes too long. It
 //! needs no AWS: `cargo run --example greeter`
 
 use std::error::Error;
@@ -48,7 +48,7 @@ async fn greet(request: &Request) -> Result<Response, Problem> {
     let (name, times) = parameters.finish(read).map_err(|Mistakes(mistakes)| Problem::InvalidParameters(mistakes))?;
     let name = name.unwrap_or_else(|| "World".to_owned());
     if name == "Godot" {
-        // He does not come.
+        // It never ends: the deadline is reached.
         std::future::pending::<()>().await;
     }
     let greetings = vec![format!("Hello, {name}"); times.unwrap_or(1)];

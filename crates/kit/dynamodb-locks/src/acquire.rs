@@ -41,7 +41,7 @@ pub(crate) async fn acquire(
 ) -> Result<Outcome, Error> {
     let refused = (0..wanted.len()).collect();
     let mut bidder = Bidder { locks, wanted, me: locks.token(), seen, refused, marks: vec![None; wanted.len()] };
-    // On the heap, for callers should not have to carry these futures.
+    // Boxed: otherwise the caller's own future would contain these large ones.
     let outcome = Box::pin(bidder.bid_for(wait)).await;
     if !matches!(outcome, Ok(Outcome::Granted(_))) {
         Box::pin(bidder.let_readers_in()).await;
@@ -152,7 +152,7 @@ impl Bidder<'_> {
             }
             Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
                 match self.earlier_grant(wanted, &record, started, now).await {
-                    // Another one has taken it since: this caller never knew that it had the lock, and still waits for it.
+                    // Another caller has taken it since: this caller never knew that it had the lock, and still waits for it.
                     Err(Error::Lost) => Ok(None),
                     grant => grant.map(Some),
                 }
@@ -311,7 +311,7 @@ impl Bidder<'_> {
             let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));
             [by_clock, by_observation].into_iter().flatten().min()
         });
-        // The expiry must have passed, not only been reached; and those who waited for it come one by one.
+        // The expiry must have passed, not only been reached; and callers that waited for it must not all try at the same moment.
         let after = Duration::from_millis(1) + jittered(pause / 16);
         match takeovers.max() {
             Some(until) if !until.is_zero() && until <= pause => until + after,

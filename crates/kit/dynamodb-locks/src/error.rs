@@ -42,10 +42,12 @@ pub enum Error {
     #[error("the deadline has passed, and there is no time left to use the lock: try again in a new invocation")]
     DeadlinePassed,
     /// DynamoDB reports that this caller no longer holds the lock. Another caller may hold it.
-    #[error("the lock was removed, or taken over after its lease had ended: acquire it again, and read afresh")]
+    #[error("the lock was removed, or taken over after its lease had ended: acquire it again, and read the data again")]
     Lost,
     /// The lease ended before a renewal was confirmed. It is unknown whether another caller holds the lock.
-    #[error("the lease ended before the lock table confirmed its renewal: acquire the lock again, and read afresh")]
+    #[error(
+        "the lease ended before the lock table confirmed its renewal: acquire the lock again, and read the data again"
+    )]
     Unreachable(#[source] BoxError),
 }
 

@@ -55,8 +55,8 @@ impl Locks {
         LocksBuilder::new(client, table.into())
     }
 
-    /// The same locks for one invocation: no lease ends after `deadline`, when Lambda ends the work, and nothing is waited
-    /// for any longer. A release waits for its response for at most half of the time that is left, so that the caller can still
+    /// The same locks for one invocation: no lease and no wait ends after `deadline`, when Lambda ends the
+    /// work. A release waits for its response for at most half of the time that is left, so that the caller can still
     /// return its result.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
@@ -133,7 +133,7 @@ impl Locks {
 
     /// Sends one write. A refusal is no error, and shows the item; `None`: there is no item.
     pub(crate) async fn send(&self, write: Write, key: &Key) -> Result<Sent, Error> {
-        // The SDK's futures have several kilobytes, which callers should not have to carry.
+        // The SDK's futures have several kilobytes, which the caller's own future would otherwise contain.
         retry_on_conflict(CONFLICTS, is_conflict, || Box::pin(self.send_once(write.clone(), key))).await
     }
 

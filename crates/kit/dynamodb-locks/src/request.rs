@@ -39,7 +39,7 @@ impl LockRequest {
     /// Asks for the lock. Without competition this is one request.
     ///
     /// If it fails with [`Error::Unavailable`], the lock may have been taken; it is then free again when the lease ends.
-    /// If this future is dropped, the same holds.
+    /// The same is true if this future is dropped.
     pub async fn acquire(self) -> Result<Acquired, Error> {
         let Self { locks, wanted, wait, seen } = self;
         Ok(match acquire(&locks, &[wanted], wait, vec![seen]).await? {

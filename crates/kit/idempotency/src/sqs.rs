@@ -77,7 +77,7 @@ where
     SqsBatch::new(store, batch).process(parse, work, &mut outcome::LogFailures).await
 }
 
-/// What a message asks for.
+/// The work that a message asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedMessage<T> {
     /// What makes two messages the same work. A message with an empty key fails.
@@ -215,7 +215,8 @@ fn read<T, E>(
     parsed.map_err(|_| MessageError::Panicked)?.map_err(MessageError::Parse)
 }
 
-/// The name of a FIFO queue ends with `.fifo`, in small letters. A message group id does not tell: a standard queue can have them too.
+/// The name of a FIFO queue ends with `.fifo`, in small letters. A message group id proves nothing: messages of a standard queue can have
+/// one too.
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>
 fn is_from_fifo_queue(message: &SqsMessage) -> bool {
     message.event_source_arn.as_deref().is_some_and(|arn| arn.rsplit('.').next() == Some("fifo"))

@@ -74,7 +74,7 @@ async fn of_two_concurrent_updates_one_wins() {
 }
 
 #[tokio::test]
-async fn retries_read_afresh_until_every_increment_counts() {
+async fn retries_read_again_until_every_increment_counts() {
     let world = World::start().await;
     create(&world, "item", 0).await.expect("created");
     let policy = RetryPolicy { attempts: 100, first_pause: A_MILLISECOND, max_pause: A_MILLISECOND * 20 };

@@ -43,7 +43,7 @@ pub enum Error {
 pub type Source = Box<dyn StdError + Send + Sync>;
 
 impl Error {
-    /// Whether the same request may succeed later with nothing changed by hand.
+    /// Whether the same request may succeed later without any manual change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
