@@ -25,7 +25,7 @@ class OrderHistory(Promises, unittest.TestCase):
         "failing",
         "late",
         "server-errors",
-        "slow-answers",
+        "slow-responses",
         "unreadable-attributes",
         "table-throttled",
         "throttled",

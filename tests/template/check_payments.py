@@ -70,7 +70,7 @@ class Payments(Promises, unittest.TestCase):
         "relay-behind",
         "relay-failed",
         "server-errors",
-        "slow-answers",
+        "slow-responses",
         "table-throttled",
         "throttled",
     )
@@ -296,7 +296,7 @@ class Payments(Promises, unittest.TestCase):
     def test_the_latency_limit_is_higher_where_answers_wait_for_the_gateway(self):
         for mode, threshold in [("saga", 3000), ("locked", 10000)]:
             stack = self.template.with_parameters(ChargeMode=mode, AlarmTopicArn=ALARM_TOPIC)
-            self.assertEqual(threshold, stack.of_type("AWS::CloudWatch::Alarm")["SlowAnswers"]["Threshold"])
+            self.assertEqual(threshold, stack.of_type("AWS::CloudWatch::Alarm")["SlowResponses"]["Threshold"])
 
     def test_a_role_has_its_policies_before_its_function_is_created(self):
         for name, function in properties(self.development, "AWS::Lambda::Function"):

@@ -22,13 +22,13 @@ fn main() -> io::Result<()> {
         let name = std::env::var("AWS_LAMBDA_FUNCTION_NAME").map_err(io::Error::other)?;
         let headers = json!({"content-type": "application/json", "function-name": name});
         let echo = json!({"statusCode": 200, "headers": headers, "body": event.to_string()});
-        let (outcome, answer) = match event["rawPath"].as_str() {
-            None if std::env::var_os("HANDLER").is_some() => match answer_of_test(&event)?.split_once(' ') {
-                Some(("response", answer)) => ("response", answer.to_owned()),
-                Some(("error", answer)) => ("error", answer.to_owned()),
+        let (outcome, response) = match event["rawPath"].as_str() {
+            None if std::env::var_os("HANDLER").is_some() => match response_of_test(&event)?.split_once(' ') {
+                Some(("response", response)) => ("response", response.to_owned()),
+                Some(("error", response)) => ("error", response.to_owned()),
                 _ => process::exit(1),
             },
-            Some("/answer") => ("response", body.to_owned()),
+            Some("/respond") => ("response", body.to_owned()),
             Some("/error") => ("error", json!({"errorType": "Refused", "errorMessage": "as asked"}).to_string()),
             Some("/exit") => process::exit(1),
             Some("/print") => {
@@ -43,18 +43,18 @@ fn main() -> io::Result<()> {
             }
             _ => ("response", echo.to_string()),
         };
-        exchange(&api, "POST", &format!("{request_id}/{outcome}"), &answer)?;
+        exchange(&api, "POST", &format!("{request_id}/{outcome}"), &response)?;
     }
 }
 
-/// Sends the event to the test, and returns the test's answer.
-fn answer_of_test(event: &Value) -> io::Result<String> {
+/// Sends the event to the test, and returns the test's response.
+fn response_of_test(event: &Value) -> io::Result<String> {
     let mut handler = TcpStream::connect(std::env::var("HANDLER").map_err(io::Error::other)?)?;
     handler.write_all(json!({"process": process::id(), "event": event}).to_string().as_bytes())?;
     handler.shutdown(Shutdown::Write)?;
-    let mut answer = String::new();
-    handler.read_to_string(&mut answer)?;
-    Ok(answer)
+    let mut response = String::new();
+    handler.read_to_string(&mut response)?;
+    Ok(response)
 }
 
 /// One request to the Runtime API, and all of its response.

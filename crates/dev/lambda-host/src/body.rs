@@ -13,7 +13,7 @@ const READ_LIMIT: usize = 64 * 1024 * 1024;
 
 /// Returns a body of at most [`PAYLOAD_LIMIT`] bytes, or `None` if it has more.
 ///
-/// A larger body is read and thrown away, because a client that is still sending does not read the answer.
+/// A larger body is read and thrown away, because a client that is still sending does not read the response.
 pub(crate) async fn read(mut body: Body) -> Result<Option<Vec<u8>>, axum::Error> {
     if body.size_hint().lower() > READ_LIMIT as u64 {
         return Ok(None);

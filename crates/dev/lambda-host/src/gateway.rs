@@ -64,7 +64,7 @@ pub async fn serve(
 /// answers a request.
 ///
 /// As in Lambda, a process serves one request at a time, is reused for the next one, and is replaced if it ended, timed
-/// out or returned an answer that Lambda rejects. Unlike in Lambda, the process also ends if the client disconnects before the answer.
+/// out or returned a response that Lambda rejects. Unlike in Lambda, the process also ends if the client disconnects before the response.
 ///
 /// A request that no route matches gets 404, as in API Gateway. `authorizer` makes the event's `requestContext.authorizer` from
 /// the request's headers, such as `{"jwt": {"claims": {"sub": "..."}, "scopes": null}}` (see [`unverified_claims`]). If it
@@ -163,7 +163,7 @@ struct Backend {
     permits: Semaphore,
 }
 
-/// Why the gateway answers itself instead of the function.
+/// Why the gateway responds instead of the function.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("no route matches the request")]
@@ -174,13 +174,13 @@ enum Failure {
     LargeBody,
     #[error(transparent)]
     Invoke(#[from] InvokeError),
-    #[error("the function's answer has a status code but is not a valid response")]
-    Answer(#[from] serde_json::Error),
-    #[error("the function's answer has an invalid status or header")]
+    #[error("the function's response has a status code but is not in payload format 2.0")]
+    Format(#[from] serde_json::Error),
+    #[error("the function's response has an invalid status or header")]
     Http(#[from] axum::http::Error),
-    #[error("the function's answer has an interim status: {0}")]
+    #[error("the function's response has an interim status: {0}")]
     Interim(StatusCode),
-    #[error("the body of the function's answer is not base64")]
+    #[error("the body of the function's response is not base64")]
     Base64(#[from] base64::DecodeError),
 }
 
@@ -197,7 +197,7 @@ async fn handle(
             tracing::error!(
                 request_id,
                 error,
-                "the function returned no valid response; the gateway answers with an error"
+                "the function returned no valid response; the gateway responds with an error"
             );
         }
         failure.into_response()
@@ -217,7 +217,7 @@ impl Gateway {
         let backend = &self.backends[route.index];
         // The semaphore is never closed.
         let _permit = backend.permits.acquire().await;
-        response(&head.method, backend.function.invoke(event).await?)
+        http_response(&head.method, backend.function.invoke(event).await?)
     }
 
     fn event(&self, request_id: &str, client: SocketAddr, head: &Parts, body: &[u8], route: &RouteMatch<'_>) -> Value {
@@ -322,10 +322,10 @@ fn without_nulls(mut object: Value) -> Value {
     object
 }
 
-/// A function's answer. Format 2.0 has no `multiValueHeaders`.
+/// A function's response. Format 2.0 has no `multiValueHeaders`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct FunctionResponse {
     status_code: u16,
     headers: Option<BTreeMap<String, String>>,
     cookies: Option<Vec<String>>,
@@ -333,25 +333,25 @@ struct Answer {
     is_base64_encoded: Option<bool>,
 }
 
-fn response(method: &Method, answer: Value) -> Result<Response, Failure> {
-    // API Gateway sends an answer without a status as the body of a 200.
-    if answer.get("statusCode").is_none() {
-        return Ok(json_response(StatusCode::OK, &answer));
+fn http_response(method: &Method, response: Value) -> Result<Response, Failure> {
+    // API Gateway sends a response without a status as the body of a 200.
+    if response.get("statusCode").is_none() {
+        return Ok(json_response(StatusCode::OK, &response));
     }
-    let answer: Answer = serde_json::from_value(answer)?;
-    let body = answer.body.unwrap_or_default();
-    let body = if answer.is_base64_encoded == Some(true) { BASE64_STANDARD.decode(body)? } else { body.into_bytes() };
-    // Only an answer to HEAD may have a content-length without a body.
+    let response: FunctionResponse = serde_json::from_value(response)?;
+    let body = response.body.unwrap_or_default();
+    let body = if response.is_base64_encoded == Some(true) { BASE64_STANDARD.decode(body)? } else { body.into_bytes() };
+    // Only a response to HEAD may have a content-length without a body.
     let keeps_its_length = method == Method::HEAD && body.is_empty();
 
-    let mut response = Response::builder().status(answer.status_code);
-    for (name, value) in answer.headers.unwrap_or_default() {
-        response = response.header(name, value);
+    let mut builder = Response::builder().status(response.status_code);
+    for (name, value) in response.headers.unwrap_or_default() {
+        builder = builder.header(name, value);
     }
-    for cookie in answer.cookies.unwrap_or_default() {
-        response = response.header(SET_COOKIE, cookie);
+    for cookie in response.cookies.unwrap_or_default() {
+        builder = builder.header(SET_COOKIE, cookie);
     }
-    let mut response = response.body(Body::from(body))?;
+    let mut response = builder.body(Body::from(body))?;
     if response.status().is_informational() {
         return Err(Failure::Interim(response.status()));
     }
@@ -379,7 +379,7 @@ impl IntoResponse for Failure {
                 | InvokeError::Refused(_)
                 | InvokeError::Exited { .. },
             )
-            | Self::Answer(_)
+            | Self::Format(_)
             | Self::Http(_)
             | Self::Interim(_)
             | Self::Base64(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use self::log::{Log, keep_lines};
 use crate::{ACCOUNT, REGION, body};
 
-/// The largest number of bytes an event or an answer may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
+/// The largest number of bytes an event or a response may have: <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 pub const PAYLOAD_LIMIT: usize = 6 * 1024 * 1024;
 
 /// The configuration of a function.
@@ -95,8 +95,8 @@ pub enum InvokeError {
     /// The function reported an error: an object with `errorType` and `errorMessage`.
     #[error("the function failed: {0}")]
     Function(Value),
-    /// Lambda rejects the answer: it is too large, or not JSON.
-    #[error("the function's answer was rejected: {0}")]
+    /// Lambda rejects the response: it is too large, or not JSON.
+    #[error("the function's response was rejected: {0}")]
     Refused(String),
     /// The process ended; its log says why.
     #[error("the function's process ended before it answered: {log}")]
@@ -123,7 +123,7 @@ impl InvokeError {
 }
 
 /// The result of an invocation.
-pub type Answer = Result<Value, InvokeError>;
+pub type InvokeResult = Result<Value, InvokeError>;
 
 #[derive(Debug)]
 struct Invocation {
@@ -132,7 +132,7 @@ struct Invocation {
     deadline: SystemTime,
     /// Notified when the process gets the event.
     delivered: oneshot::Sender<()>,
-    answer: oneshot::Sender<Answer>,
+    result: oneshot::Sender<InvokeResult>,
 }
 
 /// When to kill a process that has not answered yet. By default never.
@@ -224,23 +224,23 @@ impl Function {
         })
     }
 
-    /// Invokes the function with an event, and waits for its answer.
-    pub async fn invoke(&self, payload: Value) -> Answer {
+    /// Invokes the function with an event, and waits for its response.
+    pub async fn invoke(&self, payload: Value) -> InvokeResult {
         self.invoke_with_id(Uuid::new_v4().to_string(), payload, Kill::default()).await
     }
 
     /// As [`Function::invoke`], with a given request id and a way to kill the process.
-    pub(crate) async fn invoke_with_id(&self, request_id: String, payload: Value, kill: Kill) -> Answer {
-        let (answer, answered) = oneshot::channel();
+    pub(crate) async fn invoke_with_id(&self, request_id: String, payload: Value, kill: Kill) -> InvokeResult {
+        let (result, received) = oneshot::channel();
         let (delivered, is_delivered) = oneshot::channel();
         let deadline = SystemTime::now() + self.timeout;
         // Sending fails only if the process has ended, which is handled below.
-        let _ = self.invocations.send(Invocation { request_id, payload, deadline, delivered, answer });
+        let _ = self.invocations.send(Invocation { request_id, payload, deadline, delivered, result });
         let mut process = self.process.lock().await;
-        let answer = tokio::select! {
-            // An answer counts even if the process ends right after it.
+        let result = tokio::select! {
+            // A response counts even if the process ends right after it.
             biased;
-            answer = answered => answer.ok(),
+            result = received => result.ok(),
             _ = process.child.wait() => None,
             () = kill.due(is_delivered) => {
                 // This fails only if the process has already ended.
@@ -249,8 +249,8 @@ impl Function {
             }
             () = tokio::time::sleep(self.timeout) => Some(Err(InvokeError::TimedOut(self.timeout))),
         };
-        match answer {
-            Some(answer) => answer,
+        match result {
+            Some(result) => result,
             None => Err(InvokeError::Exited { log: process.output(&self.log).await.join("\n") }),
         }
     }
@@ -297,7 +297,7 @@ struct Api {
     /// Notified when the process calls `next`.
     next_called: Arc<Notify>,
     waiting: AsyncMutex<mpsc::UnboundedReceiver<Invocation>>,
-    running: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
+    running: Mutex<HashMap<String, oneshot::Sender<InvokeResult>>>,
 }
 
 fn runtime_api(waiting: mpsc::UnboundedReceiver<Invocation>, next_called: Arc<Notify>, function_name: &str) -> Router {
@@ -327,7 +327,7 @@ async fn next(State(api): State<Arc<Api>>) -> impl IntoResponse {
         ("lambda-runtime-invoked-function-arn", arn(&api.function_name)),
     ]);
     let mut running = api.running.lock().unwrap_or_else(PoisonError::into_inner);
-    running.insert(invocation.request_id, invocation.answer);
+    running.insert(invocation.request_id, invocation.result);
     // This fails only if the caller has stopped waiting.
     let _ = invocation.delivered.send(());
     Ok(([(CONTENT_TYPE, "application/json")], headers, invocation.payload.to_string()))
@@ -339,15 +339,15 @@ pub(crate) fn arn(function: &str) -> String {
 }
 
 async fn respond(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, Ok, body).await
+    finish(&state, &request_id, Ok, body).await
 }
 
 async fn fail(state: State<Arc<Api>>, request_id: Path<String>, body: Body) -> StatusCode {
-    answer(&state, &request_id, |error| Err(InvokeError::Function(error)), body).await
+    finish(&state, &request_id, |error| Err(InvokeError::Function(error)), body).await
 }
 
-async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Body) -> StatusCode {
-    let (answer, status) = match body::read(body).await {
+async fn finish(api: &Api, request_id: &str, kind: fn(Value) -> InvokeResult, body: Body) -> StatusCode {
+    let (result, status) = match body::read(body).await {
         Ok(Some(body)) => match serde_json::from_slice(&body) {
             Ok(body) => (kind(body), StatusCode::ACCEPTED),
             Err(error) => (Err(InvokeError::Refused(format!("it is not JSON: {error}"))), StatusCode::BAD_REQUEST),
@@ -364,6 +364,6 @@ async fn answer(api: &Api, request_id: &str, kind: fn(Value) -> Answer, body: Bo
         return StatusCode::NOT_FOUND;
     };
     // This fails only if the caller has stopped waiting.
-    let _ = waiting.send(answer);
+    let _ = waiting.send(result);
     status
 }

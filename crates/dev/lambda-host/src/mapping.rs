@@ -95,8 +95,8 @@ struct Source {
 enum BatchError {
     #[error(transparent)]
     Invoke(#[from] InvokeError),
-    #[error("the function's answer is not a batch response")]
-    Answer,
+    #[error("the function's response is not a batch response")]
+    Response,
     #[error(transparent)]
     Queue(#[from] QueueError),
 }
@@ -197,8 +197,8 @@ impl Source {
 
     /// Returns how many messages failed.
     async fn try_handle(&self, batch: &[Message]) -> Result<usize, BatchError> {
-        let answer = self.function.invoke(self.event(batch)).await.map_err(InvokeError::shortened)?;
-        let failed = failures(&answer, batch).ok_or(BatchError::Answer)?;
+        let response = self.function.invoke(self.event(batch)).await.map_err(InvokeError::shortened)?;
+        let failed = failures(&response, batch).ok_or(BatchError::Response)?;
         for message in batch.iter().filter(|message| !failed.contains(message.id.as_str())) {
             self.queue.delete(message).await?;
             self.done.send_modify(|done| *done += 1);
@@ -241,13 +241,13 @@ fn attribute(attribute: &MessageAttribute) -> Value {
     value
 }
 
-/// The ids of the failed messages, or `None` if the answer is not a batch response: then all messages failed. An answer
+/// The ids of the failed messages, or `None` if the response is not a batch response: then all messages failed. A response
 /// without failures means success:
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>.
-fn failures<'a>(answer: &'a Value, batch: &[Message]) -> Option<HashSet<&'a str>> {
-    let items = match answer {
+fn failures<'a>(response: &'a Value, batch: &[Message]) -> Option<HashSet<&'a str>> {
+    let items = match response {
         Value::Null => &Value::Null,
-        Value::Object(answer) => answer.get("batchItemFailures").unwrap_or(&Value::Null),
+        Value::Object(response) => response.get("batchItemFailures").unwrap_or(&Value::Null),
         _ => return None,
     };
     match items {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::lambda::{Answer, Function, InvokeError, Kill, Settings};
+use crate::lambda::{Function, InvokeError, InvokeResult, Kill, Settings};
 use crate::processes::Observer;
 
 /// A function's processes. They end with this value.
@@ -56,38 +56,38 @@ impl Pool {
     }
 
     /// Invokes the function in a process that does nothing else meanwhile. A process that ended or timed out is not
-    /// used again. Neither is a process whose answer was rejected, because its runtime then ends itself.
-    pub(crate) async fn invoke(&self, event: Value) -> Answer {
+    /// used again. Neither is a process whose response was rejected, because its runtime then ends itself.
+    pub(crate) async fn invoke(&self, event: Value) -> InvokeResult {
         self.invoke_with_id(Uuid::new_v4().to_string(), event).await
     }
 
     /// As [`Pool::invoke`], with a given request id.
-    pub(crate) async fn invoke_with_id(&self, request_id: String, event: Value) -> Answer {
+    pub(crate) async fn invoke_with_id(&self, request_id: String, event: Value) -> InvokeResult {
         let observer = lock(&self.observer).clone();
         let observation = match observer {
             Some(observer) => observer.begin(&event).await,
             None => None,
         };
         let kill_after = observation.as_ref().and_then(|observation| observation.kill_after());
-        let answer = self.invoke_process(request_id, event, kill_after).await;
+        let result = self.invoke_process(request_id, event, kill_after).await;
         self.finished.fetch_add(1, Ordering::Relaxed);
-        self.failed.fetch_add(u64::from(answer.is_err()), Ordering::Relaxed);
+        self.failed.fetch_add(u64::from(result.is_err()), Ordering::Relaxed);
         if let Some(observation) = observation {
-            observation.end(&answer).await;
+            observation.end(&result).await;
         }
-        answer
+        result
     }
 
-    async fn invoke_process(&self, request_id: String, event: Value, kill_after: Option<Duration>) -> Answer {
+    async fn invoke_process(&self, request_id: String, event: Value, kill_after: Option<Duration>) -> InvokeResult {
         let function = match self.take_idle().await {
             Some(function) => function,
             None => Function::start(self.function.clone()).await.map_err(InvokeError::NotStarted)?,
         };
         let (kill, signal) = oneshot::channel();
         let entry = self.add_busy(Busy { process_id: function.process_id(), kill });
-        let answer = function.invoke_with_id(request_id, event, Kill { signal: Some(signal), after: kill_after }).await;
+        let result = function.invoke_with_id(request_id, event, Kill { signal: Some(signal), after: kill_after }).await;
         drop(entry);
-        match answer {
+        match result {
             Ok(_) | Err(InvokeError::Function(_)) => lock(&self.idle).push(function),
             Err(
                 InvokeError::NotStarted(_)
@@ -96,7 +96,7 @@ impl Pool {
                 | InvokeError::TimedOut(_),
             ) => drop(function),
         }
-        answer
+        result
     }
 
     /// Ends the idle processes.

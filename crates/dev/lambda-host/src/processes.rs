@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::lambda::Answer;
+use crate::lambda::InvokeResult;
 use crate::pool::Pool;
 
 /// The processes of one function. This value does not keep them running.
@@ -32,7 +32,7 @@ pub trait Observation: Send {
     }
 
     /// Called with the result of the invocation, before the caller gets it.
-    async fn end(self: Box<Self>, answer: &Answer);
+    async fn end(self: Box<Self>, result: &InvokeResult);
 }
 
 /// Removes the observer when it is dropped.

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use self::batch::{Batch, Condition, Record, Step};
 pub use self::settings::{Settings, StartingPosition};
-use crate::lambda::{self, Answer, InvokeError, PAYLOAD_LIMIT};
+use crate::lambda::{self, InvokeError, InvokeResult, PAYLOAD_LIMIT};
 use crate::pool::Pool;
 use crate::processes::Processes;
 use crate::queues::Queue;
@@ -256,10 +256,10 @@ impl Shard {
                     }
                     attempts.invocations += 1;
                     let request_id = Uuid::new_v4().to_string();
-                    let answer = self.function.invoke_with_id(request_id.clone(), batch.event()).await;
+                    let result = self.function.invoke_with_id(request_id.clone(), batch.event()).await;
                     attempts.request_id = Some(request_id);
-                    attempts.function_failed = answer.is_err();
-                    let succeeded = self.apply_answer(&mut batch, answer);
+                    attempts.function_failed = result.is_err();
+                    let succeeded = self.apply_result(&mut batch, result);
                     self.finish(&succeeded);
                 }
             }
@@ -267,11 +267,11 @@ impl Shard {
     }
 
     /// Returns the records that succeeded.
-    fn apply_answer(&self, batch: &mut Batch, answer: Answer) -> Vec<Record> {
+    fn apply_result(&self, batch: &mut Batch, result: InvokeResult) -> Vec<Record> {
         let (stream, of) = (self.arn.as_str(), batch.len());
-        match answer {
-            Ok(answer) if self.settings.report_batch_item_failures => {
-                let succeeded = batch.first_failure(&answer);
+        match result {
+            Ok(response) if self.settings.report_batch_item_failures => {
+                let succeeded = batch.first_failure(&response);
                 if succeeded < of {
                     tracing::warn!(stream, failed = of - succeeded, of, "records failed and will be retried");
                 }

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 
-use lambda_host::lambda::{Answer, Function};
+use lambda_host::lambda::{Function, InvokeResult};
 use order_events::EventType;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use crate::template::{self, Payments, Projection, Template};
 #[derive(Debug)]
 pub struct Invoked {
     /// The function's response, or why there is none.
-    pub response: Answer,
+    pub response: InvokeResult,
     /// The function's output, line by line.
     pub log: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! A function that greets, asked by some events of API Gateway: a good request, one with two mistakes, and one that takes too long. It
+//! A function that greets, called with some events of API Gateway: a good request, one with two mistakes, and one that takes too long. It
 //! needs no AWS: `cargo run --example greeter`
 
 use std::error::Error;
@@ -48,7 +48,7 @@ async fn greet(request: &Request) -> Result<Response, Problem> {
     let (name, times) = parameters.finish(read).map_err(|Mistakes(mistakes)| Problem::InvalidParameters(mistakes))?;
     let name = name.unwrap_or_else(|| "World".to_owned());
     if name == "Godot" {
-        // He does not come.
+        // It never ends: the deadline is reached.
         std::future::pending::<()>().await;
     }
     let greetings = vec![format!("Hello, {name}"); times.unwrap_or(1)];
@@ -62,9 +62,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let context = json!({"requestId": "r-1", "http": {"method": "GET"}});
         let event = json!({"rawPath": "/hello", "rawQueryString": query, "requestContext": context});
         let request: Request = serde_json::from_value(event)?;
-        // In a function it is the deadline of the invocation. The answer is sent half a second before it.
+        // In a function it is the deadline of the invocation. The response is sent half a second before it.
         let deadline = SystemTime::now() + Duration::from_secs(1);
-        let response = function.answer(&request, "/hello", deadline, greet(&request)).await;
+        let response = function.respond(&request, "/hello", deadline, greet(&request)).await;
         println!("{query}: {} {}", response.status_code, response.body.unwrap_or_default());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What every HTTP function does around its answer: it answers in time, logs what an operator must know, and counts its
+//! What every HTTP function does besides its own work: it responds in time, logs what an operator must know, and counts its
 //! server errors.
 
 use std::error::Error;
@@ -39,7 +39,7 @@ pub trait Failure: Sized {
 /// How long before the invocation's deadline the request is answered as out of time, so that the client does not get Lambda's timeout.
 const RESPONSE_TIME: Duration = Duration::from_millis(500);
 
-/// An answer that took at least this long is logged at `INFO`.
+/// A response that took at least this long is logged at `INFO`.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl HttpFunction {
@@ -55,18 +55,19 @@ impl HttpFunction {
         Self { name, metrics_namespace: metrics_namespace.into(), version: version.into(), clock }
     }
 
-    /// Waits for the answer of a request to `route`, but not beyond the deadline. It never fails: a failure is answered too.
-    pub async fn answer<F: Failure>(
+    /// Waits for the response of `work` to a request to `route`, but not beyond the deadline. It never fails: a failure becomes a response
+    /// too.
+    pub async fn respond<F: Failure>(
         &self,
         request: &Request,
         route: &'static str,
         deadline: SystemTime,
-        answer: impl Future<Output = Result<Response, F>>,
+        work: impl Future<Output = Result<Response, F>>,
     ) -> Response {
         let (request_id, method, begun) = (request.id(), request.method(), Instant::now());
-        let answer = timeout_at(self.before(deadline, RESPONSE_TIME), answer).await;
-        let answer = answer.unwrap_or_else(|_| Err(F::out_of_time()));
-        let response = answer.unwrap_or_else(|failure| {
+        let outcome = timeout_at(self.before(deadline, RESPONSE_TIME), work).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(F::out_of_time()));
+        let response = outcome.unwrap_or_else(|failure| {
             if let Some((code, cause)) = failure.cause() {
                 tracing::error!(request_id, route, reason = code, error = with_causes(cause), "not answered");
             }
@@ -80,7 +81,7 @@ impl HttpFunction {
         // API Gateway's access log has a line for every request, with its id, route, status and latency.
         if took >= SLOW {
             let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(request_id, method, route, status, took_ms, "slow answer");
+            tracing::info!(request_id, method, route, status, took_ms, "slow response");
         } else if is_logged(Level::DEBUG) {
             let line = Line::new(Level::DEBUG, self.clock.now()).with("request_id", request_id).with("method", method);
             println!("{}", line.with("route", route).with("status", status).with("message", "answered"));
@@ -95,7 +96,7 @@ impl HttpFunction {
         Instant::now() + left.saturating_sub(time)
     }
 
-    /// Counts an answer with 5xx by version, so that a rollout can be rolled back if the new version has too many.
+    /// Counts a response with 5xx by version, so that a rollout can be rolled back if the new version has too many.
     fn count_server_error(&self, request_id: &str) {
         let dimensions = [("Function", self.name), ("Version", self.version.as_str())];
         let line = Line::new(Level::INFO, self.clock.now()).in_namespace(&self.metrics_namespace, &dimensions);

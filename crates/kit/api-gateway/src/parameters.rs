@@ -1,4 +1,4 @@
-//! Parameters of a request. All are checked, so that the client sees every mistake in one answer.
+//! Parameters of a request. All are checked, so that the client sees every mistake in one response.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ pub struct Parameters {
     mistakes: Vec<Mistake>,
 }
 
-/// Stands for a value that could not be read. Only [`Parameters`] creates it, when it records the mistake, so the answer always has a reason.
+/// Stands for a value that could not be read. Only [`Parameters`] creates it, and records the mistake at the same time, so the response always has a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mistaken(());
 

@@ -11,8 +11,8 @@ use serde_json::Value;
 /// The members we read of a request in payload format 2.0
 /// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>).
 ///
-/// `aws_lambda_events` has a type for all of it, but that one refuses a request over a header value it does not like, which
-/// would make a client's mistake our error.
+/// `aws_lambda_events` has a type for the whole request, but it rejects a request that has an invalid header value: a client's
+/// mistake would become a server error.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {

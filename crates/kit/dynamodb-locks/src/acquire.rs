@@ -41,7 +41,7 @@ pub(crate) async fn acquire(
 ) -> Result<Outcome, Error> {
     let refused = (0..wanted.len()).collect();
     let mut bidder = Bidder { locks, wanted, me: locks.token(), seen, refused, marks: vec![None; wanted.len()] };
-    // On the heap, for callers should not have to carry these futures.
+    // Boxed: otherwise the caller's own future would contain these large ones.
     let outcome = Box::pin(bidder.bid_for(wait)).await;
     if !matches!(outcome, Ok(Outcome::Granted(_))) {
         Box::pin(bidder.let_readers_in()).await;
@@ -52,11 +52,11 @@ pub(crate) async fn acquire(
 struct Bidder<'a> {
     locks: &'a Locks,
     wanted: &'a [Wanted],
-    /// One token for all tries, so that a try whose answer was lost is recognised by the next one.
+    /// One token for all tries, so that a try whose response was lost is recognised by the next one.
     me: String,
     /// What the last refusal showed, by index.
     seen: Vec<Option<Sighting>>,
-    /// The indices that the last answer refused. What is known of the others may be old.
+    /// The indices that the last response refused. What is known of the others may be old.
     refused: Vec<usize>,
     /// The marks that this writer has sent last, by index. A mark may have been refused.
     marks: Vec<Option<u64>>,
@@ -116,15 +116,15 @@ impl Bidder<'_> {
         if expires <= now {
             return Err(Error::DeadlinePassed);
         }
-        // An answer that comes after the end of the lease is of no use.
+        // A response that comes after the end of the lease is of no use.
         let lease = Duration::from_millis(expires - now);
-        let answer = async {
+        let request = async {
             match self.wanted {
                 [wanted] => Ok(self.bid_for_one(wanted, started, now, expires).await?.map(|grant| vec![grant])),
                 _ => self.bid_for_all(started, now, expires).await,
             }
         };
-        timeout(lease, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
+        timeout(lease, request).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
     }
 
     async fn bid_for_one(
@@ -152,7 +152,7 @@ impl Bidder<'_> {
             }
             Sent::Refused(Some(record)) if record.is_owned_by(&self.me) || record.is_read_by(&self.me) => {
                 match self.earlier_grant(wanted, &record, started, now).await {
-                    // Another one has taken it since: this caller never knew that it had the lock, and still waits for it.
+                    // Another caller has taken it since: this caller never knew that it had the lock, and still waits for it.
                     Err(Error::Lost) => Ok(None),
                     grant => grant.map(Some),
                 }
@@ -164,7 +164,7 @@ impl Bidder<'_> {
         }
     }
 
-    /// An earlier try took the lock, but its answer was lost.
+    /// An earlier try took the lock, but its response was lost.
     async fn earlier_grant(
         &self,
         wanted: &Wanted,
@@ -311,7 +311,7 @@ impl Bidder<'_> {
             let by_observation = seen.ripe_at().map(|at| at.saturating_duration_since(Instant::now()));
             [by_clock, by_observation].into_iter().flatten().min()
         });
-        // The expiry must have passed, not only been reached; and those who waited for it come one by one.
+        // The expiry must have passed, not only been reached; and callers that waited for it must not all try at the same moment.
         let after = Duration::from_millis(1) + jittered(pause / 16);
         match takeovers.max() {
             Some(until) if !until.is_zero() && until <= pause => until + after,

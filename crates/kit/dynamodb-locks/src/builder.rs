@@ -45,8 +45,8 @@ impl LocksBuilder {
     }
 
     /// Puts the lock among the attributes of the item that it protects, instead of into a record of its own. A lock then
-    /// never creates an item, and the attributes are called as [`Attributes::prefixed`] with `lock` says, unless
-    /// [`attributes`](Self::attributes) are given.
+    /// never creates an item, and its attributes have the names of [`Attributes::prefixed`] with `lock`, unless
+    /// [`attributes`](Self::attributes) sets others.
     ///
     /// Change such items with `UpdateItem`: a `PutItem` replaces the whole item, and so erases the lock with its owner and fence.
     pub fn in_place(mut self) -> Self {
@@ -54,8 +54,8 @@ impl LocksBuilder {
         self
     }
 
-    /// Lets the table's time to live delete a record when it has not been used for so long. Without it, records stay. Locks
-    /// in place have no record, so it does nothing for them.
+    /// Lets the table's time to live delete a record when it has not been used for this long. Without a retention, records stay. Locks
+    /// in place have no record, so it has no effect on them.
     ///
     /// A deleted record frees its lock, whatever the rule of takeover is: with [`Takeover::Never`], this long after the lease.
     ///

@@ -53,7 +53,7 @@ impl Cancellation {
         }
     }
 
-    /// The same from the reasons themselves.
+    /// The cancellation with these reasons.
     #[must_use]
     pub fn from_reasons(reasons: &[CancellationReason]) -> Self {
         Self { reasons: reasons.to_vec() }
@@ -65,7 +65,7 @@ impl Cancellation {
         self.reason(index).and_then(cause)
     }
 
-    /// The reason of the item of this index as DynamoDB gave it, for others who want to read it.
+    /// The reason for the item of this index, as DynamoDB returned it.
     #[must_use]
     pub fn reason(&self, index: usize) -> Option<&CancellationReason> {
         self.reasons.get(index)
@@ -82,14 +82,14 @@ impl Cancellation {
         self.reasons.iter().enumerate().filter_map(|(index, reason)| Some((index, cause(reason)?)))
     }
 
-    /// Of `errors`, which belong to the items of the transaction in their order, that of the first item whose condition
-    /// failed.
+    /// Returns the error of the first item whose condition failed. `errors` has one error for each item, in the order of the
+    /// transaction.
     pub fn first_refused<E>(&self, errors: impl IntoIterator<Item = E>) -> Option<E> {
         let (index, _) = self.causes().find(|(_, cause)| matches!(cause, Cause::ConditionFailed { .. }))?;
         errors.into_iter().nth(index)
     }
 
-    /// Whether a `TransactionConflict` is all that stood in the way, so that the same transaction may be sent again.
+    /// Whether a `TransactionConflict` is the only cause, so that the same transaction may be sent again.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         let mut causes = self.causes().peekable();

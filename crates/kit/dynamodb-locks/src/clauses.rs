@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 /// What a caller adds to its own request: `condition` to the condition expression (after `AND`), `set` and `remove` to the
 /// clauses of these names in the update expression, and all names and values.
 ///
-/// DynamoDB refuses a request with names or values that no expression uses, so whoever takes the names and values
+/// DynamoDB refuses a request with names or values that no expression uses, so a request with these names and values
 /// must use every part that is not empty.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -42,10 +42,12 @@ pub enum Error {
     #[error("the deadline has passed, and there is no time left to use the lock: try again in a new invocation")]
     DeadlinePassed,
     /// DynamoDB reports that this caller no longer holds the lock. Another caller may hold it.
-    #[error("the lock was removed, or taken over after its lease had ended: acquire it again, and read afresh")]
+    #[error("the lock was removed, or taken over after its lease had ended: acquire it again, and read the data again")]
     Lost,
     /// The lease ended before a renewal was confirmed. It is unknown whether another caller holds the lock.
-    #[error("the lease ended before the lock table confirmed its renewal: acquire the lock again, and read afresh")]
+    #[error(
+        "the lease ended before the lock table confirmed its renewal: acquire the lock again, and read the data again"
+    )]
     Unreachable(#[source] BoxError),
 }
 
@@ -102,14 +104,14 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        let answer = match &error {
-            SdkError::ServiceError(answer) => answer,
+        let response = match &error {
+            SdkError::ServiceError(response) => response,
             SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
-            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            // Timeout, dispatch failure or unreadable response; the SDK's enum is non-exhaustive.
             _ => return Self::Unavailable(error.into()),
         };
-        let failed = answer.raw().status().is_server_error();
-        match answer.err().code() {
+        let failed = response.raw().status().is_server_error();
+        match response.err().code() {
             Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
                 Self::Throttled(error.into())
             }
@@ -117,7 +119,7 @@ where
             Some("TransactionConflictException" | "ReplicatedWriteConflictException") => {
                 Self::Contended(Some(error.into()))
             }
-            // The same transaction, sent again because its answer was lost, is still under way.
+            // The same transaction, sent again because its response was lost, is still under way.
             Some("TransactionInProgressException") => Self::Unavailable(error.into()),
             _ if failed => Self::Unavailable(error.into()),
             _ => Self::Rejected(error.into()),

@@ -50,7 +50,7 @@ pub(crate) struct Sighting {
 }
 
 impl Sighting {
-    /// The record as an answer that has just arrived shows it.
+    /// The record as a response that has just arrived shows it.
     pub(crate) fn now(record: Record, before: Option<&Self>) -> Self {
         let now = Instant::now();
         let (nonce_since, mark_since) = match before {

@@ -26,7 +26,7 @@ const RENEWALS: u32 = 5;
 /// [`hold`](Self::hold).
 ///
 /// A lock that is dropped stays in the table until its lease ends, and so refuses others for that long.
-#[must_use = "release the lock; dropped, it refuses others until its lease ends"]
+#[must_use = "release the lock: a dropped lock refuses others until its lease ends"]
 pub struct Lock {
     locks: Locks,
     key: Key,
@@ -106,7 +106,7 @@ impl Lock {
         self.fence
     }
 
-    /// What is left of the lease, by the monotonic clock or by the caller's, whichever says less. After that, another caller may
+    /// What is left of the lease, by the monotonic clock or by the caller's clock, whichever is less. After that, another caller may
     /// take the lock.
     #[must_use]
     pub fn remaining(&self) -> Duration {
@@ -129,7 +129,7 @@ impl Lock {
     /// is cancelled, the lock is still held.
     ///
     /// Call it only for the transaction that is sent next, and end the work of [`hold`](Self::hold) with that transaction:
-    /// from this call on, `hold` cannot tell a loss from this release, and drops the work of a lost lock only when the lease
+    /// from this call on, `hold` cannot distinguish a loss from this release, and drops the work of a lost lock only when the lease
     /// ends.
     #[must_use = "it must become part of a transaction"]
     pub fn release_with(&self) -> TransactWriteItem {
@@ -156,7 +156,7 @@ impl Lock {
         }
     }
 
-    /// Releases the lock. If it fails, it may be repeated. Without an answer it fails with [`Error::Unavailable`] when the lease
+    /// Releases the lock. If it fails, it may be repeated. Without a response it fails with [`Error::Unavailable`] when the lease
     /// ends; before the deadline of [`Locks::until`], when half of the time that is left has passed.
     pub async fn release(&self) -> Result<Release, Error> {
         let release = self.send_release().await?;
@@ -166,11 +166,11 @@ impl Lock {
 
     async fn send_release(&self) -> Result<Release, Error> {
         self.release_was_sent.store(true, Ordering::Relaxed);
-        // The caller needs the other half of the time for its own answer.
+        // The caller needs the other half of the time for its own response.
         let patience = self.locks.time_left().map_or(self.patience(), |left| self.patience().min(left / 2));
         let released = match answered_within(patience, self.locks.send(self.release_write(), &self.key)).await? {
             Sent::Written(_) => true,
-            // An earlier release, whose answer was lost, or the caller's transaction.
+            // An earlier release, whose response was lost, or the caller's transaction.
             Sent::Refused(record) => self.was_released(record.as_ref()),
         };
         Ok(if released { Release::Released } else { Release::Lost })
@@ -185,8 +185,8 @@ impl Lock {
 
     /// Renews the lease once. [`hold`](Self::hold) does this by itself.
     ///
-    /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it is, for what
-    /// [remains](Self::remaining) of the lease. Without an answer it fails with [`Error::Unavailable`] when the lease ends.
+    /// [`Error::Lost`] says that the lock is not this caller's any more. After any other error it still is, for what
+    /// [remains](Self::remaining) of the lease. Without a response it fails with [`Error::Unavailable`] when the lease ends.
     pub async fn heartbeat(&self) -> Result<(), Error> {
         let patience = self.locks.within_deadline(self.patience());
         match answered_within(patience, self.renew()).await? {
@@ -212,7 +212,7 @@ impl Lock {
     /// - [`Error::DeadlinePassed`]: the deadline of [`Locks::until`] has passed.
     ///
     /// Work that has taken [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses) is not dropped at once
-    /// for a lock that the database says is another's, because the commit itself succeeds or is refused. It has until the lease
+    /// when DynamoDB reports that the lock is lost, because the commit itself succeeds or is refused. It has until the lease
     /// ends; then it is dropped with [`Error::Lost`].
     ///
     /// The lock is not released at the end: do that with [`release_with`](Self::release_with) in the transaction that `work`
@@ -229,10 +229,10 @@ impl Lock {
 
     /// [Holds](Self::hold) the lock during `work`, and releases it whether the work succeeds or fails.
     ///
-    /// If the work succeeded but the lock turns out to be lost, that is [`RunError::Lock`] with [`Error::Lost`]; but not where
-    /// the work took [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses): then the database has
-    /// checked the lock in the commit, and another caller may have taken it since. A release that fails otherwise is only
-    /// logged, for the lease ends by itself.
+    /// If the work succeeded but the lock is lost, the result is [`RunError::Lock`] with [`Error::Lost`], unless
+    /// the work has called [`release_with`](Self::release_with) or [`release_clauses`](Self::release_clauses): then the database has
+    /// checked the lock in the commit, and another caller may have taken it since. A release that fails for another reason is only
+    /// logged, because the lease ends by itself.
     pub async fn run<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, RunError<E>> {
         let result = self.hold(work).await.map_err(RunError::Lock)?;
         let release = self.send_release().await.map(|release| {
@@ -252,7 +252,7 @@ impl Lock {
         }
     }
 
-    /// Nothing is begun under a lease that has ended.
+    /// No work is started under a lease that has ended.
     pub(crate) fn check_lease(&self) -> Result<(), Error> {
         if !self.remaining().is_zero() {
             Ok(())
@@ -286,8 +286,8 @@ impl Lock {
             match timeout_at(ends.min(now + every), self.renew()).await {
                 Ok(Ok(Renewed::Yes)) => self.locks.observe(Observation::Renewed),
                 Ok(Ok(Renewed::Released)) => return std::future::pending().await,
-                // The caller's own write, whose answer is on its way, may have released it for the one that has it now. That write
-                // is the judge: it succeeds or is refused. But it may also never have been sent, so it has until the lease ends.
+                // The caller's own write, whose response is on its way, may have released it for the one that has it now. That write
+                // decides: it succeeds or is refused. But it may also never have been sent, so it has until the lease ends.
                 Ok(Ok(Renewed::Lost)) if self.is_released_by_caller() => {
                     sleep_until(ends).await;
                     self.locks.observe(Observation::Lost);
@@ -342,7 +342,7 @@ impl Lock {
                     return Ok(Renewed::Yes);
                 }
                 Sent::Refused(Some(record)) if self.is_read(&record) => {
-                    // Another reader's lease is longer, and must not be cut.
+                    // Another reader's lease is longer, and must not be shortened.
                     renewal.until = renewal.until.max(record.readers_until.unwrap_or(0));
                     renewal.lease = renewal.lease.max(record.lease_ms.unwrap_or(0));
                 }
@@ -357,8 +357,8 @@ impl Lock {
         self.key.is_same(key, &self.locks.settings.attributes)
     }
 
-    /// How long to wait for an answer: until the lease ends. A lease that has ended, or nearly, still leaves half of its length, for
-    /// nobody else may have taken the lock.
+    /// How long to wait for a response: until the lease ends. A lease that has ended, or nearly, still leaves half of its length,
+    /// because perhaps nobody else has taken the lock.
     fn patience(&self) -> Duration {
         let left = self.lease().ends.saturating_duration_since(Instant::now());
         left.max(self.locks.settings.lease / 2)
@@ -391,8 +391,8 @@ impl Lock {
     }
 }
 
-async fn answered_within<T>(patience: Duration, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    timeout(patience, answer).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
+async fn answered_within<T>(patience: Duration, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(patience, request).await.unwrap_or_else(|late| Err(Error::Unavailable(late.into())))
 }
 
 const OVERSLEPT: &str = "the task did not run in time to renew the lease";

@@ -7,7 +7,7 @@ use crate::{Error, Key, Lock, Release};
 
 /// Locks that were granted together, in the order of their keys.
 #[derive(Debug, Default)]
-#[must_use = "release the locks; dropped, they refuse others until their leases end"]
+#[must_use = "release the locks: dropped locks refuse others until their leases end"]
 pub struct LockSet {
     pub(crate) locks: Vec<Lock>,
 }

@@ -55,8 +55,8 @@ impl Locks {
         LocksBuilder::new(client, table.into())
     }
 
-    /// The same locks for one invocation: no lease ends after `deadline`, when Lambda ends the work, and nothing is waited
-    /// for any longer. A release waits for its answer for at most half of the time that is left, so that the caller can still
+    /// The same locks for one invocation: no lease and no wait ends after `deadline`, when Lambda ends the
+    /// work. A release waits for its response for at most half of the time that is left, so that the caller can still
     /// return its result.
     #[must_use]
     pub fn until(&self, deadline: SystemTime) -> Self {
@@ -78,7 +78,7 @@ impl Locks {
         LockSetRequest::new(self.clone())
     }
 
-    /// Who holds a lock, for people and tools: by the time of the answer it may have changed. `None`: nobody, or the item
+    /// Who holds a lock, for people and tools: by the time of the response, it may have changed. `None`: nobody, or the item
     /// does not exist.
     ///
     /// A holder whose lease has ended is still shown.
@@ -133,7 +133,7 @@ impl Locks {
 
     /// Sends one write. A refusal is no error, and shows the item; `None`: there is no item.
     pub(crate) async fn send(&self, write: Write, key: &Key) -> Result<Sent, Error> {
-        // The SDK's futures have several kilobytes, which callers should not have to carry.
+        // The SDK's futures have several kilobytes, which the caller's own future would otherwise contain.
         retry_on_conflict(CONFLICTS, is_conflict, || Box::pin(self.send_once(write.clone(), key))).await
     }
 
@@ -152,8 +152,8 @@ impl Locks {
             .return_values(ReturnValue::AllOld)
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         match request.send().await {
-            Ok(answer) => {
-                let old = answer.attributes.as_ref().map(|item| self.parse(item)).transpose()?;
+            Ok(response) => {
+                let old = response.attributes.as_ref().map(|item| self.parse(item)).transpose()?;
                 Ok(Sent::Written(old.unwrap_or_default()))
             }
             Err(error) => match error.as_service_error() {
@@ -203,7 +203,7 @@ impl Locks {
     }
 }
 
-/// The answer to one write.
+/// The outcome of one write.
 pub(crate) enum Sent {
     /// It is written. This is what was there before.
     Written(Record),

@@ -80,7 +80,7 @@ pub(crate) struct Bid<'a> {
     pub(crate) marks_by_clock: bool,
     /// The item as the last refusal showed it.
     pub(crate) known: Option<&'a Record>,
-    /// Whether it is one of several in a transaction, whose answer does not say what the item was.
+    /// Whether it is one of several in a transaction, whose response does not say what the item was.
     pub(crate) in_transaction: bool,
 }
 
@@ -149,11 +149,11 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Takes the exclusive lock. Returns the write and, where the answer will not tell it, the fence.
+    /// Takes the exclusive lock. Returns the write and, where the response will not tell it, the fence.
     pub(crate) fn exclusive(&self, bid: &Bid) -> (Write, Option<u64>) {
         let mut owner = vec![NO_OWNER];
         let mut readers = vec![NO_READERS];
-        // The answer to a transaction does not show whether a lock was taken over, so a refusal has to show it before.
+        // The response to a transaction does not show whether a lock was taken over, so a refusal has to show it before.
         if bid.stale.is_some() && (!bid.in_transaction || bid.known.is_some()) {
             owner.push(OWNER_EXPIRED);
             readers.push(READERS_EXPIRED);
@@ -164,7 +164,7 @@ impl Subject<'_> {
         }
         let mut conditions = vec![];
         let (set_fence, fence) = if bid.in_transaction {
-            // An earlier try of this acquisition, whose answer was lost, is no obstacle.
+            // An earlier try of this acquisition, whose response was lost, is no obstacle.
             owner.push("#lock_owner = :lock_me");
             conditions.push("(attribute_not_exists(#lock_fence) OR #lock_fence < :lock_fence)".to_owned());
             let known = bid.known.and_then(|known| known.fence).map_or(0, |fence| fence.saturating_add(1));
@@ -184,7 +184,7 @@ impl Subject<'_> {
         (self.write(update, self.existing(conditions), values), fence)
     }
 
-    /// Takes a shared lock. Returns the write and, where it is known before the answer, the fence.
+    /// Takes a shared lock. Returns the write and, where it is known before the response, the fence.
     pub(crate) fn shared(&self, bid: &Bid) -> (Write, Option<u64>) {
         let mut conditions = vec![];
         let mut marks = vec![NO_MARK];

@@ -39,7 +39,7 @@ impl LockRequest {
     /// Asks for the lock. Without competition this is one request.
     ///
     /// If it fails with [`Error::Unavailable`], the lock may have been taken; it is then free again when the lease ends.
-    /// If this future is dropped, the same holds.
+    /// The same is true if this future is dropped.
     pub async fn acquire(self) -> Result<Acquired, Error> {
         let Self { locks, wanted, wait, seen } = self;
         Ok(match acquire(&locks, &[wanted], wait, vec![seen]).await? {
@@ -52,7 +52,7 @@ impl LockRequest {
     }
 }
 
-/// The answer to a request for one lock. It is exhaustive: the caller must decide in each case whether to do the work.
+/// The outcome of a request for one lock. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only a granted lock allows the work to be done"]
 pub enum Acquired {
@@ -132,7 +132,7 @@ impl LockSetRequest {
     }
 }
 
-/// The answer to a request for several locks. It is exhaustive: the caller must decide in each case whether to do the work.
+/// The outcome of a request for several locks. It is exhaustive: the caller must decide in each case whether to do the work.
 #[derive(Debug)]
 #[must_use = "only granted locks allow the work to be done"]
 pub enum AcquiredAll {

@@ -46,7 +46,7 @@ pub(crate) fn jittered(length: Duration) -> Duration {
 /// `attempt` must read, decide and write. It must read again each time: a conflict means that the data of the last read
 /// is out of date.
 ///
-/// A condition that failed may be the caller's own success: if the answer to an `UpdateItem` or a `PutItem` is lost, the SDK
+/// A condition that failed may be the caller's own success: if the response to an `UpdateItem` or a `PutItem` is lost, the SDK
 /// sends the request again, and the second copy is refused because the first one has moved the version on. A retry would then
 /// make the change twice. Send the write as a `TransactWriteItems`, with which the SDK sends a request token, or store a
 /// request id with the version and compare it after a refusal.

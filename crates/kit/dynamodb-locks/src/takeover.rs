@@ -16,7 +16,7 @@ pub enum Takeover {
         max_skew: Duration,
     },
     /// When this caller has seen no sign of life for the whole length of the holder's lease, counted from after it first saw
-    /// the lock in its present state. No clocks are compared. The caller has to wait, or to say what it saw before
+    /// the lock in its present state. No clocks are compared. The caller has to wait, or to pass what it saw before
     /// ([`LockRequest::having_seen`](crate::LockRequest::having_seen)).
     ByObservation,
     /// Never. A lock that is not released stays until somebody removes it by hand.

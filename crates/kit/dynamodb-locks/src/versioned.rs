@@ -1,4 +1,4 @@
-//! Optimistic locking: an item has a version, and a write names the one it was decided on.
+//! Optimistic locking: an item has a version, and a write names the version that it is based on.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::Clauses;
 
-/// The version of an item that a write was decided on.
+/// The version of an item that a write is based on.
 ///
 /// Its [`clauses`](Self::clauses) go into the caller's own `UpdateItem`, `PutItem` or transaction: the condition refuses
 /// the write if the item has moved on, and the assignment moves it on.
@@ -40,7 +40,7 @@ impl Versioned {
         Self { attribute: "version".to_owned(), version: None }
     }
 
-    /// Another name of the attribute than `version`. It may be a reserved word.
+    /// The name of the attribute: `version` by default. It may be a reserved word.
     #[must_use]
     pub fn attribute(self, name: impl Into<String>) -> Self {
         Self { attribute: name.into(), ..self }
@@ -52,8 +52,8 @@ impl Versioned {
         self.version.map_or(1, |version| version.saturating_add(1))
     }
 
-    /// The condition, for a `PutItem`, `DeleteItem` or `ConditionCheck`. Whoever puts the item writes
-    /// [`next`](Self::next) into it.
+    /// The condition, for a `PutItem`, `DeleteItem` or `ConditionCheck`. A `PutItem` must write
+    /// [`next`](Self::next) as the item's version.
     pub fn condition(&self) -> Clauses {
         let (condition, values) = match self.version {
             Some(version) => ("#version = :version", HashMap::from([(":version".to_owned(), number(version))])),

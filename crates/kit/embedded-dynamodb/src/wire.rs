@@ -28,19 +28,19 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Disturbance {
-    /// Nothing: the request and its answer pass.
+    /// Nothing: the request and its response pass.
     None,
     /// The request does not reach the engine. The client sees a broken connection.
     FailBefore,
     /// The request does not reach the engine, and is never answered.
     Stall,
-    /// The request takes effect, but the client sees a broken connection instead of the answer.
-    LoseAnswer,
-    /// The request does not reach the engine. The client gets DynamoDB's answer for a throttled table.
+    /// The request takes effect, but the client sees a broken connection instead of the response.
+    LoseResponse,
+    /// The request does not reach the engine. The client gets DynamoDB's response for a throttled table.
     Throttle,
-    /// The request does not reach the engine. The answer has this HTTP status and body.
-    Answer(u16, &'static str),
-    /// The request passes, but the old item is removed from the answer to a failed condition, as with a server that does not support
+    /// The request does not reach the engine. The response has this HTTP status and body.
+    Respond(u16, &'static str),
+    /// The request passes, but the old item is removed from the response to a failed condition, as with a server that does not support
     /// `ReturnValuesOnConditionCheckFailure`.
     HideOldItem,
 }
@@ -122,37 +122,37 @@ impl HttpConnector for Wire {
         match disturbance {
             Disturbance::FailBefore => return HttpConnectorFuture::ready(Err(connection_error(&request))),
             Disturbance::Stall => return HttpConnectorFuture::new(std::future::pending()),
-            Disturbance::Throttle => return HttpConnectorFuture::ready(scripted_answer(400, THROTTLED)),
-            Disturbance::Answer(status, body) => return HttpConnectorFuture::ready(scripted_answer(status, body)),
-            Disturbance::None | Disturbance::LoseAnswer | Disturbance::HideOldItem => {}
+            Disturbance::Throttle => return HttpConnectorFuture::ready(scripted_response(400, THROTTLED)),
+            Disturbance::Respond(status, body) => return HttpConnectorFuture::ready(scripted_response(status, body)),
+            Disturbance::None | Disturbance::LoseResponse | Disturbance::HideOldItem => {}
         }
-        let answer = self.connector.call(http);
+        let call = self.connector.call(http);
         let in_flight = Arc::clone(&self.in_flight);
         HttpConnectorFuture::new(async move {
             in_flight.add();
-            let answer = answer.await;
+            let response = call.await;
             in_flight.now.fetch_sub(1, Ordering::SeqCst);
-            let mut answer = answer?;
+            let mut response = response?;
             match disturbance {
                 Disturbance::None
                 | Disturbance::FailBefore
                 | Disturbance::Stall
                 | Disturbance::Throttle
-                | Disturbance::Answer(..) => {}
-                Disturbance::LoseAnswer => {
-                    // The whole answer is read first, so that the effect has certainly happened.
-                    read_to_end(answer.take_body()).await?;
+                | Disturbance::Respond(..) => {}
+                Disturbance::LoseResponse => {
+                    // The whole response is read first, so that the effect has certainly happened.
+                    read_to_end(response.take_body()).await?;
                     return Err(connection_error(&request));
                 }
                 Disturbance::HideOldItem => {
-                    let body = read_to_end(answer.take_body()).await?;
-                    *answer.body_mut() = SdkBody::from(without_item(&body));
-                    answer.headers_mut().remove("content-length");
+                    let body = read_to_end(response.take_body()).await?;
+                    *response.body_mut() = SdkBody::from(without_item(&body));
+                    response.headers_mut().remove("content-length");
                     // The checksum is that of the original body.
-                    answer.headers_mut().remove("x-amz-crc32");
+                    response.headers_mut().remove("x-amz-crc32");
                 }
             }
-            Ok(answer)
+            Ok(response)
         })
     }
 }
@@ -176,7 +176,7 @@ fn connection_error(request: &Request) -> ConnectorError {
 
 const THROTTLED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}"#;
 
-fn scripted_answer(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
+fn scripted_response(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
     let status = StatusCode::try_from(status).map_err(|error| ConnectorError::other(error.into(), None))?;
     Ok(HttpResponse::new(status, SdkBody::from(body)))
 }
@@ -187,19 +187,19 @@ async fn read_to_end(body: SdkBody) -> Result<Vec<u8>, ConnectorError> {
     Ok(bytes.to_vec())
 }
 
-/// Removes the old item from an error answer, which is a JSON object. The old item is in the member `Item`, or, for a
+/// Removes the old item from an error response, which is a JSON object. The old item is in the member `Item`, or, for a
 /// transaction, in the member `Item` of each of the `CancellationReasons`.
 fn without_item(body: &[u8]) -> Vec<u8> {
-    let Ok(serde_json::Value::Object(mut answer)) = serde_json::from_slice(body) else {
+    let Ok(serde_json::Value::Object(mut response)) = serde_json::from_slice(body) else {
         return body.to_vec();
     };
-    let is_error = answer.contains_key("__type");
+    let is_error = response.contains_key("__type");
     if is_error {
-        answer.remove("Item");
-        let reasons = answer.get_mut("CancellationReasons").and_then(|reasons| reasons.as_array_mut());
+        response.remove("Item");
+        let reasons = response.get_mut("CancellationReasons").and_then(|reasons| reasons.as_array_mut());
         for reason in reasons.into_iter().flatten().filter_map(|reason| reason.as_object_mut()) {
             reason.remove("Item");
         }
     }
-    serde_json::Value::Object(answer).to_string().into_bytes()
+    serde_json::Value::Object(response).to_string().into_bytes()
 }

@@ -69,21 +69,21 @@ async fn a_request_that_stalls_is_never_answered() {
 }
 
 #[tokio::test]
-async fn a_request_whose_answer_is_lost_has_taken_effect() {
-    let (engine, wire) = disturbed(Disturbance::LoseAnswer).await;
+async fn a_request_whose_response_is_lost_has_taken_effect() {
+    let (engine, wire) = disturbed(Disturbance::LoseResponse).await;
     let error = put_over(&engine, &wire).await.unwrap_err();
     assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
     assert!(is_stored(&engine).await);
 }
 
 #[tokio::test]
-async fn a_request_gets_the_answer_of_the_script() {
+async fn a_request_gets_the_response_of_the_script() {
     let (engine, wire) = disturbed(Disturbance::Throttle).await;
     let error = put_over(&engine, &wire).await.unwrap_err();
     assert_eq!(error.code(), Some("ProvisionedThroughputExceededException"));
     assert!(!is_stored(&engine).await);
 
-    let (engine, wire) = disturbed(Disturbance::Answer(500, r#"{"__type":"InternalServerError"}"#)).await;
+    let (engine, wire) = disturbed(Disturbance::Respond(500, r#"{"__type":"InternalServerError"}"#)).await;
     let error = put_over(&engine, &wire).await.unwrap_err();
     assert_eq!((error.code(), error.raw_response().unwrap().status().as_u16()), (Some("InternalServerError"), 500));
 }
@@ -115,7 +115,7 @@ async fn an_old_item_can_be_hidden() {
         let reason = &canceled.cancellation_reasons()[0];
         assert_eq!((reason.code(), reason.item.is_none()), (Some("ConditionalCheckFailed"), is_hidden));
 
-        // An answer without an error passes as it is.
+        // A response without an error passes as it is.
         let get = client.get_item().table_name("rows").key("id", S("a".to_owned())).send().await.unwrap();
         assert_eq!(get.item.and_then(|item| item.get("id").cloned()), Some(S("a".to_owned())));
     }

@@ -58,8 +58,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("ann", None, r#"{"amount":"9.90"}"#),
     ];
     for (caller, header, body) in requests {
-        let (status, answer) = pay(&store, caller, header, body).await?;
-        println!("{caller}, key {}, {body}: {status} {answer}", header.unwrap_or("none"));
+        let (status, response) = pay(&store, caller, header, body).await?;
+        println!("{caller}, key {}, {body}: {status} {response}", header.unwrap_or("none"));
     }
     Ok(())
 }

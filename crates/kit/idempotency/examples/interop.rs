@@ -1,5 +1,5 @@
 //! One side of the interoperability test (`tests/interop`): starts an engine with two tables, prints its endpoint, and does what the
-//! commands on standard input say, one JSON object for each line, with one JSON object as the answer.
+//! commands on standard input say, one JSON object for each line, with one JSON object as the response.
 
 use std::collections::HashMap;
 use std::io::{BufRead, stdin};
@@ -57,8 +57,8 @@ async fn main() -> Result<(), BoxError> {
     println!("{}", engine.endpoint());
     let mut claims = HashMap::new();
     for line in stdin().lock().lines() {
-        let answer = run(&engine, serde_json::from_str(&line?)?, &mut claims).await?;
-        println!("{answer}");
+        let response = run(&engine, serde_json::from_str(&line?)?, &mut claims).await?;
+        println!("{response}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the table calls the parts of a record.
+//! The names of a record's attributes in the table.
 
 /// The names of a record's attributes. The default names are those of Powertools for AWS Lambda, and `owner`.
 ///
@@ -17,7 +17,7 @@ pub struct Attributes {
     pub id: String,
     /// `INPROGRESS` or `COMPLETED`.
     pub status: String,
-    /// When the record stops counting, in epoch seconds. This is the attribute for the table's time to live.
+    /// When the record expires, in epoch seconds. This is the attribute for the table's time to live.
     pub expiration: String,
     /// When an `INPROGRESS` record may be taken over, in epoch milliseconds.
     pub in_progress_expiration: String,

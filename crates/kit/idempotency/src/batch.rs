@@ -16,19 +16,19 @@ const BATCH_SIZE: usize = 25;
 const PAUSES: [u64; 5] = [0, 25, 50, 100, 200];
 
 impl IdempotencyStore {
-    /// Records that the work of all these claims is done, 25 to a request instead of one, **whoever owns the records
+    /// Records that the work of all these claims is done, with one request for 25 claims, **whoever owns the records
     /// by now**.
     ///
     /// That is allowed only where both hold:
-    /// - the work of every claim *is* done, in effect and for good, and
+    /// - the work of every claim *is* done, with all its effects, and stays done, and
     /// - it leaves no result, or none that anyone reads: a result stored by another caller is overwritten.
     ///
-    /// Then `COMPLETED` is true no matter who writes it. A caller who took one of the claims over is told
-    /// [`Error::ClaimLost`] when it completes in turn. Anything else must use [`complete`](Self::complete), which
+    /// Then `COMPLETED` is true no matter who writes it. A caller that took one of the claims over gets
+    /// [`Error::ClaimLost`] when it completes its own. Anything else must use [`complete`](Self::complete), which
     /// checks the owner.
     ///
-    /// A request that fails does not keep the others from being sent. The error is then that of the first to fail, and
-    /// all claims may be given to this call again.
+    /// If a request fails, the others are still sent. The error is that of the first request that failed, and
+    /// this call may be repeated with all claims.
     pub async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
         // One request may not write a key twice, and two claims of one key differ only in their owner.
         let records: HashMap<String, Record> =
@@ -55,9 +55,9 @@ impl IdempotencyStore {
         let mut pending = batch.iter().map(|record| self.put_request(record)).collect::<Result<Vec<_>, _>>()?;
         for pause in PAUSES {
             tokio::time::sleep(Duration::from_millis(pause)).await;
-            let answer =
+            let response =
                 self.settings.client.batch_write_item().request_items(&self.settings.table, pending).send().await?;
-            pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
+            pending = response.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
             if pending.is_empty() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! How a store is set up.
+//! The settings of a store.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -43,14 +43,15 @@ impl StoreBuilder {
         self
     }
 
-    /// How long a record counts after its last write: as long as a duplicate can arrive. 28 days by default.
+    /// How long a record is kept after its last write: as long as a duplicate can arrive. 28 days by default.
     pub fn retention(mut self, retention: Duration) -> Self {
         self.0.retention = retention;
         self
     }
 
     /// Remembers this many completed records, with their results, so that their duplicates cost no request.
-    /// The least recently used one makes room. Off by default. If you delete a record by hand, processes that remember it still refuse its key.
+    /// The least recently used one is removed first. Off by default. If you delete a record by hand, processes that remember it still refuse
+    /// its key.
     ///
     /// A record can have
     /// [400 KB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items), so the
@@ -85,7 +86,7 @@ impl StoreBuilder {
         self
     }
 
-    /// Called once for every claim that was answered, for metrics. It should be quick: the claim waits for it.
+    /// Called with the outcome of every claim that did not fail, for metrics. It should be quick: the claim waits for it.
     pub fn observer(mut self, observer: impl Fn(Observation) + Send + Sync + 'static) -> Self {
         self.0.observer = Box::new(observer);
         self

@@ -3,12 +3,12 @@
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{BoxError, BuildError, ProvideErrorMetadata, SdkError};
 
-/// Why a record could not be read or written. No message holds a key, a payload or a result.
+/// Why a record could not be read or written. No message contains a key, a payload or a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// DynamoDB is throttling, and the SDK's own retries did not outlast it.
-    #[error("the idempotency table is throttled: try again later, or give it more capacity")]
+    /// DynamoDB is throttling, and the SDK's retries were throttled too.
+    #[error("the idempotency table is throttled: try again later, or raise its capacity")]
     Throttled(#[source] BoxError),
     /// DynamoDB could not be reached, did not answer in time, or failed. The request may have taken effect.
     #[error("the idempotency table did not answer: try again later")]
@@ -41,7 +41,7 @@ pub enum Error {
     /// Other callers created and released the record several times while this call tried to claim it.
     #[error("the idempotency record kept changing while it was claimed: try again")]
     Contended,
-    /// DynamoDB left some records of a batch unwritten, several times over.
+    /// DynamoDB did not write some records of a batch, even after several tries.
     #[error("{remaining} records could not be marked as completed: complete the claims again")]
     Unprocessed {
         /// How many claims of this call are not marked as completed.
@@ -53,7 +53,7 @@ pub enum Error {
         "the time limit was reached: allow the function more time or smaller batches, and take the deadline from the current invocation"
     )]
     OutOfTime,
-    /// The work's result, or the value of which a fingerprint is wanted, has no JSON form.
+    /// The work's result, or the value for a fingerprint, has no JSON form.
     #[error("the value has no JSON form: change its type")]
     NotSerialisable(#[source] serde_json::Error),
     /// The work's result does not fit the record, for which DynamoDB has
@@ -63,9 +63,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later with nothing changed by hand.
+    /// Whether the same call may succeed later without any manual change.
     ///
-    /// A lost claim counts: who claims again finds the other caller's outcome.
+    /// This includes a lost claim: a caller that claims again gets the other caller's outcome.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -85,7 +85,7 @@ impl Error {
         }
     }
 
-    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions.
+    /// A short name of the reason, for logs and alarms. Each error has its own, and it stays the same over versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -122,14 +122,14 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        let answer = match &error {
-            SdkError::ServiceError(answer) => answer,
+        let response = match &error {
+            SdkError::ServiceError(response) => response,
             SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
-            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            // Timeout, dispatch failure or unreadable response; the SDK's enum is non-exhaustive.
             _ => return Self::Unavailable(error.into()),
         };
-        let failed = answer.raw().status().is_server_error();
-        match answer.err().code() {
+        let failed = response.raw().status().is_server_error();
+        match response.err().code() {
             Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
                 Self::Throttled(error.into())
             }
@@ -190,16 +190,16 @@ mod tests {
     #[test]
     #[allow(clippy::expect_used)] // A test that cannot go on should stop there.
     fn what_dynamodb_answers_decides_the_error() {
-        let answer = |status: u16, code: &str| {
+        let response = |status: u16, code: &str| {
             let error = PutItemError::generic(ErrorMetadata::builder().code(code).build());
             SdkError::service_error(error, HttpResponse::new(status.try_into().expect("a status"), "".into()))
         };
         for (error, code) in [
-            (answer(400, "ThrottlingException"), "record_throttled"),
-            (answer(400, "ResourceNotFoundException"), "record_table_missing"),
-            (answer(400, "TransactionConflictException"), "record_unavailable"),
-            (answer(400, "AccessDeniedException"), "record_rejected"),
-            (answer(500, "InternalServerError"), "record_unavailable"),
+            (response(400, "ThrottlingException"), "record_throttled"),
+            (response(400, "ResourceNotFoundException"), "record_table_missing"),
+            (response(400, "TransactionConflictException"), "record_unavailable"),
+            (response(400, "AccessDeniedException"), "record_rejected"),
+            (response(500, "InternalServerError"), "record_unavailable"),
             (SdkError::timeout_error("a cause"), "record_unavailable"),
             (SdkError::construction_failure("a cause"), "record_rejected"),
         ] {

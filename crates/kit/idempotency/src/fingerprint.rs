@@ -13,7 +13,7 @@ pub struct Fingerprint(Option<String>);
 impl Fingerprint {
     /// The fingerprint of these bytes: the first half of their SHA-256, in hexadecimal.
     ///
-    /// 128 bits are ample to tell a reused key from a repeated one, and 32 characters keep the record small: every
+    /// 128 bits are enough to distinguish a reused key from a repeated request, and 32 characters keep the record small: every
     /// claim writes them. Two JSON texts that differ only in spacing or in the order of members are different bytes.
     pub fn of(payload: impl AsRef<[u8]>) -> Self {
         let digest: [u8; 32] = Sha256::digest(payload).into();
@@ -25,8 +25,8 @@ impl Fingerprint {
     ///
     /// The value counts, not its text: spacing, the order of members, and members that the parser does not know make no
     /// difference. It is computed from the value's JSON form, with the members of every object in the order of their
-    /// names. A change to that form (a new member that is not skipped where it is missing) makes the same request another
-    /// payload for as long as its record lives.
+    /// names. If that form changes (such as by a new member that is written even where it has no value), the same request counts as another
+    /// payload for as long as its record is kept.
     pub fn of_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
         let mut value = serde_json::to_value(value).map_err(Error::NotSerialisable)?;
         // Not left to `Map`: it keeps the order of insertion if any crate of the build asks for that.
@@ -59,7 +59,7 @@ impl Fingerprint {
     }
 }
 
-/// The fingerprint of a text or of bytes, so that a payload can stand where a fingerprint is asked for.
+/// The fingerprint of a text or of bytes, so that a payload can be passed as a fingerprint.
 impl<P: AsRef<[u8]>> From<P> for Fingerprint {
     fn from(payload: P) -> Self {
         Self::of(payload)

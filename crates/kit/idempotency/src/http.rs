@@ -9,9 +9,9 @@ const MAX_LENGTH: usize = 255;
 
 /// The value of an `Idempotency-Key` header.
 ///
-/// The header is a structured-field string, `"8e03978e-40d5-43e8-bc93-6894a57f9324"`, by
-/// [the IETF's draft](https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header). Most clients of today
-/// send a bare one, so that is accepted too and is the same key. 1 to 255 characters.
+/// The header is a structured-field string, `"8e03978e-40d5-43e8-bc93-6894a57f9324"`, in
+/// [the IETF's draft](https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header). Most clients today
+/// send it without quotes, so that is accepted too and is the same key. 1 to 255 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
@@ -25,10 +25,10 @@ pub enum KeyError {
     /// There is more than one header, or one with a list.
     #[error("there must be one Idempotency-Key, not several")]
     Repeated,
-    /// There is no character in it.
+    /// The key is empty.
     #[error("the Idempotency-Key must not be empty")]
     Empty,
-    /// There are more than 255 characters in it.
+    /// The key has more than 255 characters.
     #[error("the Idempotency-Key must have at most {MAX_LENGTH} characters")]
     TooLong,
     /// It is neither a string in double quotes nor a bare token.
@@ -39,7 +39,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// A short name of the reason, for logs and problem documents: each error has its own, and keeps it over versions.
+    /// A short name of the reason, for logs and problem documents. Each error has its own, and it stays the same over versions.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl KeyError {
 }
 
 impl IdempotencyKey {
-    /// Reads all values of the request's `Idempotency-Key` headers. An `Option<&str>` will do, where the server has joined
+    /// Reads all values of the request's `Idempotency-Key` headers. Pass an `Option<&str>` if the server joins
     /// repeated headers into one with commas, as API Gateway does.
     pub fn from_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Result<Self, KeyError> {
         let mut values = values.into_iter();
@@ -115,7 +115,7 @@ fn bare(value: &str) -> Result<String, KeyError> {
     }
 }
 
-/// Whose key it is, and for what. The same key of two callers, or on two routes, is two keys.
+/// Who sent a key, and for what. The same key from two callers, or on two routes, is two keys.
 ///
 /// ```
 /// use idempotency::{IdempotencyKey, Scope};
@@ -137,16 +137,16 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The key in this scope, for [`claim`](crate::TimedStore::claim) and its siblings: 64 hexadecimal digits, so that the
-    /// table holds neither the caller nor what the client wrote.
+    /// The key in this scope, for [`claim`](crate::TimedStore::claim) and the other methods: 64 hexadecimal digits, so that the
+    /// table contains neither the caller nor what the client wrote.
     #[must_use]
     pub fn key(&self, key: &IdempotencyKey) -> String {
         self.hash("header", &[&key.0])
     }
 
     /// A key that the server assembles from the request's values, for callers that cannot send one. Two requests with the same
-    /// values are then the same work for as long as the record lives, so choose values that tell two wishes apart: an order
-    /// may be paid once, but the same meal may be ordered twice.
+    /// values are then the same work for as long as the record lives, so choose values that are different for different work: an order
+    /// may be paid only once, but the same meal may be ordered twice.
     ///
     /// Such a key never equals one that a client sent.
     #[must_use]

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use crate::error::with_causes;
 use crate::{Claim, Claimed, Error, Fingerprint, IdempotencyStore, TimedStore};
 
-/// Does `work` once per `key`, and gives every later caller the first one's result.
+/// Does `work` once per `key`, and returns its result to every later caller.
 ///
-/// `payload` is what the key stands for, as text or bytes: the same key with another payload is
-/// [`IdempotentError::PayloadMismatch`]. Where payloads are not to be compared, it is [`Fingerprint::none`]. The result is stored
+/// `payload` is the request that the key identifies, as text or bytes: the same key with another payload is
+/// [`IdempotentError::PayloadMismatch`]. To compare no payloads, pass [`Fingerprint::none`]. The result is stored
 /// as JSON.
 ///
 /// If the work fails, the claim is released and the next caller may try at once. If the work panics, or this future is dropped during the
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// The work's result, and whether this call did the work. There is no third way, so it is exhaustive.
+/// The work's result, and whether this call did the work. It is exhaustive, because there is no other case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome<T> {
@@ -71,7 +71,7 @@ impl<T> Outcome<T> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdempotentError<E> {
-    /// The work itself failed. Its claim is released, or, where that fails too, expires.
+    /// The work itself failed. Its claim is released or, if that fails too, expires.
     #[error("the work failed: it may be tried again")]
     Work(#[source] E),
     /// Another caller is doing the work.
@@ -104,7 +104,7 @@ pub enum IdempotentError<E> {
 }
 
 impl<E> IdempotentError<E> {
-    /// Whether the same call may succeed later with nothing changed by hand; `work` says so of the work's own error.
+    /// Whether the same call may succeed later without any manual change. For the work's own error, `work` decides.
     pub fn is_retryable(&self, work: impl FnOnce(&E) -> bool) -> bool {
         match self {
             Self::Work(failure) => work(failure),

@@ -1,6 +1,6 @@
 //! What the observer of a store is called with.
 
-/// How one call of [`claim`](crate::TimedStore::claim) was answered, for counting.
+/// The outcome of one call of [`claim`](crate::TimedStore::claim), for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Observation {

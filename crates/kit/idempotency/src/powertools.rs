@@ -1,4 +1,4 @@
-//! What Powertools for AWS Lambda (Python) computes its hashes of.
+//! The text from which Powertools for AWS Lambda (Python) computes its hashes.
 
 use std::fmt::Write;
 

@@ -50,7 +50,7 @@ impl Status {
 }
 
 impl Record {
-    /// The record still counts in the very second of its expiration, as with Powertools.
+    /// The record has not expired yet in the second of its expiration, as with Powertools.
     pub(crate) fn is_expired(&self, now: Duration) -> bool {
         self.expiration.as_secs() < now.as_secs()
     }

@@ -24,11 +24,11 @@ pub use outcome::{BatchFailed, BatchObserver, MessageError, MessageOutcome, Proc
 /// How many messages are processed at once, unless [`SqsBatch::concurrency`] says otherwise: all ten of a usual batch.
 const CONCURRENCY: usize = 10;
 
-/// Reserved at the end of the invocation, to complete the records and to answer.
+/// Reserved at the end of the invocation, to complete the records and to respond.
 const TO_COMPLETE: Duration = Duration::from_secs(1);
 
-/// Reserved at the end of the invocation, to answer.
-const TO_ANSWER: Duration = Duration::from_millis(200);
+/// Reserved at the end of the invocation, to respond.
+const TO_RESPOND: Duration = Duration::from_millis(200);
 
 /// No batch takes longer, and `Instant` cannot hold every duration.
 const A_DAY: Duration = Duration::from_hours(24);
@@ -40,7 +40,7 @@ const A_DAY: Duration = Duration::from_hours(24);
 /// [`Fingerprint::of_value`].
 ///
 /// Messages with the same key and body are one piece of work. Ten run at once, and each is recorded as soon as it is done. The work is stopped
-/// early enough to answer before the store's time limit. A message is acknowledged only if its work is done, now or earlier: a message whose
+/// early enough to respond before the store's time limit. A message is acknowledged only if its work is done, now or earlier: a message whose
 /// work fails, panics, is stopped, or is being done by another invocation is delivered again, and so is one that cannot be read or has an
 /// empty key.
 ///
@@ -77,7 +77,7 @@ where
     SqsBatch::new(store, batch).process(parse, work, &mut outcome::LogFailures).await
 }
 
-/// What a message asks for.
+/// The work that a message asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedMessage<T> {
     /// What makes two messages the same work. A message with an empty key fails.
@@ -106,7 +106,7 @@ struct Repeated<T> {
 }
 
 impl<'a> SqsBatch<'a> {
-    /// A batch whose records are in `store`. All of it must be answered before the store's time limit.
+    /// A batch whose records are in `store`. The response is returned before the store's time limit.
     pub fn new(store: &'a TimedStore, batch: SqsEvent) -> Self {
         Self {
             store,
@@ -151,7 +151,7 @@ impl<'a> SqsBatch<'a> {
         observer: &mut impl BatchObserver<T, R, E>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
         let invocation = Invocation::new(self.store, self.completes_together);
-        let mut answer = Answer { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
+        let mut response = BatchResponse { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
         let is_fifo = self.messages.iter().any(is_from_fifo_queue);
         let mut repeated: Vec<Repeated<T>> = Vec::new();
         let mut places: HashMap<(String, Fingerprint), usize> = HashMap::new();
@@ -161,7 +161,7 @@ impl<'a> SqsBatch<'a> {
             let message = match parsed {
                 Ok(message) => message,
                 Err(error) => {
-                    answer.note(&message_id, None, MessageOutcome::Failed(error));
+                    response.note(&message_id, None, MessageOutcome::Failed(error));
                     continue;
                 }
             };
@@ -187,7 +187,7 @@ impl<'a> SqsBatch<'a> {
             .buffer_unordered(self.concurrency);
         while let Some((Repeated { message_ids, message }, (outcome, record))) = processed.next().await {
             let value = message.value;
-            answer.note_all(&message_ids, &value, outcome);
+            response.note_all(&message_ids, &value, outcome);
             match record {
                 RecordState::Settled => {}
                 RecordState::ToComplete(claim) => {
@@ -195,14 +195,14 @@ impl<'a> SqsBatch<'a> {
                     ids_of_claims.extend(message_ids);
                     values_of_claims.push(value);
                 }
-                RecordState::NotCompleted(error) => answer.observer.not_completed(&message_ids, &[value], &error),
-                RecordState::NotReleased(error) => answer.observer.not_released(&message_ids, &value, &error),
+                RecordState::NotCompleted(error) => response.observer.not_completed(&message_ids, &[value], &error),
+                RecordState::NotReleased(error) => response.observer.not_released(&message_ids, &value, &error),
             }
         }
         if let Err(error) = invocation.complete_all(claims).await {
-            answer.observer.not_completed(&ids_of_claims, &values_of_claims, &error);
+            response.observer.not_completed(&ids_of_claims, &values_of_claims, &error);
         }
-        answer.close()
+        response.close()
     }
 }
 
@@ -215,7 +215,8 @@ fn read<T, E>(
     parsed.map_err(|_| MessageError::Panicked)?.map_err(MessageError::Parse)
 }
 
-/// The name of a FIFO queue ends with `.fifo`, in small letters. A message group id does not tell: a standard queue can have them too.
+/// The name of a FIFO queue ends with `.fifo`, in small letters. A message group id proves nothing: messages of a standard queue can have
+/// one too.
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>
 fn is_from_fifo_queue(message: &SqsMessage) -> bool {
     message.event_source_arn.as_deref().is_some_and(|arn| arn.rsplit('.').next() == Some("fifo"))
@@ -226,12 +227,12 @@ struct Invocation {
     /// All its claims expire at the same moment, the deadline of the batch.
     store: TimedStore,
     completes_together: bool,
-    /// When work is stopped. The time after it is for the records and the answer: at the deadline Lambda ends the invocation without an
-    /// answer, and the queue delivers every message of the batch again. The same for all messages, so that a late start does not shorten
+    /// When work is stopped. The time after it is for the records and the response: at the deadline Lambda ends the invocation without a
+    /// response, and the queue delivers every message of the batch again. The same for all messages, so that a late start does not shorten
     /// the time after it.
     stop: Instant,
     /// When requests for records are stopped.
-    answer_by: Instant,
+    respond_by: Instant,
 }
 
 /// The idempotency record of a message, after the message was processed.
@@ -249,10 +250,10 @@ impl Invocation {
         let store = store.with_fixed_deadline();
         let left = store.deadline().saturating_sub(store.now()).min(A_DAY);
         let to_complete = TO_COMPLETE.min(left / 4);
-        let to_answer = TO_ANSWER.min(to_complete / 4);
+        let to_respond = TO_RESPOND.min(to_complete / 4);
         let now = Instant::now();
-        let (stop, answer_by) = (now + left.saturating_sub(to_complete), now + left.saturating_sub(to_answer));
-        Self { store, completes_together, stop, answer_by }
+        let (stop, respond_by) = (now + left.saturating_sub(to_complete), now + left.saturating_sub(to_respond));
+        Self { store, completes_together, stop, respond_by }
     }
 
     /// Claims the work and does it, as far as time allows.
@@ -286,7 +287,7 @@ impl Invocation {
             // A request of the stopped work may still take effect, so the claim is left to expire.
             Err(_) => return out_of_time(),
         };
-        let released = self.before_the_answer(self.store.release(claim)).await;
+        let released = self.before_the_response(self.store.release(claim)).await;
         (MessageOutcome::Failed(error), released.map_or_else(RecordState::NotReleased, |()| RecordState::Settled))
     }
 
@@ -295,29 +296,29 @@ impl Invocation {
         if self.completes_together {
             return RecordState::ToComplete(claim);
         }
-        let completed = self.before_the_answer(self.store.complete(claim, None)).await;
+        let completed = self.before_the_response(self.store.complete(claim, None)).await;
         completed.map_or_else(RecordState::NotCompleted, |()| RecordState::Settled)
     }
 
     /// Completes the records of work that is done. It has no result, so that `COMPLETED` is true whoever owns the claims by now.
     async fn complete_all(&self, claims: Vec<Claim>) -> Result<(), Error> {
-        self.before_the_answer(self.store.complete_all(claims)).await
+        self.before_the_response(self.store.complete_all(claims)).await
     }
 
-    async fn before_the_answer(&self, request: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
-        timeout_at(self.answer_by, Box::pin(request)).await.unwrap_or(Err(Error::OutOfTime))
+    async fn before_the_response(&self, request: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+        timeout_at(self.respond_by, Box::pin(request)).await.unwrap_or(Err(Error::OutOfTime))
     }
 }
 
-/// The answer to the queue, and the observer of every message.
-struct Answer<'a, O> {
+/// The response to the queue, and the observer of every message.
+struct BatchResponse<'a, O> {
     observer: &'a mut O,
     messages: usize,
     failed: usize,
     response: SqsBatchResponse,
 }
 
-impl<O> Answer<'_, O> {
+impl<O> BatchResponse<'_, O> {
     /// Notes the outcome of a piece of work for each of its messages.
     fn note_all<T, R, E>(&mut self, message_ids: &[String], value: &T, outcome: MessageOutcome<R, E>)
     where

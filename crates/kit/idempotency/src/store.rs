@@ -22,8 +22,8 @@ pub(crate) const ATTEMPTS: usize = 5;
 
 /// Idempotency records in one DynamoDB table. Clones are cheap and share everything.
 ///
-/// It completes and releases claims, and reads and records results. To claim, give it a time limit first: [`until`](Self::until) the
-/// deadline of a Lambda invocation, or [`for_at_most`](Self::for_at_most) a duration.
+/// It completes and releases claims, and reads and records results. To claim, give it a time limit first: with [`until`](Self::until) the
+/// deadline of a Lambda invocation, with [`for_at_most`](Self::for_at_most) a duration.
 #[derive(Clone)]
 pub struct IdempotencyStore {
     pub(crate) settings: Arc<Settings>,
@@ -49,7 +49,7 @@ impl IdempotencyStore {
     /// Records that the work is done, with its result as a JSON text.
     ///
     /// It fails with [`Error::ClaimLost`] if another caller has taken the claim over. An expired claim that nobody
-    /// took over can still be completed. Completing twice is completing once.
+    /// took over can still be completed. Completing twice has the same effect as completing once.
     ///
     /// A result that does not fit the record is [`Error::ResultTooLarge`]; nothing is sent then, and a clone of the
     /// claim can be completed without it.
@@ -78,10 +78,10 @@ impl IdempotencyStore {
         }
     }
 
-    /// Gives the claim back, so that the work can be tried again at once.
+    /// Releases the claim, so that the work can be tried again at once.
     ///
-    /// A claim that another caller has taken over, or that is completed, is left as it is: there is nothing to give
-    /// back.
+    /// A claim that another caller has taken over, or that is completed, is left as it is: there is nothing to
+    /// release.
     pub async fn release(&self, claim: Claim) -> Result<(), Error> {
         let names = &self.settings.schema.attributes;
         let request = self
@@ -154,7 +154,7 @@ impl IdempotencyStore {
             };
             let Some(item) = existing else { continue };
             let existing = Record::from_item(&item, &self.settings.schema)?;
-            // The SDK repeats a request whose answer was lost; then it is our own record that is in the way.
+            // The SDK repeats a request whose response was lost; then it is our own record that is in the way.
             if existing.owner == record.owner {
                 return Ok(Written::New { taken_over: false });
             }
@@ -208,7 +208,7 @@ impl IdempotencyStore {
     }
 }
 
-/// The answer to writing a record.
+/// The outcome of writing a record.
 pub(crate) enum Written {
     New {
         /// Whether the record that was there was a claim that expired before its work was completed.

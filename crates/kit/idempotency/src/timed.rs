@@ -47,15 +47,15 @@ impl IdempotencyStore {
 impl TimedStore {
     /// Asks for the right to do the work for `key`.
     ///
-    /// It is given if there is no record, or the record has expired, or its claim has and was made for the same payload.
-    /// Whether DynamoDB's time to live has deleted an expired record makes no difference.
+    /// The result is [`Claimed::New`] if there is no record, if the record has expired, or if its claim has expired and is for the same
+    /// payload. Whether DynamoDB's time to live has deleted an expired record makes no difference.
     ///
-    /// If the time limit has passed, before or after the request, the answer is [`Error::OutOfTime`]: the claim would refuse nobody. What is
-    /// known to be completed ([`cache`](crate::StoreBuilder::cache)) is answered all the same.
+    /// If the time limit has passed, before or after the request, the result is [`Error::OutOfTime`]: the claim would refuse nobody. What is
+    /// known to be completed ([`cache`](crate::StoreBuilder::cache)) is returned all the same.
     ///
     /// An empty key is [`Error::EmptyKey`]. With its prefix, a key may have
     /// [2,048 bytes, or 1,024 in a sort key](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys);
-    /// a longer one is rejected too. Where keys can be longer, hash them.
+    /// a longer one is rejected too. If keys can be longer, hash them.
     pub async fn claim(&self, key: &str, fingerprint: &Fingerprint) -> Result<Claimed, Error> {
         let claim = self.new_claim(key, fingerprint)?;
         if let Some(record) = self.settings.cache.get(&claim.id, self.now()) {
@@ -72,11 +72,11 @@ impl TimedStore {
         }
     }
 
-    /// Claims the work in the caller's transaction: for work whose first part is that transaction, and whose last is the one
-    /// with [`complete_with`](IdempotencyStore::complete_with).
+    /// Claims the work in the caller's transaction. It is for work that starts with this transaction and ends with another one,
+    /// which has [`complete_with`](IdempotencyStore::complete_with).
     ///
-    /// The claim counts only if the transaction succeeds. It then refuses others until its time limit, and can be completed or released,
-    /// as one of [`claim`](Self::claim). If the time limit has passed, this is [`Error::OutOfTime`].
+    /// The claim exists only if the transaction succeeds. It then refuses others until its time limit, and can be completed or released,
+    /// like a claim of [`claim`](Self::claim). If the time limit has passed, this is [`Error::OutOfTime`].
     pub fn claim_with(&self, key: &str, fingerprint: &Fingerprint) -> Result<(Claim, TransactWriteItem), Error> {
         self.check_time_limit()?;
         let claim = self.new_claim(key, fingerprint)?;

@@ -9,10 +9,10 @@ use crate::record::{Record, Status};
 use crate::store::{ATTEMPTS, Written};
 use crate::{Claim, Error, Fingerprint, IdempotencyStore};
 
-/// What a record, or its absence, says about the work for its key. It is exhaustive: whether to do the work is no case
-/// for `_`.
+/// What a record, or its absence, says about the work for its key. It is exhaustive: the caller must decide in
+/// each case whether to do the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "only where no record is in the way may the work be done"]
+#[must_use = "the work may be done only if no record is in the way"]
 pub enum Found {
     /// No record is in the way: the work may be done.
     New {
@@ -91,7 +91,7 @@ impl IdempotencyStore {
         RecordKey { table: self.settings.table.clone(), key: self.settings.schema.key(&self.id(key)) }
     }
 
-    /// What the record says that the caller has read, or found missing.
+    /// What the record says: `item` is what the caller has read, or `None` if there is no record.
     ///
     /// It does not claim: a later write with [`completed_with`](Self::completed_with) or
     /// [`claim_with`](crate::TimedStore::claim_with) is still refused if a record has appeared since. A record of another payload
@@ -108,7 +108,7 @@ impl IdempotencyStore {
     }
 
     /// Records, in the caller's transaction, that the work is done, with its result as a JSON text. The work and its record
-    /// then happen together or not at all, and no claim is needed before.
+    /// are then written together or not at all, and no claim is needed before.
     ///
     /// The transaction is refused if a record is in the way, by the rules of [`claim`](crate::TimedStore::claim): give this item's
     /// cancellation reason to [`refusal`](Self::refusal). A result that does not fit the record is
@@ -127,18 +127,18 @@ impl IdempotencyStore {
     ///
     /// The transaction is refused if another caller has taken the claim over: the reason's code is then
     /// `ConditionalCheckFailed`, and [`refusal`](Self::refusal) says what that caller has done. As with
-    /// [`complete`](Self::complete), an expired claim that nobody took over is completed, and completing twice is
-    /// completing once.
+    /// [`complete`](Self::complete), an expired claim that nobody took over is completed, and completing twice has the
+    /// same effect as completing once.
     pub fn complete_with(&self, claim: &Claim, result: Option<String>) -> Result<TransactWriteItem, Error> {
         let record = self.fitting(self.completed(claim.clone(), result))?;
         Ok(TransactWriteItem::builder().update(self.update(&record)?).build())
     }
 
     /// What a transaction's cancellation reason says about the record. Reasons are in the order of the transaction's items:
-    /// `reason` is the one at the place of the item that this store made.
+    /// `reason` is that of the item that this store made.
     ///
     /// A record of another payload is [`Error::PayloadMismatch`]. A reason that no other try would change (`ValidationError`,
-    /// `ItemCollectionSizeLimitExceeded`) is [`Error::Rejected`], and one of capacity is [`Error::Throttled`].
+    /// `ItemCollectionSizeLimitExceeded`) is [`Error::Rejected`], and a reason about capacity is [`Error::Throttled`].
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>
     pub fn refusal(&self, reason: &CancellationReason, fingerprint: &Fingerprint) -> Result<Refusal, Error> {
         match reason.code() {
@@ -153,11 +153,11 @@ impl IdempotencyStore {
         }
     }
 
-    /// Records the result of work that left nothing but its result, such as a refusal that every repetition is to get. One
+    /// Records the result of work that has no other effect, such as a refusal that every repetition must get. It is one
     /// `PutItem`.
     ///
-    /// The rules are those of [`claim`](crate::TimedStore::claim). A record that refuses the request and has expired when the answer
-    /// arrives is tried again, a few times; then it is [`Error::Contended`].
+    /// The rules are those of [`claim`](crate::TimedStore::claim). If the record that refuses the request has expired when the response
+    /// arrives, the request is sent again, a few times; then the result is [`Error::Contended`].
     pub async fn record(
         &self,
         key: &str,

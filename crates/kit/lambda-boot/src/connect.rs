@@ -89,7 +89,7 @@ pub fn sdk_config(environment: &Environment<'_>, service: &str) -> Result<SdkCon
         .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
         .http_client(https(environment)?)
         .timeout_config(timeouts)
-        // Answers have a few kilobytes, and the timeouts limit them.
+        // Responses have a few kilobytes, and the timeouts limit them.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(RetryConfig::standard().with_max_attempts(3));
     config.set_endpoint_url(endpoint);

@@ -83,8 +83,8 @@ async fn a_client_of_any_service_can_be_made() {
     let config = sdk_config(&environment, "SECRETS_MANAGER").unwrap().into_builder();
     let credentials = SharedCredentialsProvider::new(Credentials::new("id", "secret", None, None, "test"));
     let client = Client::new(&config.credentials_provider(credentials).build());
-    let answer = client.get_secret_value().secret_id("gateway").send().await;
-    assert!(answer.is_err(), "nobody answers");
+    let response = client.get_secret_value().secret_id("gateway").send().await;
+    assert!(response.is_err(), "nobody answers");
     accepted.join().unwrap();
 }
 

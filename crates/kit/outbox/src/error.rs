@@ -127,14 +127,14 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        let answer = match &error {
-            SdkError::ServiceError(answer) => answer,
+        let response = match &error {
+            SdkError::ServiceError(response) => response,
             SdkError::ConstructionFailure(_) => return Self::Rejected(error.into()),
-            // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+            // Timeout, dispatch failure or unreadable response; the SDK's enum is non-exhaustive.
             _ => return Self::Unavailable(error.into()),
         };
-        let failed = answer.raw().status().is_server_error();
-        match answer.err().code() {
+        let failed = response.raw().status().is_server_error();
+        match response.err().code() {
             Some("ThrottlingException" | "ProvisionedThroughputExceededException" | "RequestLimitExceeded") => {
                 Self::Throttled(error.into())
             }
@@ -204,18 +204,18 @@ mod tests {
     #[test]
     #[allow(clippy::expect_used)] // A test that cannot go on should stop there.
     fn what_dynamodb_answers_decides_the_error() {
-        let answer = |status: u16, code: &str| {
+        let response = |status: u16, code: &str| {
             let error = ScanError::generic(ErrorMetadata::builder().code(code).build());
             SdkError::service_error(error, HttpResponse::new(status.try_into().expect("a status"), "".into()))
         };
         for (error, code) in [
-            (answer(400, "ThrottlingException"), "outbox_throttled"),
-            (answer(400, "ProvisionedThroughputExceededException"), "outbox_throttled"),
-            (answer(400, "RequestLimitExceeded"), "outbox_throttled"),
-            (answer(400, "ResourceNotFoundException"), "outbox_table_missing"),
-            (answer(400, "AccessDeniedException"), "outbox_rejected"),
-            (answer(500, "InternalServerError"), "outbox_unavailable"),
-            (answer(503, "ServiceUnavailable"), "outbox_unavailable"),
+            (response(400, "ThrottlingException"), "outbox_throttled"),
+            (response(400, "ProvisionedThroughputExceededException"), "outbox_throttled"),
+            (response(400, "RequestLimitExceeded"), "outbox_throttled"),
+            (response(400, "ResourceNotFoundException"), "outbox_table_missing"),
+            (response(400, "AccessDeniedException"), "outbox_rejected"),
+            (response(500, "InternalServerError"), "outbox_unavailable"),
+            (response(503, "ServiceUnavailable"), "outbox_unavailable"),
             (SdkError::timeout_error("a cause"), "outbox_unavailable"),
             (SdkError::construction_failure("a cause"), "outbox_rejected"),
         ] {

@@ -41,13 +41,13 @@ impl<P: Publisher> Forwarder<P> {
     ///
     /// In this order, a crash in between publishes an event twice. In the other order it would lose the event.
     pub(crate) async fn forward(&self, rows: &[EventRow]) -> Forwarded {
-        let mut answers = self.publisher.publish(rows).await.into_iter();
+        let mut results = self.publisher.publish(rows).await.into_iter();
         let mut forwarded = Forwarded::default();
         let mut published = Vec::new();
         for (place, row) in rows.iter().enumerate() {
-            let answer =
-                answers.next().unwrap_or_else(|| Err(Error::TopicUnavailable("no answer for this row".into())));
-            match answer {
+            let result =
+                results.next().unwrap_or_else(|| Err(Error::TopicUnavailable("no result for this row".into())));
+            match result {
                 Ok(()) => published.push(row),
                 Err(error) if error.is_poison() => {
                     log_poison(row, &error);
@@ -101,8 +101,8 @@ impl<P: Publisher> Forwarder<P> {
             if round > 0 {
                 tokio::time::sleep(pause_before(round, FIRST_PAUSE)).await;
             }
-            let answer = self.client.batch_write_item().request_items(&self.table, pending).send().await?;
-            pending = answer.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
+            let response = self.client.batch_write_item().request_items(&self.table, pending).send().await?;
+            pending = response.unprocessed_items.into_iter().flat_map(HashMap::into_values).flatten().collect();
         }
         match pending.len() {
             0 => Ok(()),

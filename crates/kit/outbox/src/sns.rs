@@ -38,41 +38,41 @@ impl SnsTopic {
 
     /// Sends rows that fit one request until the topic has taken or refused each, or the rounds are used up.
     async fn publish_request(&self, rows: &[EventRow]) -> Vec<Result<(), Error>> {
-        let mut answers = Vec::new();
-        answers.resize_with(rows.len(), || Err(Error::TopicUnavailable("the answer leaves the message out".into())));
+        let mut results = Vec::new();
+        results.resize_with(rows.len(), || Err(Error::TopicUnavailable("the response leaves the message out".into())));
         let mut pending: Vec<usize> = (0..rows.len()).collect();
         for round in 0..ROUNDS {
             if round > 0 {
                 tokio::time::sleep(pause_before(round, FIRST_PAUSE)).await;
             }
             match self.send(rows, &pending).await {
-                Ok(output) => note(&output, &mut answers),
+                Ok(output) => note(&output, &mut results),
                 Err(error) if refuses_content(&error) && pending.len() > 1 => {
-                    self.publish_each(rows, &pending, &mut answers).await;
+                    self.publish_each(rows, &pending, &mut results).await;
                     break;
                 }
                 // The SDK has repeated it already.
                 Err(error) => {
-                    fail(&pending, error, &mut answers);
+                    fail(&pending, error, &mut results);
                     break;
                 }
             }
-            pending.retain(|index| answers[*index].as_ref().is_err_and(Error::is_retryable));
+            pending.retain(|index| results[*index].as_ref().is_err_and(Error::is_retryable));
             if pending.is_empty() {
                 break;
             }
         }
-        answers
+        results
     }
 
     /// Sends each row in a request of its own, to see which one the topic refuses.
-    async fn publish_each(&self, rows: &[EventRow], pending: &[usize], answers: &mut [Result<(), Error>]) {
+    async fn publish_each(&self, rows: &[EventRow], pending: &[usize], results: &mut [Result<(), Error>]) {
         for (position, index) in pending.iter().enumerate() {
             match self.send(rows, &[*index]).await {
-                Ok(output) => note(&output, answers),
-                Err(error) if refuses_content(&error) => fail(&[*index], error, answers),
+                Ok(output) => note(&output, results),
+                Err(error) if refuses_content(&error) => fail(&[*index], error, results),
                 // Then it is not about the row, and the others need not wait for the same.
-                Err(error) => return fail(&pending[position..], error, answers),
+                Err(error) => return fail(&pending[position..], error, results),
             }
         }
     }
@@ -90,14 +90,14 @@ impl SnsTopic {
 
 impl Publisher for SnsTopic {
     async fn publish(&self, rows: &[EventRow]) -> Vec<Result<(), Error>> {
-        let mut answers = Vec::with_capacity(rows.len());
+        let mut results = Vec::with_capacity(rows.len());
         for request in requests(rows) {
             match request {
-                [row] if size(row) > MAX_PUBLISHED => answers.push(Err(Error::MessageTooLarge)),
-                rows => answers.extend(self.publish_request(rows).await),
+                [row] if size(row) > MAX_PUBLISHED => results.push(Err(Error::MessageTooLarge)),
+                rows => results.extend(self.publish_request(rows).await),
             }
         }
-        answers
+        results
     }
 }
 
@@ -132,26 +132,26 @@ fn entry(index: usize, row: &EventRow) -> Result<PublishBatchRequestEntry, BoxEr
     Ok(entry.build()?)
 }
 
-/// Puts the answer to each entry in its row's place.
-fn note(output: &PublishBatchOutput, answers: &mut [Result<(), Error>]) {
+/// Puts the result for each entry in its row's place.
+fn note(output: &PublishBatchOutput, results: &mut [Result<(), Error>]) {
     let published = output.successful().iter().map(|entry| (entry.id().unwrap_or_default(), Ok(())));
     let failed = output.failed().iter().map(|entry| (entry.id(), Err(entry_error(entry))));
-    for (id, answer) in published.chain(failed) {
-        if let Some(place) = id.parse::<usize>().ok().and_then(|index| answers.get_mut(index)) {
-            *place = answer;
+    for (id, result) in published.chain(failed) {
+        if let Some(place) = id.parse::<usize>().ok().and_then(|index| results.get_mut(index)) {
+            *place = result;
         }
     }
 }
 
 /// A request that failed, in the place of each of its rows.
-fn fail(pending: &[usize], error: SdkError<PublishBatchError>, answers: &mut [Result<(), Error>]) {
+fn fail(pending: &[usize], error: SdkError<PublishBatchError>, results: &mut [Result<(), Error>]) {
     let error = Arc::new(error);
     for index in pending {
-        answers[*index] = Err(request_error(&error));
+        results[*index] = Err(request_error(&error));
     }
 }
 
-/// Whether the request was refused for what one of its messages has in it. `PublishBatch` mostly answers this for each message alone,
+/// Whether the request was refused for what one of its messages has in it. `PublishBatch` mostly reports this for each message alone,
 /// but not always.
 fn refuses_content(error: &SdkError<PublishBatchError>) -> bool {
     let of_the_topic = || error.message().is_some_and(|message| message.contains("TopicArn"));
@@ -170,12 +170,12 @@ fn request_error(error: &Arc<SdkError<PublishBatchError>>) -> Error {
     let cause: BoxError = Box::new(Arc::clone(error));
     match &**error {
         _ if refuses_content(error) => Error::MessageRefused(cause),
-        SdkError::ServiceError(answer) if answer.raw().status().is_server_error() => Error::TopicUnavailable(cause),
-        SdkError::ServiceError(answer) if is_throttling(answer.err().code().unwrap_or_default()) => {
+        SdkError::ServiceError(response) if response.raw().status().is_server_error() => Error::TopicUnavailable(cause),
+        SdkError::ServiceError(response) if is_throttling(response.err().code().unwrap_or_default()) => {
             Error::TopicUnavailable(cause)
         }
         SdkError::ServiceError(_) | SdkError::ConstructionFailure(_) => Error::TopicRejected(cause),
-        // Timeout, dispatch failure or unreadable answer; the SDK's enum is non-exhaustive.
+        // Timeout, dispatch failure or unreadable response; the SDK's enum is non-exhaustive.
         _ => Error::TopicUnavailable(cause),
     }
 }

@@ -19,7 +19,7 @@ pub struct Effect {
 
 /// A part of an effect that is applied as a whole or not at all.
 ///
-/// It is exhaustive: whoever looks into the pieces of an effect must decide about each kind of piece.
+/// It is exhaustive: code that reads the pieces of an effect must decide about each kind of piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// Raises a mark: the highest event seen from one source of events.
@@ -29,7 +29,7 @@ pub enum Piece {
         /// The id of the event.
         by: Stamp,
     },
-    /// Replaces a facet. [`Piece::facet`] makes it from a value.
+    /// Replaces a facet. [`Piece::facet`] creates it from a value.
     Facet {
         /// The attribute that holds the facet's watermark.
         watermark: Name,

@@ -33,7 +33,7 @@ pub(crate) struct Written {
 }
 
 /// An item as it was read: the part that this version of the program can read, and the names of the attributes that it cannot read.
-/// It is exhaustive: whoever takes an item apart has to decide about both.
+/// It is exhaustive: the caller must decide about both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// The readable part of the item.
@@ -178,7 +178,7 @@ impl State {
         facets.chain(marks).chain(elements)
     }
 
-    /// An estimate of the bytes of memory that this state takes, itself included. It is made for a memory budget, so it is rather too high
+    /// An estimate of the bytes of memory that this state takes, itself included. It is made for a memory budget, so it is more often too high
     /// than too low.
     #[must_use]
     pub fn size(&self) -> usize {

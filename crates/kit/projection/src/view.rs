@@ -21,7 +21,7 @@ pub struct View {
     pub marks: &'static [&'static str],
 }
 
-/// The attributes of one facet: the constants of [`Facet`]. [`Shape::of`] makes it.
+/// The attributes of one facet: the constants of [`Facet`]. [`Shape::of`] creates it.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)] // They are the trait's.
 pub struct Shape {
@@ -39,7 +39,7 @@ impl Shape {
 }
 
 impl View {
-    /// Checks that no name stands for two things; the error is a message that names one that does. A `dynamodb::Table` asserts this in
+    /// Checks that no name has two meanings; the error is a message with a name that has. A `dynamodb::Table` asserts this in
     /// debug builds.
     ///
     /// Every attribute has one owner. No attribute starts with a mark's prefix, and no prefix with another, so that no id, whatever

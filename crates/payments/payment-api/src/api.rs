@@ -117,7 +117,7 @@ impl Api {
         let route = resource.as_ref().map_or("none", Resource::route);
         // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
         let answer = Box::pin(self.answer(&request, resource, deadline));
-        self.function.answer(&request, route, deadline, answer).await
+        self.function.respond(&request, route, deadline, answer).await
     }
 
     async fn answer(

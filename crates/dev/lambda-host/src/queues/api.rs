@@ -37,20 +37,20 @@ impl SqsHandler for Api {
     fn handle_operation(&self, operation: SqsOperation, body: Bytes) -> Handled {
         let (engine, tasks) = (Arc::clone(&self.engine), Arc::clone(&self.tasks));
         match operation {
-            SqsOperation::SendMessage => Box::pin(async move { answer(&large::send(&engine, read(&body)?).await?) }),
+            SqsOperation::SendMessage => Box::pin(async move { respond(&large::send(&engine, read(&body)?).await?) }),
             SqsOperation::SendMessageBatch => {
-                Box::pin(async move { answer(&large::send_batch(&engine, read(&body)?).await?) })
+                Box::pin(async move { respond(&large::send_batch(&engine, read(&body)?).await?) })
             }
             SqsOperation::ReceiveMessage => {
-                Box::pin(async move { answer(&large::receive(&engine, read(&body)?).await?) })
+                Box::pin(async move { respond(&large::receive(&engine, read(&body)?).await?) })
             }
             SqsOperation::GetQueueAttributes => {
-                Box::pin(async move { answer(&large::attributes(&engine, read(&body)?).await?) })
+                Box::pin(async move { respond(&large::attributes(&engine, read(&body)?).await?) })
             }
             SqsOperation::StartMessageMoveTask => {
-                Box::pin(async move { answer(&tasks.start(&engine, read(&body)?).await?) })
+                Box::pin(async move { respond(&tasks.start(&engine, read(&body)?).await?) })
             }
-            SqsOperation::ListMessageMoveTasks => Box::pin(async move { answer(&tasks.list(&read(&body)?)) }),
+            SqsOperation::ListMessageMoveTasks => Box::pin(async move { respond(&tasks.list(&read(&body)?)) }),
             _ => self.handler.handle_operation(operation, body),
         }
     }
@@ -60,7 +60,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, SqsError> {
     serde_json::from_slice(body).map_err(|error| SqsError::invalid_parameter_value(error.to_string()))
 }
 
-fn answer(output: &impl Serialize) -> Result<Response<SqsResponseBody>, SqsError> {
+fn respond(output: &impl Serialize) -> Result<Response<SqsResponseBody>, SqsError> {
     let json = serde_json::to_vec(output).map_err(|error| SqsError::internal_error(error.to_string()))?;
     Ok(json_response(json, &Uuid::new_v4().to_string()))
 }

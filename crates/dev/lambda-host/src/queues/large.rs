@@ -118,7 +118,7 @@ async fn takes_large(engine: &RustackSqs, queue_url: &str) -> Result<bool, SqsEr
     Ok(limit == Some(MAX_ENGINE_BYTES.to_string()))
 }
 
-/// The digests in the answer to the sender, which checks them.
+/// The digests in the response to the sender, which checks them.
 struct Digests {
     body: String,
     attributes: Option<String>,

@@ -101,13 +101,13 @@ impl<'a> Batch<'a> {
         json!({"Records": records.map(|record| &record.event).collect::<Vec<_>>()})
     }
 
-    /// The number of records before the first failed one, according to the function's answer. The retry starts at the lowest
-    /// sequence number. If the answer is not a batch response, or names a record that is not in the batch, all records failed.
-    /// Without failures in the answer, none failed: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
-    pub(super) fn first_failure(&self, answer: &Value) -> usize {
-        let failures = match answer {
+    /// The number of records before the first failed one, according to the function's response. The retry starts at the lowest
+    /// sequence number. If the response is not a batch response, or names a record that is not in the batch, all records failed.
+    /// Without failures in the response, none failed: <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>.
+    pub(super) fn first_failure(&self, response: &Value) -> usize {
+        let failures = match response {
             Value::Null => return self.len(),
-            Value::Object(answer) => match answer.get("batchItemFailures") {
+            Value::Object(response) => match response.get("batchItemFailures") {
                 None | Some(Value::Null) => return self.len(),
                 Some(Value::Array(failures)) => failures,
                 Some(_) => return 0,
@@ -157,17 +157,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_without_failures_means_success() {
-        for answer in [json!(null), json!({}), json!({"batchItemFailures": null}), json!({"batchItemFailures": []})] {
-            check(&answer, 3);
+    fn a_response_without_failures_means_success() {
+        for response in [json!(null), json!({}), json!({"batchItemFailures": null}), json!({"batchItemFailures": []})] {
+            check(&response, 3);
         }
     }
 
     #[test]
-    fn an_answer_that_is_not_a_batch_response_fails_the_whole_batch() {
+    fn a_response_that_is_not_a_batch_response_fails_the_whole_batch() {
         let of = |failures: Value| json!({"batchItemFailures": failures});
-        for answer in [json!([]), json!("done"), json!(true), of(json!({})), of(json!("2")), of(json!(["2"]))] {
-            check(&answer, 0);
+        for response in [json!([]), json!("done"), json!(true), of(json!({})), of(json!("2")), of(json!(["2"]))] {
+            check(&response, 0);
         }
         for item in [json!({"itemIdentifier": ""}), json!({"itemIdentifier": null}), json!({"itemIdentifer": "2"})] {
             check(&of(json!([item])), 0);
@@ -214,9 +214,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(answer: &Value, expected: usize) {
+    fn check(response: &Value, expected: usize) {
         let settings = Settings::default();
-        assert_eq!(Batch::new(records(), &settings).first_failure(answer), expected, "{answer}");
+        assert_eq!(Batch::new(records(), &settings).first_failure(response), expected, "{response}");
     }
 
     fn records() -> Vec<Record> {

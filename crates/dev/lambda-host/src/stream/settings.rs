@@ -15,7 +15,7 @@ pub struct Settings {
     pub maximum_batching_window_in_seconds: u64,
     /// A record that matches none of them is skipped. Without filters, no record is skipped.
     pub filters: Vec<Filter>,
-    /// Whether the function's answer lists the failed records (`ReportBatchItemFailures`). Otherwise every answer except an
+    /// Whether the function's response lists the failed records (`ReportBatchItemFailures`). Otherwise every response except an
     /// error means success.
     pub report_batch_item_failures: bool,
     /// Whether a failed batch is split in two, which does not count as a retry.

@@ -209,9 +209,9 @@ fn client(endpoint: &str, secret: &str) -> Client {
 
 /// The status and the code of an error.
 fn rejection<T: std::fmt::Debug, E: ProvideErrorMetadata + std::fmt::Debug>(
-    answer: Result<T, SdkError<E, HttpResponse>>,
+    response: Result<T, SdkError<E, HttpResponse>>,
 ) -> (u16, String) {
-    let error = answer.unwrap_err();
-    let status = error.raw_response().map_or(0, |answer| answer.status().as_u16());
+    let error = response.unwrap_err();
+    let status = error.raw_response().map_or(0, |response| response.status().as_u16());
     (status, error.code().unwrap_or_default().to_owned())
 }

@@ -20,7 +20,7 @@ pub(crate) fn settings() -> Settings {
     Settings::new("echo", "bootstrap", binary)
 }
 
-/// Gives the function's answers to events that are not HTTP requests.
+/// Gives the function's responses to events that are not HTTP requests.
 pub(crate) struct Handler(TcpListener);
 
 impl Handler {
@@ -51,7 +51,7 @@ impl Handler {
     }
 }
 
-/// An invocation that waits for its answer.
+/// An invocation that waits for its response.
 pub(crate) struct Invocation {
     received: Value,
     stream: TcpStream,
@@ -89,20 +89,20 @@ impl Invocation {
         self.respond(&json!({"batchItemFailures": []})).await;
     }
 
-    pub(crate) async fn respond(self, answer: &Value) {
-        self.answer("response", &answer.to_string()).await;
+    pub(crate) async fn respond(self, response: &Value) {
+        self.finish("response", &response.to_string()).await;
     }
 
     pub(crate) async fn fail(self) {
-        self.answer("error", r#"{"errorType": "Refused", "errorMessage": "as asked"}"#).await;
+        self.finish("error", r#"{"errorType": "Refused", "errorMessage": "as asked"}"#).await;
     }
 
     pub(crate) async fn exit(self) {
-        self.answer("exit", "").await;
+        self.finish("exit", "").await;
     }
 
-    pub(crate) async fn answer(mut self, outcome: &str, answer: &str) {
-        self.stream.write_all(format!("{outcome} {answer}").as_bytes()).await.unwrap();
+    pub(crate) async fn finish(mut self, outcome: &str, payload: &str) {
+        self.stream.write_all(format!("{outcome} {payload}").as_bytes()).await.unwrap();
         self.stream.shutdown().await.unwrap();
     }
 }

@@ -194,10 +194,10 @@ fn bearer(claims: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_functions_answer_becomes_the_response() {
+async fn the_functions_response_becomes_the_http_response() {
     let gateway = Gateway::start().await;
     let response = gateway
-        .answer(&json!({
+        .respond(&json!({
             "statusCode": 201,
             "headers": {"Content-Type": "text/html", "X-Its-Own": "1", "Content-Length": "999", "Connection": "upgrade"},
             "multiValueHeaders": {"x-not-in-format-2": ["1"]},
@@ -217,19 +217,19 @@ async fn the_functions_answer_becomes_the_response() {
 }
 
 #[tokio::test]
-async fn a_base64_answer_is_decoded() {
+async fn a_base64_response_is_decoded() {
     let gateway = Gateway::start().await;
-    let response = gateway.answer(&json!({"statusCode": 200, "body": "/wD+", "isBase64Encoded": true})).await;
+    let response = gateway.respond(&json!({"statusCode": 200, "body": "/wD+", "isBase64Encoded": true})).await;
     assert_eq!(response.body, [0xff, 0x00, 0xfe]);
     assert_eq!(response.header("content-length"), Some("3"));
 }
 
 #[tokio::test]
-async fn an_answer_needs_only_a_status() {
+async fn a_response_needs_only_a_status() {
     let gateway = Gateway::start().await;
     let nulls = json!({"statusCode": 404, "headers": null, "cookies": null, "body": null, "isBase64Encoded": null});
-    for answer in [json!({"statusCode": 404}), nulls] {
-        let response = gateway.answer(&answer).await;
+    for payload in [json!({"statusCode": 404}), nulls] {
+        let response = gateway.respond(&payload).await;
         assert_eq!(response.status, 404);
         assert_eq!(response.header("content-type"), Some("text/plain; charset=utf-8"));
         assert_eq!(response.header("content-length"), Some("0"));
@@ -237,11 +237,11 @@ async fn an_answer_needs_only_a_status() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_status_is_the_body() {
+async fn a_response_without_a_status_is_the_body() {
     let gateway = Gateway::start().await;
-    for answer in [json!({"orders": []}), json!("text"), json!([1]), Value::Null] {
-        let response = gateway.answer(&answer).await;
-        assert_eq!((response.status, response.json()), (200, answer));
+    for payload in [json!({"orders": []}), json!("text"), json!([1]), Value::Null] {
+        let response = gateway.respond(&payload).await;
+        assert_eq!((response.status, response.json()), (200, payload));
         assert_eq!(response.header("content-type"), Some("application/json"));
     }
 }
@@ -252,22 +252,22 @@ async fn no_body_is_sent_where_http_has_none() {
     let with_body = json!({"statusCode": 200, "body": "hello"}).to_string();
     let with_length = json!({"statusCode": 200, "headers": {"content-length": "5"}}).to_string();
     let with_nonsense = json!({"statusCode": 200, "headers": {"content-length": "abc"}, "body": "hello"}).to_string();
-    for answer in [with_body, with_length, with_nonsense] {
-        let response = gateway.send("HEAD", "/answer", answer.as_bytes()).await;
+    for payload in [with_body, with_length, with_nonsense] {
+        let response = gateway.send("HEAD", "/respond", payload.as_bytes()).await;
         assert_eq!((response.status, response.header("content-length")), (200, Some("5")));
         assert_eq!(response.body, b"");
     }
     for status in [204, 304] {
-        let response = gateway.answer(&json!({"statusCode": status, "headers": {"etag": "\"1\""}})).await;
+        let response = gateway.respond(&json!({"statusCode": status, "headers": {"etag": "\"1\""}})).await;
         assert_eq!((response.status, response.header("etag")), (status, Some("\"1\"")));
         assert_eq!((response.header("content-length"), response.body.len()), (None, 0));
     }
 }
 
 #[tokio::test]
-async fn an_invalid_answer_is_an_internal_server_error() {
+async fn an_invalid_response_is_an_internal_server_error() {
     let gateway = Gateway::start().await;
-    let answers = [
+    let payloads = [
         "not JSON",
         "",
         r#"{"statusCode": null}"#,
@@ -280,9 +280,9 @@ async fn an_invalid_answer_is_an_internal_server_error() {
         r#"{"statusCode": 200, "headers": {"x-name": "not a\nvalue"}}"#,
         r#"{"statusCode": 200, "cookies": "a=1"}"#,
     ];
-    for answer in answers {
-        let response = gateway.send("POST", "/answer", answer.as_bytes()).await;
-        response.assert_is_gateway_error(500, "Internal Server Error", answer);
+    for payload in payloads {
+        let response = gateway.send("POST", "/respond", payload.as_bytes()).await;
+        response.assert_is_gateway_error(500, "Internal Server Error", payload);
     }
 }
 
@@ -310,10 +310,10 @@ async fn a_body_may_have_lambdas_payload_limit_and_no_more() {
     let gateway = Gateway::start().await;
     let frame = json!({"statusCode": 200, "body": ""}).to_string().len();
     let largest = json!({"statusCode": 200, "body": "x".repeat(PAYLOAD_LIMIT - frame)}).to_string();
-    let response = gateway.send("POST", "/answer", largest.as_bytes()).await;
+    let response = gateway.send("POST", "/respond", largest.as_bytes()).await;
     assert_eq!((response.status, response.body.len()), (200, PAYLOAD_LIMIT - frame));
 
-    let response = gateway.send("POST", "/answer", (largest + " ").as_bytes()).await;
+    let response = gateway.send("POST", "/respond", (largest + " ").as_bytes()).await;
     response.assert_is_gateway_error(413, "Request Entity Too Large", "one byte more");
 }
 
@@ -323,7 +323,7 @@ async fn the_connection_of_an_endless_body_is_closed() {
     let mut client = TcpStream::connect(gateway.address).await.unwrap();
     let head = "POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
     client.write_all(head.as_bytes()).await.unwrap();
-    let (mut answer, mut body) = client.split();
+    let (mut response, mut body) = client.split();
     let mebibyte = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
     let send = async {
         for sent in 0..256 {
@@ -336,22 +336,22 @@ async fn the_connection_of_an_endless_body_is_closed() {
     };
     let (mut status, sent) = ([0; 12], send.await);
     assert!(sent < 256, "the gateway accepted {sent} MiB");
-    answer.read_exact(&mut status).await.unwrap();
+    response.read_exact(&mut status).await.unwrap();
     assert_eq!(str::from_utf8(&status), Ok("HTTP/1.1 413"));
     assert_eq!(gateway.send("GET", "/", b"").await.status, 200);
 
     let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", u64::MAX / 2);
-    let response = timeout(TIMEOUT, exchange(gateway.address, head.as_bytes())).await.expect("there was no answer");
+    let response = timeout(TIMEOUT, exchange(gateway.address, head.as_bytes())).await.expect("there was no response");
     response.assert_is_gateway_error(413, "Request Entity Too Large", "a declared length that is never sent");
 }
 
 #[tokio::test]
-async fn a_function_whose_answer_was_rejected_is_replaced_before_the_next_request() {
+async fn a_function_whose_response_was_rejected_is_replaced_before_the_next_request() {
     let gateway = Gateway::start().await;
     let mut process = gateway.process().await;
     let too_large = vec![b'x'; PAYLOAD_LIMIT];
-    for (path, answer) in [("/", too_large.as_slice()), ("/answer", b"not JSON"), ("/", &too_large)] {
-        let response = gateway.send("POST", path, answer).await;
+    for (path, payload) in [("/", too_large.as_slice()), ("/respond", b"not JSON"), ("/", &too_large)] {
+        let response = gateway.send("POST", path, payload).await;
         response.assert_is_gateway_error(500, "Internal Server Error", path);
         let next = gateway.process().await;
         assert_ne!(next, process, "after {path}");
@@ -428,9 +428,9 @@ impl Gateway {
         send(self.address, method, target, body).await
     }
 
-    /// The response when the function returns this answer.
-    async fn answer(&self, answer: &Value) -> Response {
-        self.send("POST", "/answer", answer.to_string().as_bytes()).await
+    /// The response when the function returns this payload.
+    async fn respond(&self, payload: &Value) -> Response {
+        self.send("POST", "/respond", payload.to_string().as_bytes()).await
     }
 
     /// The response when the function connects to this address and waits until the connection is closed.
@@ -476,9 +476,9 @@ async fn functions_share_a_port_and_the_most_specific_of_all_routes_decides() {
         ("GET", "/payments", "payments"),
         ("GET", "/elsewhere", "orders"),
     ] {
-        let answer = send(address, method, path, b"").await;
-        assert_eq!(answer.header("function-name"), Some(expected), "{method} {path}");
-        assert_eq!(answer.json()["rawPath"], path);
+        let response = send(address, method, path, b"").await;
+        assert_eq!(response.header("function-name"), Some(expected), "{method} {path}");
+        assert_eq!(response.json()["rawPath"], path);
     }
 }
 

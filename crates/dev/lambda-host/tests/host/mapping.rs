@@ -231,8 +231,8 @@ async fn a_process_that_reported_an_error_is_reused_and_its_batch_is_retried() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
-    let answers = [
+async fn a_response_that_is_not_a_batch_response_deletes_no_message() {
+    let responses = [
         "not JSON",
         "",
         "[]",
@@ -247,15 +247,15 @@ async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
         r#"{"batchItemFailures": [{"itemIdentifier": "ID"}, {"itemIdentifier": "of another batch"}]}"#,
     ];
     let mut checks = JoinSet::new();
-    for answer in answers {
+    for response in responses {
         checks.spawn(async move {
             let source = Source::start(RETRY_TIME).await;
             source.send("a").await;
             let first = source.invocation().await;
-            let answer = answer.replace("ID", &first.id_of("a"));
-            first.answer("response", &answer).await;
+            let response = response.replace("ID", &first.id_of("a"));
+            first.finish("response", &response).await;
             let again = source.invocation().await;
-            assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 2), "after {answer}");
+            assert_eq!((again.bodies(), again.receives()), (vec!["a".to_owned()], 2), "after {response}");
             again.succeed().await;
             source.done(1).await;
         });
@@ -266,13 +266,13 @@ async fn an_answer_that_is_not_a_batch_response_deletes_no_message() {
 }
 
 #[tokio::test]
-async fn an_answer_without_failures_means_success() {
+async fn a_response_without_failures_means_success() {
     let source = Source::start(TIMEOUT).await;
-    for (answer, sent) in
+    for (response, sent) in
         ["null", "{}", r#"{"batchItemFailures": null}"#, r#"{"batchItemFailures": []}"#].iter().zip(1..)
     {
         source.send("a").await;
-        source.invocation().await.answer("response", answer).await;
+        source.invocation().await.finish("response", response).await;
         source.done(sent).await;
     }
     source.assert_is_empty().await;
@@ -547,24 +547,24 @@ impl Source {
     /// No message is waiting or in flight.
     async fn assert_is_empty(&self) {
         let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
-        let answer = self.call("GetQueueAttributes", "events", json!({"AttributeNames": names})).await;
+        let response = self.call("GetQueueAttributes", "events", json!({"AttributeNames": names})).await;
         for name in names {
-            assert_eq!(answer["Attributes"][name], "0", "{name}");
+            assert_eq!(response["Attributes"][name], "0", "{name}");
         }
     }
 
     /// One request to the SQS API, in its JSON protocol.
     async fn call(&self, operation: &str, queue: &str, request: Value) -> Value {
-        let (status, answer) = self.exchange(operation, queue, request).await;
-        assert_eq!(status, 200, "{operation}: {answer}");
-        answer
+        let (status, response) = self.exchange(operation, queue, request).await;
+        assert_eq!(status, 200, "{operation}: {response}");
+        response
     }
 
     /// A request that SQS rejects.
     async fn rejection(&self, operation: &str, queue: &str, request: Value) -> Value {
-        let (status, answer) = self.exchange(operation, queue, request).await;
-        assert_eq!(status, 400, "{operation}: {answer}");
-        answer
+        let (status, response) = self.exchange(operation, queue, request).await;
+        assert_eq!(status, 400, "{operation}: {response}");
+        response
     }
 
     async fn exchange(&self, operation: &str, queue: &str, mut request: Value) -> (u16, Value) {
@@ -578,7 +578,7 @@ impl Source {
         let mut stream = TcpStream::connect(self.api).await.unwrap();
         stream.write_all((head + &request).as_bytes()).await.unwrap();
         let mut response = String::new();
-        timeout(TIMEOUT, stream.read_to_string(&mut response)).await.expect("there was no answer").unwrap();
+        timeout(TIMEOUT, stream.read_to_string(&mut response)).await.expect("there was no response").unwrap();
         let (head, body) = response.split_once("\r\n\r\n").expect("the response has no head");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_str(body).unwrap())

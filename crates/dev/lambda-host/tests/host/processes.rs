@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::routing::get;
 use lambda_host::gateway::{HttpApi, Integration};
-use lambda_host::lambda::{Answer, InvokeError};
+use lambda_host::lambda::{InvokeError, InvokeResult};
 use lambda_host::mapping::Mapping;
 use lambda_host::processes::{Observation, Observer};
 use lambda_host::queues::{self, Queue, Queues, Redrive, Size};
@@ -85,8 +85,8 @@ impl Observation for KillerObservation {
         self.is_first.then_some(Duration::from_millis(1))
     }
 
-    async fn end(self: Box<Self>, answer: &Answer) {
-        self.ended.lock().unwrap().push(match answer {
+    async fn end(self: Box<Self>, result: &InvokeResult) {
+        self.ended.lock().unwrap().push(match result {
             Ok(_) => "answered",
             Err(InvokeError::Exited { .. }) => "killed",
             Err(_) => "failed",
@@ -183,8 +183,8 @@ async fn a_topic_returns_the_last_published_messages() {
         topic.arn()
     );
     let head = "content-type: application/x-www-form-urlencoded\r\n";
-    let answer = exchange(api, &format!("POST / HTTP/1.1\r\n{head}content-length: {}", batch.len()), &batch).await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = exchange(api, &format!("POST / HTTP/1.1\r\n{head}content-length: {}", batch.len()), &batch).await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     let last: Vec<_> = topic.last_published().into_iter().map(|published| published.message).take(3).collect();
     assert_eq!((topic.published(), last), (23, vec!["too".to_owned(), "over HTTP".to_owned(), "20".to_owned()]));
 }
@@ -205,11 +205,11 @@ async fn routes_in_front_of_an_http_api_are_matched_first() {
     );
     let front = Router::new().route("/front", get(async || "in front"));
     let server = JoinSet::from_iter([api.serve_behind(listener, front)]);
-    let answer = exchange(address, "GET /front HTTP/1.1", "").await;
-    assert!(answer.ends_with("in front"), "{answer}");
+    let response = exchange(address, "GET /front HTTP/1.1", "").await;
+    assert!(response.ends_with("in front"), "{response}");
     assert_eq!(processes.invocations(), 0);
-    let answer = exchange(address, "GET /behind HTTP/1.1", "").await;
-    assert!(answer.contains("/behind") && answer.contains("apigw-requestid"), "{answer}");
+    let response = exchange(address, "GET /behind HTTP/1.1", "").await;
+    assert!(response.contains("/behind") && response.contains("apigw-requestid"), "{response}");
     assert_eq!(processes.invocations(), 1);
     drop(server);
     timeout(TIMEOUT, async {
@@ -226,9 +226,9 @@ async fn exchange(address: std::net::SocketAddr, head: &str, body: &str) -> Stri
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("{head}\r\nhost: {address}\r\nconnection: close\r\n\r\n{body}");
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 /// A queue and a function that this test answers.

@@ -146,7 +146,7 @@ async fn a_retry_starts_at_the_lowest_failed_sequence_number() {
 }
 
 #[tokio::test]
-async fn without_the_setting_failures_in_an_answer_are_ignored() {
+async fn without_the_setting_failures_in_a_response_are_ignored() {
     let table = Table::create().await;
     table.put("a", "1").await;
     let source = table.map(Settings::default()).await;

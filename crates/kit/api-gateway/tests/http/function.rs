@@ -59,10 +59,10 @@ impl Failure for Problem {
     }
 }
 
-async fn answer(method: &str, deadline: Duration, answer: impl Future<Output = Result<Response, Problem>>) -> Response {
+async fn respond(method: &str, deadline: Duration, work: impl Future<Output = Result<Response, Problem>>) -> Response {
     let context = json!({"requestId": "r-1", "http": {"method": method}});
     let request = request(json!({"rawPath": "/hello/secret", "requestContext": context}));
-    function().answer(&request, "/hello/{name}", NOW + deadline, answer).await
+    function().respond(&request, "/hello/{name}", NOW + deadline, work).await
 }
 
 fn hello() -> Response {
@@ -70,7 +70,7 @@ fn hello() -> Response {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_an_answer_fails_half_a_second_before_the_deadline() {
+async fn a_request_without_a_response_fails_half_a_second_before_the_deadline() {
     for (deadline, took, status, waited) in [
         (3_000, 2_499, 200, 2_499),
         (3_000, 2_501, 503, 2_500),
@@ -83,7 +83,7 @@ async fn a_request_without_an_answer_fails_half_a_second_before_the_deadline() {
             sleep(Duration::from_millis(took)).await;
             Ok(hello())
         };
-        let response = answer("GET", Duration::from_millis(deadline), slow).await;
+        let response = respond("GET", Duration::from_millis(deadline), slow).await;
         assert_eq!(response.status_code, status, "{deadline} {took}");
         // Tokio's timers are exact to a millisecond.
         let late = begun.elapsed().checked_sub(Duration::from_millis(waited)).unwrap();
@@ -92,8 +92,8 @@ async fn a_request_without_an_answer_fails_half_a_second_before_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_needs_no_time_is_given_after_the_deadline_too() {
-    assert_eq!(answer("GET", Duration::ZERO, async { Ok(hello()) }).await, hello());
+async fn a_response_that_needs_no_time_is_sent_after_the_deadline_too() {
+    assert_eq!(respond("GET", Duration::ZERO, async { Ok(hello()) }).await, hello());
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,28 +105,28 @@ async fn a_deadline_that_has_passed_is_now() {
 }
 
 #[tokio::test]
-async fn head_is_answered_without_the_body_and_with_its_length() {
+async fn the_response_to_head_has_the_length_but_not_the_body() {
     let minute = Duration::from_mins(1);
-    let head = answer("HEAD", minute, async { Ok(hello()) }).await;
+    let head = respond("HEAD", minute, async { Ok(hello()) }).await;
     assert_eq!((head.status_code, head.body.as_deref(), head.headers["content-length"].as_str()), (200, None, "7"));
-    let head = answer("HEAD", minute, async { Err(Problem::NotFound) }).await;
-    let get = answer("GET", minute, async { Err(Problem::NotFound) }).await;
+    let head = respond("HEAD", minute, async { Err(Problem::NotFound) }).await;
+    let get = respond("GET", minute, async { Err(Problem::NotFound) }).await;
     assert_eq!((head.status_code, head.body), (404, None));
     assert_eq!(head.headers["content-length"], get.body.unwrap().len().to_string());
 }
 
 #[tokio::test]
-async fn a_failure_is_answered_with_the_id_of_the_request() {
-    let response = answer("GET", Duration::from_mins(1), async { Err(Problem::NotFound) }).await;
+async fn the_response_to_a_failure_has_the_id_of_the_request() {
+    let response = respond("GET", Duration::from_mins(1), async { Err(Problem::NotFound) }).await;
     assert_eq!((response.status_code, response.body.as_deref()), (404, Some(r#"{"requestId":"r-1"}"#)));
 }
 
 #[tokio::test]
 async fn a_cause_is_logged_with_its_code_and_nothing_that_the_client_wrote() {
     let (log, _guard) = Log::start();
-    answer("GET", Duration::from_mins(1), async { Err(Problem::NotFound) }).await;
+    respond("GET", Duration::from_mins(1), async { Err(Problem::NotFound) }).await;
     assert_eq!(log.lines(), [] as [Value; 0], "a client's mistake is not logged");
-    answer("GET", Duration::from_mins(1), async { Err(Problem::Internal(Broken)) }).await;
+    respond("GET", Duration::from_mins(1), async { Err(Problem::Internal(Broken)) }).await;
     let [line] = log.lines().try_into().unwrap();
     let expected = json!({
         "level": "ERROR", "request_id": "r-1", "route": "/hello/{name}", "reason": "broken", "error": "it is broken",
@@ -138,14 +138,14 @@ async fn a_cause_is_logged_with_its_code_and_nothing_that_the_client_wrote() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_a_second_or_more_is_logged() {
+async fn a_response_of_a_second_or_more_is_logged() {
     for (took, is_logged) in [(999, false), (1_001, true)] {
         let (log, _guard) = Log::start();
         let slow = async {
             sleep(Duration::from_millis(took)).await;
             Ok(hello())
         };
-        answer("GET", Duration::from_mins(1), slow).await;
+        respond("GET", Duration::from_mins(1), slow).await;
         let lines = log.lines();
         assert_eq!(!lines.is_empty(), is_logged, "{lines:?}");
         for line in lines {
@@ -157,18 +157,18 @@ async fn an_answer_of_a_second_or_more_is_logged() {
     }
 }
 
-/// Metrics are lines on standard output, which belongs to the whole process. So another process gives the answer: this test once more.
+/// Metrics are lines on standard output, which belongs to the whole process. So another process responds: this test once more.
 #[tokio::test]
-async fn an_answer_of_500_or_more_is_counted_for_its_version() {
-    const STATUS: &str = "STATUS_OF_THE_ANSWER";
+async fn a_response_of_500_or_more_is_counted_for_its_version() {
+    const STATUS: &str = "STATUS_OF_THE_RESPONSE";
     if let Ok(status) = std::env::var(STATUS) {
         let response = Response::json(status.parse().unwrap(), JSON, "{}".to_owned());
-        answer("GET", Duration::from_mins(1), async { Ok(response) }).await;
+        respond("GET", Duration::from_mins(1), async { Ok(response) }).await;
         return;
     }
     for (status, is_counted) in [("200", false), ("499", false), ("500", true), ("503", true)] {
         let mut once_more = Command::new(std::env::current_exe().unwrap());
-        once_more.args(["--exact", "function::an_answer_of_500_or_more_is_counted_for_its_version", "--nocapture"]);
+        once_more.args(["--exact", "function::a_response_of_500_or_more_is_counted_for_its_version", "--nocapture"]);
         let output = once_more.env(STATUS, status).output().unwrap();
         let output = String::from_utf8(output.stdout).unwrap();
         assert!(output.contains("1 passed"), "{output}");

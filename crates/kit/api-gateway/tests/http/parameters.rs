@@ -1,4 +1,4 @@
-//! Query strings: every mistake is in one answer.
+//! Query strings: every mistake is in one response.
 
 use api_gateway::{Mistakes, Parameters, decoded, pairs};
 
@@ -34,7 +34,7 @@ fn parameters_are_decoded() {
 }
 
 #[test]
-fn every_mistake_is_in_one_answer() {
+fn every_mistake_is_in_one_response() {
     check("a=1&b=2&b=3", &[]);
     check("a=x", &[("a", "must be a number")]);
     check("a=1&a=2", &[("a", "must be given once")]);
@@ -69,7 +69,7 @@ fn a_mistake_says_where_the_parameter_is() {
 }
 
 #[test]
-fn an_answer_has_twenty_mistakes_at_most_and_short_names() {
+fn a_response_has_twenty_mistakes_at_most_and_short_names() {
     let many: Vec<_> = (0..2_000).map(|n| format!("a{n}=1&a=1")).collect();
     assert_eq!(mistakes(&many.join("&")).len(), 20);
     let [(name, _)] = mistakes(&"é".repeat(1_000)).try_into().unwrap();

@@ -60,8 +60,8 @@ async fn nobody_waits_for_a_lock_beyond_the_deadline() {
     let _lock = granted(locks.exclusive("key").acquire().await);
     let locks = locks.until(SystemTime::now() + Duration::from_secs(1));
     let asked = Instant::now();
-    let answer = locks.exclusive("key").wait_for(Duration::from_mins(5)).acquire().await;
-    assert!(matches!(answer, Ok(Acquired::Held(_)) | Err(Error::DeadlinePassed)), "{answer:?}");
+    let outcome = locks.exclusive("key").wait_for(Duration::from_mins(5)).acquire().await;
+    assert!(matches!(outcome, Ok(Acquired::Held(_)) | Err(Error::DeadlinePassed)), "{outcome:?}");
     assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
 }
 
@@ -110,7 +110,7 @@ async fn a_release_that_is_never_answered_leaves_time_before_the_deadline_for_th
     assert!(SystemTime::now() < deadline, "{:?}", SystemTime::now().duration_since(deadline));
 }
 
-/// A client waits for an answer without end by default.
+/// A client waits for a response without end by default.
 #[tokio::test]
 async fn a_release_or_heartbeat_that_is_never_answered_ends_after_a_lease() {
     let world = World::start().await;

@@ -16,15 +16,15 @@ async fn of_fifty_racers_one_wins_each_round_and_fences_strictly_rise() {
     for _ in 0..5 {
         let racers = (0..50).map(|_| locks.exclusive("key").acquire());
         let mut winners = Vec::new();
-        for answer in join_all(racers).await {
-            match answer.expect("an answer") {
+        for outcome in join_all(racers).await {
+            match outcome.expect("a response") {
                 Acquired::Granted(lock) => winners.push(lock),
                 Acquired::Held(holder) => assert!(holder.owner.is_some()),
             }
         }
         let [winner] = &winners[..] else { panic!("{} winners", winners.len()) };
         fences.push(winner.fence());
-        assert_eq!(winner.release().await.expect("an answer"), Release::Released);
+        assert_eq!(winner.release().await.expect("a response"), Release::Released);
     }
     assert!(fences.is_sorted_by(|one, next| one < next), "{fences:?}");
 }
@@ -60,7 +60,7 @@ async fn a_zombies_guarded_write_heartbeat_and_release_are_refused_and_its_succe
         assert_eq!(item["owner"].as_s().map(String::as_str), Ok(successor.owner()));
     }
     assert!(matches!(zombie.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
-    assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(zombie.release().await.expect("a response"), Release::Lost);
 
     assert_eq!(world.data().await, None);
     assert_eq!(world.record("key").await, before);

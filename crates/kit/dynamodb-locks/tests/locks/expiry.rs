@@ -56,7 +56,7 @@ async fn an_expired_lock_that_nobody_took_over_still_guards_its_holders_writes()
     world.commit(lock.check(), "late").await.expect("committed");
     lock.heartbeat().await.expect("renewed");
     assert!(lock.remaining() > LEASE / 2, "{:?}", lock.remaining());
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn with_clocks_an_hour_apart_a_live_holder_is_taken_over_but_none_of_its_w
     assert!(refused.expect_err("refused").is_refused(0));
     assert_eq!(world.data().await.as_deref(), Some("early 1"));
     world.commit(late.check(), "late").await.expect("committed");
-    assert_eq!(early.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(early.release().await.expect("a response"), Release::Lost);
 
     // A clock that is behind makes its owner wait, and nothing else.
     let behind = builder_at(world.engine.client(), &Clock::at(START.saturating_sub(AN_HOUR))).build();
@@ -101,7 +101,7 @@ async fn a_new_records_fence_starts_at_the_clocks_milliseconds_and_so_rises_afte
     let locks = world.locks();
     let first = granted(locks.exclusive("key").acquire().await);
     assert_eq!(u128::from(first.fence()), START.as_millis() + 1);
-    assert_eq!(first.release().await.expect("an answer"), Release::Released);
+    assert_eq!(first.release().await.expect("a response"), Release::Released);
     let second = granted(locks.exclusive("key").acquire().await);
     assert_eq!(second.fence(), first.fence() + 1);
 
@@ -125,7 +125,7 @@ async fn a_release_keeps_the_fence_and_nothing_else() {
     assert_eq!(record["owner"], s(lock.owner()));
     assert_eq!(record["expiresAt"], millis(START + LEASE));
     assert_eq!(record["leaseMs"], millis(LEASE));
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
     let record = world.record("key").await.expect("a record");
     assert_eq!(record, [("id".to_owned(), s("key")), ("fence".to_owned(), n(lock.fence()))].into());
 }
@@ -139,7 +139,7 @@ async fn a_lease_without_end_is_stored_and_read_as_such() {
     let _holder = held(world.locks().exclusive("key").acquire().await);
     lock.heartbeat().await.expect("renewed");
     lock.hold(tokio::task::yield_now()).await.expect("held");
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Requests that fail before their effect, whose answer is lost, or that meet another transaction.
+//! Requests that fail before their effect, whose response is lost, or that meet another transaction.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use embedded_dynamodb::{Disturbance, Wire};
 
 use crate::world::{A_MILLISECOND, CONFLICT, LEASE, World, granted, held, transaction};
 
-const CANCELLED_BY_CONFLICT: Disturbance = Disturbance::Answer(
+const CANCELLED_BY_CONFLICT: Disturbance = Disturbance::Respond(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
         "CancellationReasons":[{"Code":"TransactionConflict","Message":"ongoing"},{"Code":"None"}]}"#,
 );
 
 /// Refused, although the lock is free: its holder released it at that very moment.
-const REFUSED_BUT_FREE: Disturbance = Disturbance::Answer(
+const REFUSED_BUT_FREE: Disturbance = Disturbance::Respond(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"refused",
         "Item":{"id":{"S":"key"},"fence":{"N":"1"}}}"#,
 );
-const CANCELLED_BY_THROTTLING: Disturbance = Disturbance::Answer(
+const CANCELLED_BY_THROTTLING: Disturbance = Disturbance::Respond(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
         "CancellationReasons":[{"Code":"ThrottlingError","Message":"slower"},{"Code":"None"}]}"#,
 );
-const CANCELLED_BY_VALIDATION: Disturbance = Disturbance::Answer(
+const CANCELLED_BY_VALIDATION: Disturbance = Disturbance::Respond(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"cancelled",
         "CancellationReasons":[{"Code":"None"},{"Code":"ValidationError","Message":"wrong type"}]}"#,
@@ -36,18 +36,18 @@ fn nth(wanted: usize, disturbance: Disturbance) -> Wire {
 }
 
 #[tokio::test]
-async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
+async fn a_lost_response_that_the_sdk_retries_changes_nothing() {
     let (acquire, heartbeat, release) = (1, 2, 3);
     for hidden in [false, true] {
         for lost in [acquire, heartbeat, release] {
             let world = World::start().await;
             let wire = Wire::disturbed(move |request| match request.number {
-                number if number == lost => Disturbance::LoseAnswer,
+                number if number == lost => Disturbance::LoseResponse,
                 _ if hidden => Disturbance::HideOldItem,
                 _ => Disturbance::None,
             });
             let locks = world.builder(world.retrying_client_over(&wire)).build();
-            let context = format!("answer {lost} lost, old item hidden: {hidden}");
+            let context = format!("response {lost} lost, old item hidden: {hidden}");
             let lock = granted(locks.exclusive("key").acquire().await);
             let taken = world.record("key").await.expect("a record");
             assert_eq!(taken["owner"].as_s().map(String::as_str), Ok(lock.owner()), "{context}");
@@ -63,28 +63,28 @@ async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_an_acquisition_is_found_by_the_next_try_of_a_caller_that_waits() {
+async fn a_lost_response_to_an_acquisition_is_found_by_the_next_try_of_a_caller_that_waits() {
     for shared in [false, true] {
         let world = World::start().await;
-        let wire = nth(1, Disturbance::LoseAnswer);
+        let wire = nth(1, Disturbance::LoseResponse);
         let locks = world.locks_over(&wire);
         let request = if shared { locks.shared("key") } else { locks.exclusive("key") };
         let lock = granted(request.wait_for(Duration::from_secs(5)).acquire().await);
         world.commit(lock.check(), "1").await.expect("committed");
         let record = world.record("key").await.expect("a record");
         assert_eq!(record["fence"].as_n(), Ok(&lock.fence().to_string()), "taken once");
-        assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+        assert_eq!(lock.release().await.expect("a response"), Release::Released);
         let _lock = granted(world.locks().exclusive("key").acquire().await);
     }
 }
 
 #[tokio::test]
 async fn without_a_wait_an_acquisition_that_is_not_answered_is_an_error_and_its_lock_expires() {
-    for disturbance in [Disturbance::LoseAnswer, Disturbance::FailBefore] {
+    for disturbance in [Disturbance::LoseResponse, Disturbance::FailBefore] {
         let world = World::start().await;
         let failed = world.locks_over(&nth(1, disturbance)).exclusive("key").acquire().await;
         assert!(matches!(failed, Err(Error::Unavailable(_))), "{failed:?}");
-        if disturbance == Disturbance::LoseAnswer {
+        if disturbance == Disturbance::LoseResponse {
             let _holder = held(world.locks().exclusive("key").acquire().await);
         }
         world.clock.advance(LEASE * 2);
@@ -104,23 +104,23 @@ async fn an_acquisition_that_is_never_answered_ends_with_the_lease_it_asked_for(
 }
 
 #[tokio::test]
-async fn a_release_whose_answer_is_lost_can_be_repeated() {
+async fn a_release_whose_response_is_lost_can_be_repeated() {
     let world = World::start().await;
-    let lock = granted(world.locks_over(&nth(2, Disturbance::LoseAnswer)).exclusive("key").acquire().await);
+    let lock = granted(world.locks_over(&nth(2, Disturbance::LoseResponse)).exclusive("key").acquire().await);
     let failed = lock.release().await;
     assert!(matches!(failed, Err(Error::Unavailable(_))), "{failed:?}");
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
 
     let successor = granted(world.locks().exclusive("key").acquire().await);
-    assert_eq!(lock.release().await.expect("an answer"), Release::Lost, "now it is another's");
+    assert_eq!(lock.release().await.expect("a response"), Release::Lost, "now it is another's");
     world.commit(successor.check(), "1").await.expect("and stays so");
 }
 
 #[tokio::test]
-async fn a_commit_whose_answer_is_lost_is_committed_and_released_once() {
+async fn a_commit_whose_response_is_lost_is_committed_and_released_once() {
     let world = World::start().await;
     let lock = granted(world.locks().exclusive("key").acquire().await);
-    let wire = nth(1, Disturbance::LoseAnswer);
+    let wire = nth(1, Disturbance::LoseResponse);
     let client = world.retrying_client_over(&wire);
     world.commit_over(&client, vec![lock.release_with()], "1").await.expect("committed");
     assert_eq!(wire.count("TransactWriteItems"), 2, "the SDK has retried");
@@ -136,7 +136,7 @@ async fn a_transaction_conflict_is_tried_again_for_every_request_on_a_lock() {
         let wire = nth(disturbed, CONFLICT);
         let lock = granted(world.locks_over(&wire).exclusive("key").acquire().await);
         lock.heartbeat().await.expect("renewed");
-        assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+        assert_eq!(lock.release().await.expect("a response"), Release::Released);
         assert_eq!(wire.requests().len(), 4);
     }
 }
@@ -155,7 +155,7 @@ async fn a_set_of_locks_outlasts_a_transaction_conflict() {
     let world = World::start().await;
     let wire = nth(1, CANCELLED_BY_CONFLICT);
     let acquired = world.locks_over(&wire).all().exclusive("a").exclusive("b").acquire().await;
-    assert!(acquired.expect("an answer").granted().is_some());
+    assert!(acquired.expect("a response").granted().is_some());
     assert_eq!(wire.count("TransactWriteItems"), 2);
 
     let wire = Wire::disturbed(|_| CANCELLED_BY_CONFLICT);
@@ -180,7 +180,7 @@ async fn the_callers_transaction_is_retried_on_a_conflict_and_not_on_a_lost_lock
     commit(&world.engine.client_over(&wire)).await.expect("committed");
     assert_eq!(wire.requests().len(), 3);
 
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
     let wire = Wire::watched();
     let refused = commit(&world.engine.client_over(&wire)).await.expect_err("refused");
     assert!(Cancellation::of(&refused).expect("cancelled").is_refused(0));
@@ -207,7 +207,7 @@ async fn every_kind_of_failure_is_told_apart() {
         (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"}"#, "lock_contended"),
         (400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#, "lock_rejected"),
     ] {
-        let wire = Wire::disturbed(move |_| Disturbance::Answer(status, body));
+        let wire = Wire::disturbed(move |_| Disturbance::Respond(status, body));
         let failed = world.locks_over(&wire).exclusive("key").acquire().await.expect_err("an error");
         assert_eq!(failed.code(), expected, "{body}");
     }

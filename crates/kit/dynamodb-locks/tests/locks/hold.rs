@@ -86,7 +86,7 @@ async fn an_outage_shorter_than_the_lease_is_survived() {
     let world = World::start().await;
     let wire = Wire::disturbed(|request| match request.number {
         2 => Disturbance::FailBefore,
-        3 => Disturbance::LoseAnswer,
+        3 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let (builder, mut observations) = observed(on_real_time(world.builder(world.engine.client_over(&wire))));
@@ -145,7 +145,7 @@ async fn work_that_releases_the_lock_inside_is_not_mistaken_for_a_loss() {
             if with_commit {
                 world.commit(lock.release_with(), "1").await.expect("committed");
             } else {
-                assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+                assert_eq!(lock.release().await.expect("a response"), Release::Released);
             }
             let before = wire.requests().len();
             // Long enough for a heartbeat to find the lock released.
@@ -246,7 +246,7 @@ async fn a_commit_that_released_the_lock_is_a_success_also_if_another_caller_has
     successor.heartbeat().await.expect("the next one has it");
 }
 
-/// The answer to the commit is slow, the next one has the lock already, and a heartbeat comes in between.
+/// The response to the commit is slow, the next one has the lock already, and a heartbeat comes in between.
 #[tokio::test]
 async fn work_whose_commit_has_released_the_lock_is_not_dropped_by_a_heartbeat() {
     let world = World::start().await;
@@ -259,7 +259,7 @@ async fn work_whose_commit_has_released_the_lock_is_not_dropped_by_a_heartbeat()
         Ok::<_, Cancellation>(successor)
     });
     let successor = done.await.expect("committed under the lock");
-    assert_eq!(successor.release().await.expect("an answer"), Release::Released);
+    assert_eq!(successor.release().await.expect("a response"), Release::Released);
 }
 
 #[tokio::test]
@@ -299,7 +299,7 @@ async fn no_work_is_started_after_the_lease_has_ended() {
     let lost = lock.hold(async { begun.store(true, Ordering::SeqCst) }).await;
     assert!(matches!(lost, Err(Error::Unreachable(_))), "{lost:?}");
     assert!(!begun.load(Ordering::SeqCst));
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released, "nobody else had it");
+    assert_eq!(lock.release().await.expect("a response"), Release::Released, "nobody else had it");
 }
 
 #[tokio::test]
@@ -313,10 +313,10 @@ async fn every_future_can_be_spawned() {
     sendable(lock.heartbeat()).await.expect("renewed");
     sendable(lock.hold(async {})).await.expect("held");
     sendable(lock.run(async { Ok::<_, &str>(()) })).await.expect("done");
-    let set = sendable(locks.all().exclusive("a").shared("b").acquire()).await.expect("an answer");
+    let set = sendable(locks.all().exclusive("a").shared("b").acquire()).await.expect("a response");
     let set = set.granted().expect("locks");
     sendable(set.hold(async {})).await.expect("held");
-    assert_eq!(sendable(set.release()).await.expect("an answer"), Release::Released);
+    assert_eq!(sendable(set.release()).await.expect("a response"), Release::Released);
     let written = retry_on_conflict(RetryPolicy::default(), |_| true, || async { Ok::<_, &str>(()) });
     sendable(written).await.expect("written");
 }
@@ -340,7 +340,7 @@ async fn a_lock_that_an_operator_removes_from_its_item_is_lost() {
         assert!(cancelled.load(Ordering::SeqCst), "shared: {shared}");
         in_time(next(&mut observations, Observation::Lost)).await;
         assert!(matches!(lock.heartbeat().await, Err(Error::Lost)), "shared: {shared}");
-        assert_eq!(lock.release().await.expect("an answer"), Release::Released, "nobody else had it");
+        assert_eq!(lock.release().await.expect("a response"), Release::Released, "nobody else had it");
     }
 }
 
@@ -351,7 +351,7 @@ async fn after_a_cancelled_commit_that_would_have_released_it_a_lost_lock_ends_t
     let lock = granted(builder.build().exclusive("key").acquire().await);
     let hasty = on_real_time(world.builder(world.engine.client())).clock(|| SystemTime::now() + PATIENCE * 10).build();
     let never = granted(hasty.exclusive("other").acquire().await);
-    assert_eq!(never.release().await.expect("an answer"), Release::Released);
+    assert_eq!(never.release().await.expect("a response"), Release::Released);
     let cancelled = Arc::new(AtomicBool::new(false));
     let began = tokio::time::Instant::now();
     let lost = lock.hold(async {

@@ -22,7 +22,7 @@ fn order() -> Key {
 }
 
 #[tokio::test]
-async fn a_lock_never_creates_an_item_and_no_such_item_is_another_answer_than_held() {
+async fn a_lock_never_creates_an_item_and_no_such_item_is_another_outcome_than_held() {
     for hidden in [false, true] {
         let world = World::start().await;
         let wire = Wire::disturbed(move |_| if hidden { Disturbance::HideOldItem } else { Disturbance::None });
@@ -57,7 +57,7 @@ async fn neither_release_nor_heartbeat_creates_an_item_that_was_deleted() {
     }
     for lock in [&lock, &reader] {
         assert!(matches!(lock.heartbeat().await, Err(Error::Lost)));
-        assert_eq!(lock.release().await.expect("an answer"), Release::Lost);
+        assert_eq!(lock.release().await.expect("a response"), Release::Lost);
         assert!(world.commit(lock.release_with(), "1").await.expect_err("refused").is_refused(0));
     }
     for key in ["order", "read"] {
@@ -85,13 +85,13 @@ async fn other_attributes_are_untouched_with_and_without_a_sort_key() {
             assert_eq!(locked.get(name), Some(value), "{name}");
         }
         lock.heartbeat().await.expect("renewed");
-        assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+        assert_eq!(lock.release().await.expect("a response"), Release::Released);
         let mut after = read().await;
         assert_eq!(after.remove("lockFence"), Some(n(lock.fence())), "the fence stays");
         assert_eq!(after, before);
 
         let reader = granted(locks.shared(&key).acquire().await);
-        assert_eq!(reader.release().await.expect("an answer"), Release::Released);
+        assert_eq!(reader.release().await.expect("a response"), Release::Released);
         let after = read().await;
         for (name, value) in &before {
             assert_eq!(after.get(name), Some(value), "{name}");

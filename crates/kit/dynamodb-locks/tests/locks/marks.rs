@@ -25,7 +25,7 @@ async fn is_marked(world: &World) -> bool {
 async fn leave_a_mark(world: &World, clock: &Clock) {
     let reader = granted(world.locks().shared("key").acquire().await);
     wait_and_die(world, clock).await;
-    assert_eq!(reader.release().await.expect("an answer"), Release::Released);
+    assert_eq!(reader.release().await.expect("a response"), Release::Released);
 }
 
 async fn wait_and_die(world: &World, clock: &Clock) {
@@ -66,7 +66,7 @@ async fn the_reader_that_passes_a_dead_writers_mark_removes_it_for_those_who_do_
         assert!(!is_marked(&world).await, "{takeover:?}");
         let second = granted(locks.shared("key").acquire().await);
         for reader in [first, second] {
-            assert_eq!(reader.release().await.expect("an answer"), Release::Released);
+            assert_eq!(reader.release().await.expect("a response"), Release::Released);
         }
     }
 }
@@ -135,8 +135,8 @@ async fn a_set_that_gives_up_lets_readers_in_at_once() {
     let world = World::start().await;
     let locks = world.locks();
     let _reader = granted(locks.shared("key").acquire().await);
-    let answer = locks.all().exclusive("key").exclusive("other").wait_for(WAIT).acquire().await;
-    assert!(answer.expect("an answer").granted().is_none());
+    let outcome = locks.all().exclusive("key").exclusive("other").wait_for(WAIT).acquire().await;
+    assert!(outcome.expect("a response").granted().is_none());
     assert!(!is_marked(&world).await);
 }
 
@@ -179,6 +179,6 @@ async fn marks_that_are_not_answered_do_not_add_up_to_more_than_the_wait() {
     }
     let asked = tokio::time::Instant::now();
     let wait = WAIT * 4;
-    assert!(request.wait_for(wait).acquire().await.expect("an answer").granted().is_none());
+    assert!(request.wait_for(wait).acquire().await.expect("a response").granted().is_none());
     assert!(asked.elapsed() < wait * 3, "{:?}", asked.elapsed());
 }

@@ -48,7 +48,7 @@ async fn readers_and_writers_free_each_others_locks_by_observation() {
     let writer = granted(observer(&world).exclusive("key").wait_for(PATIENCE).acquire().await);
     let refused = world.commit(reader.check(), "reader").await.expect_err("refused");
     assert!(refused.is_refused(0));
-    assert_eq!(writer.release().await.expect("an answer"), Release::Released);
+    assert_eq!(writer.release().await.expect("a response"), Release::Released);
 
     let writer = granted(ahead(&world).exclusive("key").acquire().await);
     let reader = granted(observer(&world).shared("key").wait_for(PATIENCE).acquire().await);

@@ -21,8 +21,8 @@ async fn the_observer_sees_everything_that_happens_to_a_lock() {
     let _holder = held(locks.exclusive("key").acquire().await);
     world.clock.advance(LEASE * 2);
     let second = granted(locks.exclusive("key").acquire().await);
-    assert_eq!(first.release().await.expect("an answer"), Release::Lost);
-    assert_eq!(second.release().await.expect("an answer"), Release::Released);
+    assert_eq!(first.release().await.expect("a response"), Release::Lost);
+    assert_eq!(second.release().await.expect("a response"), Release::Released);
     assert!(matches!(second.heartbeat().await, Err(Error::Lost)));
 
     let seen = seen.lock().expect("not poisoned").clone();
@@ -64,7 +64,7 @@ async fn only_a_lock_that_its_holders_did_not_release_counts_as_taken_over() {
     let second = granted(locks.shared("key").acquire().await);
     assert_eq!(takeovers(), [false, false], "a reader that joins others takes nothing over");
     for reader in [first, second] {
-        assert_eq!(reader.release().await.expect("an answer"), Release::Released);
+        assert_eq!(reader.release().await.expect("a response"), Release::Released);
     }
 
     let _dead_reader = granted(locks.shared("key").acquire().await);
@@ -76,7 +76,7 @@ async fn only_a_lock_that_its_holders_did_not_release_counts_as_taken_over() {
     let last = granted(locks.shared("key").acquire().await);
     assert_eq!(takeovers(), [false, true, true, true]);
 
-    assert_eq!(last.release().await.expect("an answer"), Release::Released);
+    assert_eq!(last.release().await.expect("a response"), Release::Released);
     let _writer = granted(locks.exclusive("key").acquire().await);
     assert_eq!(takeovers(), [false]);
 }
@@ -86,7 +86,7 @@ async fn in_a_set_too_only_locks_that_their_holders_did_not_release_count_as_tak
     let world = World::start().await;
     let (locks, takeovers) = with_takeovers(&world, world.engine.client());
     let released = granted(locks.exclusive("a released one").acquire().await);
-    assert_eq!(released.release().await.expect("an answer"), Release::Released);
+    assert_eq!(released.release().await.expect("a response"), Release::Released);
     let _reader = granted(locks.shared("with a reader").acquire().await);
     takeovers();
     let _set = all_granted(locks.all().exclusive("a released one").shared("with a reader").acquire().await);
@@ -98,7 +98,7 @@ async fn in_a_set_too_only_locks_that_their_holders_did_not_release_count_as_tak
     takeovers();
     let dead = all_granted(locks.all().exclusive("a dead writer's").exclusive("a dead reader's").acquire().await);
     assert_eq!(takeovers(), [true, true]);
-    assert_eq!(dead.release().await.expect("an answer"), Release::Released);
+    assert_eq!(dead.release().await.expect("a response"), Release::Released);
 
     let _dead_writer = granted(locks.exclusive("a dead writer's").acquire().await);
     let _dead_reader = granted(locks.shared("a dead reader's").acquire().await);
@@ -109,10 +109,10 @@ async fn in_a_set_too_only_locks_that_their_holders_did_not_release_count_as_tak
 }
 
 #[tokio::test]
-async fn a_set_whose_first_answer_was_lost_is_not_taken_over_from_oneself() {
+async fn a_set_whose_first_response_was_lost_is_not_taken_over_from_oneself() {
     let world = World::start().await;
     let wire = Wire::disturbed(|request| match request.number {
-        1 => Disturbance::LoseAnswer,
+        1 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let (locks, takeovers) = with_takeovers(&world, world.engine.client_over(&wire));

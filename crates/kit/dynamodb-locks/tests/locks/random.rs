@@ -1,4 +1,4 @@
-//! Random interleavings of several callers, whose clocks jump and whose answers get lost, against a model.
+//! Random interleavings of several callers, whose clocks jump and whose responses get lost, against a model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ enum Step {
         actor: usize,
         by: i64,
     },
-    /// The answer to the actor's next request is lost, and the SDK sends it again.
-    LoseAnswer {
+    /// The response to the actor's next request is lost, and the SDK sends it again.
+    LoseResponse {
         actor: usize,
     },
 }
@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => choice().prop_map(Step::Commit),
         2 => choice().prop_map(Step::Release),
         3 => (0..ACTORS, jump).prop_map(|(actor, by)| Step::Jump { actor, by }),
-        1 => (0..ACTORS).prop_map(|actor| Step::LoseAnswer { actor }),
+        1 => (0..ACTORS).prop_map(|actor| Step::LoseResponse { actor }),
     ]
 }
 
@@ -127,7 +127,7 @@ impl<'a> Model<'a> {
             let lose = Arc::new(AtomicBool::new(false));
             let told = Arc::clone(&lose);
             let wire = Wire::disturbed(move |_| {
-                if told.swap(false, Ordering::SeqCst) { Disturbance::LoseAnswer } else { Disturbance::None }
+                if told.swap(false, Ordering::SeqCst) { Disturbance::LoseResponse } else { Disturbance::None }
             });
             let locks = builder_at(world.retrying_client_over(&wire), &clock).build();
             Actor { clock, millis: 0, lose, locks }
@@ -140,23 +140,23 @@ impl<'a> Model<'a> {
         match step {
             Step::Exclusive { actor, key } => {
                 let key = self.key(key);
-                let answer = self.actors[actor].locks.exclusive(&key).acquire().await.expect("an answer");
-                self.answered(&[&key], single(answer));
+                let acquired = self.actors[actor].locks.exclusive(&key).acquire().await.expect("a response");
+                self.acquired(&[&key], single(acquired));
             }
             Step::Shared { actor, key } => {
                 let key = self.key(key);
-                let answer = self.actors[actor].locks.shared(&key).acquire().await.expect("an answer");
-                self.answered(&[&key], single(answer));
+                let acquired = self.actors[actor].locks.shared(&key).acquire().await.expect("a response");
+                self.acquired(&[&key], single(acquired));
             }
             Step::Both { actor, shared } => {
                 let (one, other) = (self.key(0), self.key(1));
                 let request = self.actors[actor].locks.all().exclusive(&one);
                 let request = if shared { request.shared(&other) } else { request.exclusive(&other) };
-                let granted = match request.acquire().await.expect("an answer") {
+                let granted = match request.acquire().await.expect("a response") {
                     AcquiredAll::Granted(set) => Some(locks_of(set)),
                     AcquiredAll::Held { .. } => None,
                 };
-                self.answered(&[&one, &other], granted);
+                self.acquired(&[&one, &other], granted);
             }
             Step::Heartbeat(choice) => {
                 let Some(index) = self.choose(choice) else { return };
@@ -180,7 +180,7 @@ impl<'a> Model<'a> {
             }
             Step::Release(choice) => {
                 let Some(index) = self.choose(choice) else { return };
-                let released = self.grants[index].lock.release().await.expect("an answer") == Release::Released;
+                let released = self.grants[index].lock.release().await.expect("a response") == Release::Released;
                 if self.grants[index].released {
                     // Repeated: it says the same until another raises the fence.
                     assert_eq!(released, !self.is_superseded(index), "a second release");
@@ -195,7 +195,7 @@ impl<'a> Model<'a> {
                 let now = i64::try_from(START.as_millis()).expect("a near time") + actor.millis;
                 actor.clock.set(Duration::from_millis(now.try_into().expect("after the epoch")));
             }
-            Step::LoseAnswer { actor } => self.actors[actor].lose.store(true, Ordering::SeqCst),
+            Step::LoseResponse { actor } => self.actors[actor].lose.store(true, Ordering::SeqCst),
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn answered(&mut self, keys: &[&str], granted: Option<Vec<Lock>>) {
+    fn acquired(&mut self, keys: &[&str], granted: Option<Vec<Lock>>) {
         let Some(locks) = granted else {
             let occupied = keys.iter().any(|key| self.is_occupied(key));
             assert!(occupied, "a free lock was refused: {keys:?}");
@@ -260,8 +260,8 @@ impl<'a> Model<'a> {
     }
 }
 
-fn single(answer: Acquired) -> Option<Vec<Lock>> {
-    answer.granted().map(|lock| vec![lock])
+fn single(acquired: Acquired) -> Option<Vec<Lock>> {
+    acquired.granted().map(|lock| vec![lock])
 }
 
 fn locks_of(set: LockSet) -> Vec<Lock> {

@@ -49,7 +49,7 @@ async fn if_one_is_held_none_is_taken() {
         assert_eq!((key, holder.owner.as_deref()), (Key::from("b"), Some(other.owner())));
         assert_eq!(world.record("a").await, None);
     }
-    let refused = locks.all().exclusive("a").exclusive("b").acquire().await.expect("an answer");
+    let refused = locks.all().exclusive("a").exclusive("b").acquire().await.expect("a response");
     assert!(refused.granted().is_none());
 }
 
@@ -73,7 +73,7 @@ async fn many_locks_in_opposite_orders_never_deadlock_and_none_is_half_held() {
                 for key in keys {
                     inside.lock().expect("not poisoned").remove(key);
                 }
-                assert_eq!(set.release().await.expect("an answer"), Release::Released);
+                assert_eq!(set.release().await.expect("a response"), Release::Released);
             }
         }
     });
@@ -120,7 +120,7 @@ async fn a_set_can_have_shared_locks_among_others() {
     for set in [&one, &two] {
         assert_eq!(set.get("r").expect("a lock").fence(), one.get("r").expect("a lock").fence());
         world.commit_over(&world.engine.client(), set.check(), "1").await.expect("committed");
-        assert_eq!(set.release().await.expect("an answer"), Release::Released);
+        assert_eq!(set.release().await.expect("a response"), Release::Released);
     }
     let _set = all_granted(locks.all().exclusive("r").exclusive("a").acquire().await);
 }
@@ -136,14 +136,14 @@ async fn a_dead_holders_set_is_taken_over_and_a_zombies_commit_is_refused() {
     assert_eq!(rises.collect::<Vec<_>>(), [true, true]);
     let refused = world.commit_over(&world.engine.client(), zombie.check(), "zombie").await.expect_err("refused");
     assert!(refused.is_refused(0) && refused.is_refused(1));
-    assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(zombie.release().await.expect("a response"), Release::Lost);
     world.commit_over(&world.engine.client(), set.check(), "1").await.expect("committed");
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_a_set_is_found_by_the_sdks_retry_and_by_the_next_try() {
+async fn a_lost_response_to_a_set_is_found_by_the_sdks_retry_and_by_the_next_try() {
     let lost =
-        || Wire::disturbed(|request| if request.number == 1 { Disturbance::LoseAnswer } else { Disturbance::None });
+        || Wire::disturbed(|request| if request.number == 1 { Disturbance::LoseResponse } else { Disturbance::None });
     let world = World::start().await;
     let wire = lost();
     let locks = world.builder(world.retrying_client_over(&wire)).build();
@@ -181,7 +181,7 @@ async fn holding_a_set_renews_all_its_locks_and_ends_when_one_is_lost() {
     });
     let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
-    assert_eq!(set.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(set.release().await.expect("a response"), Release::Lost);
     let _a = granted(others.exclusive("a").acquire().await);
 }
 
@@ -209,11 +209,11 @@ async fn two_names_of_one_item_are_one_lock() {
         let set = all_granted(twice.acquire().await);
         assert_eq!(set.iter().count(), 1);
         assert!(!set.get(Key::new("id", "a")).expect("the lock").is_shared());
-        assert_eq!(set.release().await.expect("an answer"), Release::Released);
+        assert_eq!(set.release().await.expect("a response"), Release::Released);
     }
 }
 
-/// What an earlier answer showed of the other locks may be long over.
+/// What an earlier response showed of the other locks may be long over.
 #[tokio::test]
 async fn the_lock_that_is_reported_is_one_that_was_held_at_the_last_try() {
     let world = World::start().await;
@@ -226,10 +226,10 @@ async fn the_lock_that_is_reported_is_one_that_was_held_at_the_last_try() {
             tokio::time::sleep(A_MILLISECOND).await;
         }
         let _b = granted(locks.exclusive("b").acquire().await);
-        assert_eq!(a.release().await.expect("an answer"), Release::Released);
+        assert_eq!(a.release().await.expect("a response"), Release::Released);
     };
-    let (answer, ()) = tokio::join!(asking, others);
-    let AcquiredAll::Held { key, .. } = answer.expect("an answer") else { panic!("granted") };
+    let (outcome, ()) = tokio::join!(asking, others);
+    let AcquiredAll::Held { key, .. } = outcome.expect("a response") else { panic!("granted") };
     assert_eq!(key, Key::from("b"));
 }
 
@@ -244,5 +244,5 @@ async fn a_lost_lock_is_reported_also_if_another_release_fails() {
     let set = all_granted(world.locks_over(&wire).all().exclusive("a").exclusive("b").acquire().await);
     world.clock.advance(LEASE * 2);
     let _successor = granted(world.locks().exclusive("b").acquire().await);
-    assert_eq!(set.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(set.release().await.expect("a response"), Release::Lost);
 }

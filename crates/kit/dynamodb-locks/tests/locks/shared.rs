@@ -26,7 +26,7 @@ async fn readers_hold_the_lock_together_and_a_writer_comes_after_the_last_of_the
         world.commit(reader.check(), "read").await.expect("committed");
         reader.heartbeat().await.expect("renewed");
     }
-    assert_eq!(one.release().await.expect("an answer"), Release::Released);
+    assert_eq!(one.release().await.expect("a response"), Release::Released);
     let _holder = held(locks.exclusive("key").acquire().await);
     world.commit(two.release_with(), "read").await.expect("committed");
     let writer = granted(locks.exclusive("key").acquire().await);
@@ -34,7 +34,7 @@ async fn readers_hold_the_lock_together_and_a_writer_comes_after_the_last_of_the
 
     let holder = held(locks.shared("key").acquire().await);
     assert_eq!(holder.owner.as_deref(), Some(writer.owner()));
-    assert_eq!(writer.release().await.expect("an answer"), Release::Released);
+    assert_eq!(writer.release().await.expect("a response"), Release::Released);
     let _reader = granted(locks.shared("key").acquire().await);
 }
 
@@ -60,7 +60,7 @@ async fn a_writer_that_waits_is_not_starved_by_readers_that_keep_coming() {
         let (mut reads, mut refusals) = (0_u32, 0_u32);
         let mut present = Some(granted(locks.shared("key").acquire().await));
         while !done.load(Ordering::SeqCst) {
-            let next = match locks.shared("key").acquire().await.expect("an answer") {
+            let next = match locks.shared("key").acquire().await.expect("a response") {
                 Acquired::Granted(lock) => {
                     reads += 1;
                     Some(lock)
@@ -71,7 +71,7 @@ async fn a_writer_that_waits_is_not_starved_by_readers_that_keep_coming() {
                 }
             };
             if let Some(lock) = present {
-                assert_eq!(lock.release().await.expect("an answer"), Release::Released);
+                assert_eq!(lock.release().await.expect("a response"), Release::Released);
             }
             present = next;
             tokio::time::sleep(A_MILLISECOND).await;
@@ -135,7 +135,7 @@ async fn a_dead_reader_expires_and_what_it_writes_later_is_refused() {
         assert!(refused.is_refused(0));
     }
     assert!(matches!(dead.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
-    assert_eq!(dead.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(dead.release().await.expect("a response"), Release::Lost);
     world.commit(writer.check(), "writer").await.expect("committed");
 }
 
@@ -148,7 +148,7 @@ async fn a_dead_reader_does_not_stay_in_the_record_for_ever() {
     let alive = granted(locks.shared("key").acquire().await);
     let record = world.record("key").await.expect("a record");
     assert_eq!(record["readers"].as_ss(), Ok(&vec![alive.owner().to_owned()]));
-    assert_eq!(alive.release().await.expect("an answer"), Release::Released);
+    assert_eq!(alive.release().await.expect("a response"), Release::Released);
     let _writer = granted(locks.exclusive("key").acquire().await);
 }
 
@@ -182,7 +182,7 @@ async fn a_reader_that_takes_over_from_a_dead_writer_shuts_it_out() {
     let refused = world.commit(zombie.check(), "zombie").await.expect_err("refused");
     assert!(refused.is_refused(0));
     assert!(matches!(zombie.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
-    assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(zombie.release().await.expect("a response"), Release::Lost);
     world.commit(reader.check(), "reader").await.expect("committed");
     let _other = granted(locks.shared("key").acquire().await);
     let _holder = held(locks.exclusive("key").acquire().await);
@@ -199,7 +199,7 @@ async fn of_racing_readers_and_writers_either_readers_or_one_writer_get_in() {
             request.acquire()
         });
         let granted: Vec<_> =
-            join_all(racers).await.into_iter().filter_map(|answer| answer.expect("an answer").granted()).collect();
+            join_all(racers).await.into_iter().filter_map(|response| response.expect("a response").granted()).collect();
         let writers = granted.iter().filter(|lock| !lock.is_shared()).count();
         let readers = granted.len() - writers;
         assert!((writers == 1 && readers == 0) || (writers == 0 && readers > 0), "{writers} and {readers}");
@@ -215,7 +215,7 @@ async fn a_late_copy_of_an_acquisition_does_not_let_a_replaced_reader_write() {
     let first_copy = world.record("key").await.expect("a record");
     world.clock.advance(LEASE * 2);
     let writer = granted(locks.exclusive("key").acquire().await);
-    assert_eq!(writer.release().await.expect("an answer"), Release::Released);
+    assert_eq!(writer.release().await.expect("a response"), Release::Released);
 
     let fence = world.record("key").await.expect("a record")["fence"].clone();
     let copy = ["readers", "readersUntil", "leaseMs", "nonce"].map(|name| (name, first_copy[name].clone()));
@@ -231,7 +231,7 @@ async fn a_late_copy_of_an_acquisition_does_not_let_a_replaced_reader_write() {
         assert!(refused.is_refused(0));
     }
     assert!(matches!(zombie.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
-    assert_eq!(zombie.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(zombie.release().await.expect("a response"), Release::Lost);
 }
 
 #[tokio::test]
@@ -242,7 +242,7 @@ async fn a_reader_that_other_readers_replaced_has_lost_its_lock() {
     world.clock.advance(LEASE * 2);
     let alive = granted(locks.shared("key").acquire().await);
     assert!(matches!(dead.heartbeat().await, Err(dynamodb_locks::Error::Lost)));
-    assert_eq!(dead.release().await.expect("an answer"), Release::Lost);
+    assert_eq!(dead.release().await.expect("a response"), Release::Lost);
     alive.heartbeat().await.expect("its successor is untouched");
     world.commit(alive.check(), "alive").await.expect("committed");
 }

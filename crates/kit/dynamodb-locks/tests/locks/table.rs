@@ -33,7 +33,7 @@ async fn a_record_with_a_retention_outlives_its_lease_by_it() {
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at(LEASE + LEASE / 2));
     assert_eq!(world.record("read").await.expect("a record")["purgeAt"], purge_at(LEASE + LEASE / 2));
     world.commit(lock.release_with(), "1").await.expect("committed");
-    assert_eq!(reader.release().await.expect("an answer"), Release::Released);
+    assert_eq!(reader.release().await.expect("a response"), Release::Released);
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at(LEASE / 2));
 }
 
@@ -47,7 +47,7 @@ async fn a_record_with_a_retention_outlives_the_longest_of_its_readers_leases() 
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
     short.heartbeat().await.expect("renewed");
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
-    assert_eq!(short.release().await.expect("an answer"), Release::Released);
+    assert_eq!(short.release().await.expect("a response"), Release::Released);
     assert_eq!(world.record("key").await.expect("a record")["purgeAt"], purge_at);
     world.commit(long.check(), "1").await.expect("committed");
 }
@@ -73,14 +73,14 @@ async fn by_default_a_lock_holds_for_ten_seconds() {
 async fn who_holds_a_lock_can_be_looked_up() {
     let world = World::start().await;
     let locks = world.builder(world.engine.client()).name("worker-7").build();
-    assert!(locks.holder("key").await.expect("an answer").is_none());
+    assert!(locks.holder("key").await.expect("a response").is_none());
     let lock = granted(locks.exclusive("key").acquire().await);
-    let holder = locks.holder("key").await.expect("an answer").expect("a holder");
+    let holder = locks.holder("key").await.expect("a response").expect("a holder");
     assert_eq!(holder.owner.as_deref(), Some(lock.owner()));
-    assert_eq!(lock.release().await.expect("an answer"), Release::Released);
-    assert!(locks.holder("key").await.expect("an answer").is_none());
+    assert_eq!(lock.release().await.expect("a response"), Release::Released);
+    assert!(locks.holder("key").await.expect("a response").is_none());
     let _reader = granted(locks.shared("key").acquire().await);
-    let holder = locks.holder("key").await.expect("an answer").expect("a holder");
+    let holder = locks.holder("key").await.expect("a response").expect("a holder");
     assert_eq!((holder.owner, holder.readers), (None, 1));
 }
 

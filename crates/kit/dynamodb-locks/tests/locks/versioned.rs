@@ -74,7 +74,7 @@ async fn of_two_concurrent_updates_one_wins() {
 }
 
 #[tokio::test]
-async fn retries_read_afresh_until_every_increment_counts() {
+async fn retries_read_again_until_every_increment_counts() {
     let world = World::start().await;
     create(&world, "item", 0).await.expect("created");
     let policy = RetryPolicy { attempts: 100, first_pause: A_MILLISECOND, max_pause: A_MILLISECOND * 20 };
@@ -148,13 +148,13 @@ async fn the_versions_attribute_can_be_a_reserved_word() {
     assert_eq!(guard.values[":next_version"], n(4));
 }
 
-/// The SDK repeats a request whose answer was lost. Only a transaction has a token by which DynamoDB knows the copy.
+/// The SDK repeats a request whose response was lost. Only a transaction has a token by which DynamoDB knows the copy.
 #[tokio::test]
-async fn a_lost_answer_makes_an_update_a_conflict_with_itself_and_a_transaction_not() {
+async fn a_lost_response_makes_an_update_a_conflict_with_itself_and_a_transaction_not() {
     let world = World::start().await;
     create(&world, "item", 1).await.expect("created");
     let lost =
-        || Wire::disturbed(|request| if request.number == 1 { Disturbance::LoseAnswer } else { Disturbance::None });
+        || Wire::disturbed(|request| if request.number == 1 { Disturbance::LoseResponse } else { Disturbance::None });
 
     let guard = Versioned::at(1).clauses();
     let wire = lost();

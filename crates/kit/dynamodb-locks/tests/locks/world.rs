@@ -29,7 +29,7 @@ pub(crate) const A_MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) const START: Duration = Duration::from_millis(1_700_000_000_500);
 
 /// What the embedded engine never answers: another transaction is writing the item.
-pub(crate) const CONFLICT: Disturbance = Disturbance::Answer(
+pub(crate) const CONFLICT: Disturbance = Disturbance::Respond(
     400,
     r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"ongoing"}"#,
 );

@@ -7,7 +7,7 @@ use lambda_runtime::Diagnostic;
 use crate::Error;
 use crate::error::with_causes;
 
-/// What became of a message. It is exhaustive: whether a message is done is no case for `_`.
+/// The outcome of a message. It is exhaustive: the caller must decide in each case whether the message is done.
 #[derive(Debug)]
 pub enum MessageOutcome<R, E> {
     /// The work was done now, with this result. The message is acknowledged.
@@ -30,10 +30,10 @@ pub enum MessageError<E> {
     /// The message cannot be read.
     #[error("the message cannot be read")]
     Parse(#[source] E),
-    /// The work itself failed. Its claim is released, or, if that fails too, expires.
+    /// The work itself failed. Its claim is released or, if that fails too, expires.
     #[error("the work failed")]
     Work(#[source] E),
-    /// The work or the parser panicked. The claim of the work is released, or, if that fails too, expires.
+    /// The work or the parser panicked. The claim of the work is released or, if that fails too, expires.
     ///
     /// With `panic = "abort"` this does not occur: the process ends.
     #[error("the message's parser or work panicked: the panic's own message is on standard error")]
@@ -44,7 +44,7 @@ pub enum MessageError<E> {
     /// The record could not be used, or the key is empty. The work was not started.
     #[error("the work was not started: its idempotency record could not be used")]
     Record(#[source] Error),
-    /// Time was up before the work was done, or too short to start it.
+    /// The time limit was reached before the work was done, or before it was started.
     #[error(
         "the time limit was reached: allow the function more time or smaller batches, and take the deadline from the current invocation"
     )]
@@ -55,8 +55,8 @@ pub enum MessageError<E> {
 }
 
 impl<E> MessageError<E> {
-    /// A short name of the reason, for logs and alarms: each error has its own, and keeps it over versions. That of an error of your own is
-    /// what `code` returns.
+    /// A short name of the reason, for logs and alarms. Each error has its own, and it stays the same over versions. For an error of your own
+    /// it is what `code` returns.
     pub fn code(&self, code: impl FnOnce(&E) -> &'static str) -> &'static str {
         match self {
             Self::Parse(error) | Self::Work(error) => code(error),
@@ -68,7 +68,7 @@ impl<E> MessageError<E> {
         }
     }
 
-    /// Whether the same message may succeed later with nothing changed by hand. For an error of your own it is what `is_retryable` returns.
+    /// Whether the same message may succeed later without any manual change. For an error of your own it is what `is_retryable` returns.
     pub fn is_retryable(&self, is_retryable: impl FnOnce(&E) -> bool) -> bool {
         match self {
             Self::Parse(error) | Self::Work(error) => is_retryable(error),
@@ -108,7 +108,7 @@ impl From<BatchFailed> for Diagnostic {
     }
 }
 
-/// Is called with the outcome of each message of a batch, for logs and metrics.
+/// Observes the outcome of each message of a batch, for logs and metrics.
 pub trait BatchObserver<T, R, E> {
     /// Called once for each message, when its work is done or has failed, and its record is completed, released, or left for the end of the
     /// batch.
@@ -138,7 +138,7 @@ pub trait BatchObserver<T, R, E> {
     }
 }
 
-/// A message and what became of it.
+/// A message and its outcome.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProcessedMessage<'a, T, R, E> {
@@ -146,7 +146,7 @@ pub struct ProcessedMessage<'a, T, R, E> {
     pub message_id: &'a str,
     /// What was read of the message, unless it cannot be read.
     pub value: Option<&'a T>,
-    /// What became of it.
+    /// The outcome of the message.
     pub outcome: &'a MessageOutcome<R, E>,
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Claim, Error, TimedStore};
 
-use crate::world::{Answer, IN_PROGRESS_FOR, TABLE, World, expect_completed, expect_new, payload, timed};
+use crate::world::{Forged, IN_PROGRESS_FOR, TABLE, World, expect_completed, expect_new, payload, timed};
 
 async fn claims(store: &TimedStore, count: usize) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -81,10 +81,10 @@ async fn done_is_done_although_another_caller_took_over_and_that_caller_is_told(
 /// A store whose first `times` batches are answered with one record left unprocessed.
 fn leaving_one(world: &World, wire: &Wire, times: usize) -> TimedStore {
     let asked = AtomicUsize::new(0);
-    let client = world.client_with_answers(wire, move |request| {
+    let client = world.client_with_responses(wire, move |request| {
         let batch = request.operation == "BatchWriteItem";
         let left = batch && asked.fetch_add(1, Ordering::SeqCst) < times;
-        left.then(|| Answer {
+        left.then(|| Forged {
             status: 200,
             body: format!(
                 r#"{{"UnprocessedItems":{{"{TABLE}":[{{"PutRequest":{{"Item":
@@ -147,9 +147,9 @@ async fn of_several_batches_that_fail_the_first_one_is_told() {
     let world = World::start().await;
     let wire = Wire::watched();
     let asked = AtomicUsize::new(0);
-    let client = world.client_with_answers(&wire, move |request| {
+    let client = world.client_with_responses(&wire, move |request| {
         let batch = request.operation == "BatchWriteItem";
-        batch.then(|| Answer {
+        batch.then(|| Forged {
             status: 400,
             body: match asked.fetch_add(1, Ordering::SeqCst) {
                 0 => r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}"#.to_owned(),

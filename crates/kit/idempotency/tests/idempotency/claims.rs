@@ -7,7 +7,7 @@ use idempotency::{Claimed, Error, Fingerprint, TimedStore};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, IN_PROGRESS_FOR, RETENTION, START, World, expect_completed, expect_in_progress, expect_new, n, payload, s,
+    Forged, IN_PROGRESS_FOR, RETENTION, START, World, expect_completed, expect_in_progress, expect_new, n, payload, s,
     timed,
 };
 
@@ -129,10 +129,10 @@ async fn a_server_that_hides_old_items_is_asked_for_them() {
 
 /// A store that finds the record when it claims, but not when it reads; `vanish` runs in between.
 fn blind_store(world: &World, wire: &Wire, vanish: impl Fn() + Send + Sync + 'static) -> TimedStore {
-    let client = world.client_with_answers(wire, move |request| {
+    let client = world.client_with_responses(wire, move |request| {
         (request.operation == "GetItem").then(|| {
             vanish();
-            Answer { status: 200, body: "{}".to_owned() }
+            Forged { status: 200, body: "{}".to_owned() }
         })
     });
     timed(world.builder(client))
@@ -238,7 +238,7 @@ async fn of_sixteen_callers_at_once_one_gets_the_claim() {
             .join_all()
             .await
             .into_iter()
-            .map(|claimed| claimed.expect("an answer"))
+            .map(|claimed| claimed.expect("a response"))
             .partition(|claimed| matches!(claimed, Claimed::New(_)));
         assert_eq!((new.len(), refused.len()), (1, 15));
     }

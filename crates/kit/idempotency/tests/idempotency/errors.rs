@@ -6,7 +6,7 @@ use std::error::Error as _;
 use embedded_dynamodb::{Disturbance, Wire};
 use idempotency::{Error, Fingerprint, IdempotencyStore, IdempotentError, idempotent};
 
-use crate::world::{Answer, World, expect_new, n, payload, s, timed};
+use crate::world::{Forged, World, expect_new, n, payload, s, timed};
 
 #[tokio::test]
 async fn a_missing_table_is_named_as_such() {
@@ -22,7 +22,7 @@ async fn a_missing_table_is_named_as_such() {
 async fn a_broken_connection_is_unavailable_and_retryable() {
     let world = World::start().await;
     let store = world.store_over(&Wire::disturbed(|_| Disturbance::FailBefore));
-    let error = store.claim("key", &payload()).await.expect_err("no answer");
+    let error = store.claim("key", &payload()).await.expect_err("no response");
     assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     assert!(error.is_retryable());
     assert!(error.source().is_some());
@@ -46,9 +46,9 @@ async fn the_services_errors_are_told_apart() {
 async fn check(status: u16, code: &str, expected: fn(&Error) -> bool, retryable: bool) {
     let world = World::start().await;
     let body = format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}"}}"#);
-    let client = world.client_with_answers(&Wire::watched(), move |_| {
+    let client = world.client_with_responses(&Wire::watched(), move |_| {
         let body = body.clone();
-        Some(Answer { status, body })
+        Some(Forged { status, body })
     });
     let claimed = timed(world.builder(client)).claim("key", &payload()).await;
     let error = claimed.expect_err(code);
@@ -91,7 +91,7 @@ fn whether_to_call_again_is_the_records_to_say_or_the_works() {
     assert!(retryable(&IdempotentError::NotStarted(Error::Contended)));
     assert!(!retryable(&IdempotentError::PayloadMismatch));
     assert!(!retryable(&IdempotentError::ResultUnreadable { column: 1 }));
-    assert!(retryable(&IdempotentError::NotRecorded(Error::Unavailable("no answer".into()))));
+    assert!(retryable(&IdempotentError::NotRecorded(Error::Unavailable("no response".into()))));
     assert!(!retryable(&IdempotentError::NotRecorded(Error::ResultTooLarge)));
 }
 

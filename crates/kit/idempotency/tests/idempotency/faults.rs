@@ -1,4 +1,4 @@
-//! Requests that fail before their effect, or whose answer is lost.
+//! Requests that fail before their effect, or whose response is lost.
 
 use std::convert::Infallible;
 use std::io;
@@ -10,20 +10,20 @@ use idempotency::{IdempotentError, Outcome, TimedStore, idempotent};
 use crate::world::{IN_PROGRESS_FOR, World, expect_completed, expect_in_progress, expect_new, payload, timed};
 
 #[tokio::test]
-async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
+async fn a_lost_response_that_the_sdk_retries_changes_nothing() {
     // Requests of the happy path: 1 is the claim, 2 its completion; each is repeated by the SDK when disturbed.
     for hidden in [false, true] {
         for lost in 1..=2 {
             let world = World::start().await;
             let wire = Wire::disturbed(move |request| match request.number {
-                number if number == lost => Disturbance::LoseAnswer,
+                number if number == lost => Disturbance::LoseResponse,
                 _ if hidden => Disturbance::HideOldItem,
                 _ => Disturbance::None,
             });
             let store = timed(world.builder(world.retrying_client_over(&wire)));
             let done = AtomicUsize::new(0);
             let outcome = effect(&store, &done).await.expect("an outcome");
-            assert_eq!(outcome, Outcome::New(1), "answer {lost} lost");
+            assert_eq!(outcome, Outcome::New(1), "response {lost} lost");
             assert_eq!(done.load(Ordering::SeqCst), 1);
             let reads = usize::from(hidden && lost == 1);
             assert_eq!(wire.requests().len(), 3 + reads, "the SDK has retried");
@@ -33,10 +33,10 @@ async fn a_lost_answer_that_the_sdk_retries_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_release_whose_answer_is_lost_is_still_a_release() {
+async fn a_release_whose_response_is_lost_is_still_a_release() {
     let world = World::start().await;
     let wire = Wire::disturbed(|request| match request.number {
-        2 => Disturbance::LoseAnswer,
+        2 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let store = timed(world.builder(world.retrying_client_over(&wire)));
@@ -47,10 +47,10 @@ async fn a_release_whose_answer_is_lost_is_still_a_release() {
 }
 
 #[tokio::test]
-async fn a_batch_whose_answer_is_lost_is_still_completed() {
+async fn a_batch_whose_response_is_lost_is_still_completed() {
     let world = World::start().await;
     let wire = Wire::disturbed(|request| match request.number {
-        2 => Disturbance::LoseAnswer,
+        2 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let store = timed(world.builder(world.retrying_client_over(&wire)));
@@ -62,13 +62,13 @@ async fn a_batch_whose_answer_is_lost_is_still_completed() {
 
 #[tokio::test]
 async fn whichever_request_fails_work_is_recorded_only_if_done_and_is_done_in_the_end() {
-    use Disturbance::{FailBefore, LoseAnswer};
+    use Disturbance::{FailBefore, LoseResponse};
     let (claim, completion) = (1, 2);
     check(claim, FailBefore, (0, None), 1).await;
-    check(claim, LoseAnswer, (0, Some("INPROGRESS")), 1).await;
+    check(claim, LoseResponse, (0, Some("INPROGRESS")), 1).await;
     // Nobody can tell any more that the work was done, so it is done again: at least once.
     check(completion, FailBefore, (1, Some("INPROGRESS")), 2).await;
-    check(completion, LoseAnswer, (1, Some("COMPLETED")), 1).await;
+    check(completion, LoseResponse, (1, Some("COMPLETED")), 1).await;
 }
 
 /// Disturbs one request, without retries, then calls again when the claim has expired. Counts how often the work is

@@ -28,7 +28,7 @@ async fn every_failure_of_a_batch_is_one_line_with_its_causes_and_without_the_bo
     let errors: Vec<_> = lines.iter().map(|line| (&line["level"], &line["message_id"], &line["error"])).collect();
     let [level, m0, m3, m4, m5] = ["ERROR", "m0", "m3", "m4", "m5"].map(|text| json!(text));
     let unreadable = json!("the body is not the expected JSON (Syntax error at line 1, column 2)");
-    let throttled = json!("the idempotency table is throttled: try again later, or give it more capacity: slow down");
+    let throttled = json!("the idempotency table is throttled: try again later, or raise its capacity: slow down");
     let empty = json!("the idempotency key is empty: take the key from a value that is never empty");
     let panicked = json!("the message's parser or work panicked: the panic's own message is on standard error");
     assert_eq!(
@@ -46,8 +46,8 @@ async fn a_record_that_is_not_completed_is_an_error_unless_the_table_is_only_slo
     const LOST: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}"#;
     for (disturbance, level, reason, cause) in [
         (Disturbance::Throttle, "WARN", "record_throttled", "ProvisionedThroughputExceededException"),
-        (Disturbance::Answer(400, DENIED), "ERROR", "record_rejected", "not allowed"),
-        (Disturbance::Answer(400, LOST), "ERROR", "claim_lost", "another caller took it over"),
+        (Disturbance::Respond(400, DENIED), "ERROR", "record_rejected", "not allowed"),
+        (Disturbance::Respond(400, LOST), "ERROR", "claim_lost", "another caller took it over"),
     ] {
         let world = World::start().await;
         let wire = Wire::disturbed(move |request| match request.operation.as_str() {

@@ -9,7 +9,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn the_observer_sees_how_each_claim_was_answered() {
+async fn the_observer_sees_the_outcome_of_each_claim() {
     let world = World::start().await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let observed = Arc::clone(&seen);

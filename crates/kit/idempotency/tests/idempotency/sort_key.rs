@@ -157,7 +157,7 @@ async fn a_record_is_written_in_the_callers_transaction() {
     assert_eq!(table.found("two").await, Found::Completed { data: data.clone() });
 
     assert_eq!(store.record("three", &payload(), data.clone()).await.expect("recorded"), Recorded::New);
-    assert_eq!(store.record("three", &payload(), None).await.expect("an answer"), Recorded::Completed { data });
+    assert_eq!(store.record("three", &payload(), None).await.expect("a response"), Recorded::Completed { data });
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ impl Work {
 #[tokio::test]
 async fn a_batch_is_done_with_two_requests_for_each_message() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
-    let response = work.process(&world.store_over(&wire), orders(10)).await.expect("an answer");
+    let response = work.process(&world.store_over(&wire), orders(10)).await.expect("a response");
     assert_eq!(response, SqsBatchResponse::default());
     assert_eq!(work.done().len(), 10);
     assert_eq!((wire.count("PutItem"), wire.count("UpdateItem")), (10, 10));
@@ -90,7 +90,7 @@ async fn the_records_of_idempotent_work_can_be_completed_together() {
     let store = world.store_over(&wire);
     let batch = SqsBatch::new(&store, batch(["0", "1", "2"])).complete_together();
     let response = batch.process(by_body, async |_: &String| Ok(()), &mut Outcomes::default()).await;
-    assert_eq!(response.expect("an answer"), SqsBatchResponse::default());
+    assert_eq!(response.expect("a response"), SqsBatchResponse::default());
     assert_eq!((wire.count("PutItem"), wire.count("BatchWriteItem")), (3, 1));
     assert_eq!(wire.requests().len(), 4);
     assert_eq!(world.status("2").await.as_deref(), Some("COMPLETED"));
@@ -109,7 +109,7 @@ async fn each_record_is_completed_while_other_work_of_the_batch_still_runs() {
         }
     };
     tokio::select! {
-        answer = &mut running => panic!("{answer:?}"),
+        outcome = &mut running => panic!("{outcome:?}"),
         () = one_is_completed => {}
     }
 }
@@ -121,8 +121,8 @@ async fn a_batch_of_a_fifo_queue_is_refused() {
     fifo.records[1].event_source_arn = Some("arn:aws:sqs:eu-central-1:123456789012:orders.fifo".to_owned());
     let mut outcomes = Outcomes::default();
     let store = world.store_over(&wire);
-    let answer = SqsBatch::new(&store, fifo.clone()).process(by_body, async |_: &String| Ok(()), &mut outcomes).await;
-    assert_eq!(answer.expect_err("nothing is done").messages, 2);
+    let outcome = SqsBatch::new(&store, fifo.clone()).process(by_body, async |_: &String| Ok(()), &mut outcomes).await;
+    assert_eq!(outcome.expect_err("nothing is done").messages, 2);
     let refused = "failed: the messages of a FIFO queue would lose their order: use a standard queue";
     assert_eq!(outcomes.0, [format!("m0 -: {refused}"), format!("m1 -: {refused}")]);
     assert!(work.process(&store, fifo).await.is_err());
@@ -130,7 +130,7 @@ async fn a_batch_of_a_fifo_queue_is_refused() {
 
     let mut standard = orders(2);
     standard.records[1].event_source_arn = Some("arn:aws:sqs:eu-central-1:123456789012:orders".to_owned());
-    let response = work.process(&store, standard).await.expect("an answer");
+    let response = work.process(&store, standard).await.expect("a response");
     assert_eq!(response, SqsBatchResponse::default());
 }
 
@@ -148,7 +148,7 @@ async fn a_parser_that_panics_fails_only_its_message() {
 #[tokio::test]
 async fn an_empty_batch_is_answered_without_a_request() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
-    let response = work.process(&world.store_over(&wire), batch([])).await.expect("an answer");
+    let response = work.process(&world.store_over(&wire), batch([])).await.expect("a response");
     assert_eq!(response, SqsBatchResponse::default());
     assert_eq!(wire.requests().len(), 0);
 }
@@ -157,7 +157,7 @@ async fn an_empty_batch_is_answered_without_a_request() {
 async fn a_batch_that_is_delivered_twice_is_done_once() {
     let (world, work) = (World::start().await, Work::default());
     for _ in 0..2 {
-        let response = work.process(&world.store(), orders(3)).await.expect("an answer");
+        let response = work.process(&world.store(), orders(3)).await.expect("a response");
         assert_eq!(response, SqsBatchResponse::default());
     }
     assert_eq!(work.done(), ["0", "1", "2"]);
@@ -167,7 +167,7 @@ async fn a_batch_that_is_delivered_twice_is_done_once() {
 async fn a_message_twice_in_a_batch_is_done_once_and_acknowledged_twice() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
     let body = r#"{"id":"1"}"#;
-    let response = work.process(&world.store_over(&wire), batch([body, body])).await.expect("an answer");
+    let response = work.process(&world.store_over(&wire), batch([body, body])).await.expect("a response");
     assert_eq!(response, SqsBatchResponse::default());
     assert_eq!(work.done(), ["1"]);
     assert_eq!(wire.count("PutItem"), 1);
@@ -177,7 +177,7 @@ async fn a_message_twice_in_a_batch_is_done_once_and_acknowledged_twice() {
 async fn of_two_bodies_with_one_key_only_one_is_done_and_the_other_is_delivered_again() {
     let (world, work) = (World::start().await, Work::default());
     let bodies = [r#"{"id":"1"}"#, r#"{"id":"1","total":2}"#];
-    let response = work.process(&world.store(), batch(bodies)).await.expect("an answer");
+    let response = work.process(&world.store(), batch(bodies)).await.expect("a response");
     assert_eq!(response.batch_item_failures.len(), 1);
     assert_eq!(work.done(), ["1"]);
 }
@@ -187,7 +187,7 @@ async fn messages_that_cannot_be_read_or_have_no_key_fail_alone() {
     let (world, work, wire) = (World::start().await, Work::default(), Wire::watched());
     let mut batch = batch(["not JSON", r#"{"id":7}"#, r#"{"id":""}"#, r#"{"id":"1"}"#, "x"]);
     batch.records[4].body = None;
-    let response = work.process(&world.store_over(&wire), batch).await.expect("an answer");
+    let response = work.process(&world.store_over(&wire), batch).await.expect("a response");
     assert_eq!(failures(&response), ["m0", "m1", "m2", "m4"].into());
     assert_eq!(work.done(), ["1"]);
     assert_eq!(wire.count("PutItem"), 1);
@@ -197,7 +197,7 @@ async fn messages_that_cannot_be_read_or_have_no_key_fail_alone() {
 async fn work_that_fails_or_panics_fails_alone_and_can_be_tried_again_at_once() {
     let (world, work) = (World::start().await, Work::default());
     let bodies = [r#"{"id":"fails"}"#, r#"{"id":"1"}"#, r#"{"id":"panics"}"#, r#"{"id":"fails"}"#];
-    let response = work.process(&world.store(), batch(bodies)).await.expect("an answer");
+    let response = work.process(&world.store(), batch(bodies)).await.expect("a response");
     assert_eq!(failures(&response), ["m0", "m2", "m3"].into());
     assert_eq!(work.done(), ["1"]);
     for id in ["fails", "panics"] {
@@ -212,7 +212,7 @@ async fn work_that_takes_too_long_is_stopped_in_time_and_its_message_is_delivere
     let store = world.store().for_at_most(limit);
     let bodies = [r#"{"id":"hangs"}"#, r#"{"id":"1"}"#];
     let start = Instant::now();
-    let response = work.process(&store, batch(bodies)).await.expect("an answer");
+    let response = work.process(&store, batch(bodies)).await.expect("a response");
     assert!(start.elapsed() >= Duration::from_millis(1_500), "a quarter of the time is reserved, and no more");
     assert_eq!(failures(&response), ["m0"].into());
     assert_eq!(work.done(), ["1"]);
@@ -222,7 +222,7 @@ async fn work_that_takes_too_long_is_stopped_in_time_and_its_message_is_delivere
     let _claim = expect_new(world.store().claim("hangs", &Fingerprint::none()).await);
 }
 
-/// A message that starts late must not use the time that is reserved for the records and the answer.
+/// A message that starts late must not use the time that is reserved for the records and the response.
 #[tokio::test]
 async fn work_that_is_stopped_makes_no_room_for_more_work() {
     let world = World::start().await;
@@ -235,7 +235,7 @@ async fn work_that_is_stopped_makes_no_room_for_more_work() {
         if value.starts_with("hangs") { std::future::pending().await } else { Ok(()) }
     };
     let batch = SqsBatch::new(&store, batch(bodies.iter().map(String::as_str))).concurrency(3);
-    let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
+    let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("a response");
     assert_eq!(response.batch_item_failures.len(), 29);
     assert_eq!(started.load(Ordering::SeqCst), 4, "one that ends, and three that are stopped");
     assert_eq!(world.status("1").await.as_deref(), Some("COMPLETED"));
@@ -253,7 +253,7 @@ async fn nothing_is_started_when_time_is_up() {
 }
 
 #[tokio::test]
-async fn requests_that_are_never_answered_do_not_delay_the_answer() {
+async fn requests_that_are_never_answered_do_not_delay_the_response() {
     let cases = [("PutItem", false), ("UpdateItem", true), ("BatchWriteItem", true), ("DeleteItem", false)];
     for (operation, is_done) in cases {
         let world = World::start().await;
@@ -272,9 +272,9 @@ async fn requests_that_are_never_answered_do_not_delay_the_answer() {
             batch = batch.complete_together();
         }
         let mut outcomes = Outcomes::default();
-        let answer = tokio::time::timeout(Duration::from_secs(20), batch.process(by_body, work, &mut outcomes)).await;
-        let answer = answer.expect("in time");
-        assert_eq!(answer.is_ok(), is_done, "{operation}: {answer:?}");
+        let outcome = tokio::time::timeout(Duration::from_secs(20), batch.process(by_body, work, &mut outcomes)).await;
+        let outcome = outcome.expect("in time");
+        assert_eq!(outcome.is_ok(), is_done, "{operation}: {outcome:?}");
         assert_eq!(started.load(Ordering::SeqCst), usize::from(operation != "PutItem"), "{operation}");
         assert_eq!(wire.count(operation), 1);
         let reported = outcomes.0.iter().any(|outcome| outcome.starts_with("not") && outcome.ends_with("out_of_time"));
@@ -316,7 +316,7 @@ async fn at_most_ten_messages_run_at_once_unless_set() {
         if let Some(concurrency) = concurrency {
             batch = batch.concurrency(concurrency);
         }
-        let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
+        let response = batch.process(by_body, work, &mut Outcomes::default()).await.expect("a response");
         assert_eq!(response, SqsBatchResponse::default());
         let most = most.load(Ordering::SeqCst);
         assert!(most <= expected && (expected == 1 || most > 1), "{most} at once, with {concurrency:?}");
@@ -374,7 +374,7 @@ async fn the_observer_is_told_about_every_message() {
     let work = async |value: &String| if value == "bad" { Err("no card".to_owned()) } else { Ok(()) };
     let bodies = ["unreadable", "a", "a", "busy", "done", "bad", "bad", ""];
     let batch = SqsBatch::new(&store, batch(bodies)).concurrency(1);
-    let response = batch.process(by_body, work, &mut outcomes).await.expect("an answer");
+    let response = batch.process(by_body, work, &mut outcomes).await.expect("a response");
     assert_eq!(failures(&response), ["m0", "m3", "m5", "m6", "m7"].into());
     let expected = [
         "m0 -: failed: unreadable",
@@ -403,7 +403,7 @@ async fn work_starts_in_the_order_of_the_batch_or_of_the_keys() {
         if in_key_order {
             batch = batch.in_key_order();
         }
-        let _ = batch.process(by_body, work, &mut Outcomes::default()).await.expect("an answer");
+        let _ = batch.process(by_body, work, &mut Outcomes::default()).await.expect("a response");
         assert_eq!(*started.lock().expect("a list"), expected);
     }
 }
@@ -423,7 +423,7 @@ async fn done_is_acknowledged_although_its_record_cannot_be_completed_and_failed
         if completes_together {
             batch = batch.complete_together();
         }
-        let response = batch.process(by_body, work, &mut outcomes).await.expect("an answer");
+        let response = batch.process(by_body, work, &mut outcomes).await.expect("a response");
         assert_eq!(failures(&response), ["m2"].into());
         let of_records: Vec<_> = outcomes.0.iter().filter(|outcome| outcome.starts_with("not")).collect();
         let expected: &[&str] = if completes_together {
@@ -442,10 +442,10 @@ async fn done_is_acknowledged_although_its_record_cannot_be_completed_and_failed
     }
 }
 
-/// Whatever request fails or loses its answer: what is acknowledged is done, and in the end all is done.
+/// Whatever request fails or loses its response: what is acknowledged is done, and in the end all is done.
 #[tokio::test]
 async fn no_fault_acknowledges_work_that_is_not_done() {
-    for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Throttle] {
+    for disturbance in [Disturbance::FailBefore, Disturbance::LoseResponse, Disturbance::Throttle] {
         for disturbed in 1..=8 {
             let (world, work) = (World::start().await, Work::default());
             let wire = Wire::disturbed(move |request| match request.number {

@@ -312,10 +312,10 @@ async fn a_claim_that_was_taken_over_cannot_be_completed_and_its_work_is_refused
 }
 
 #[tokio::test]
-async fn a_transaction_whose_answer_is_lost_and_that_the_sdk_repeats_counts_once() {
+async fn a_transaction_whose_response_is_lost_and_that_the_sdk_repeats_counts_once() {
     let world = World::start().await;
     let wire = Wire::disturbed(|request| match request.number {
-        1 => Disturbance::LoseAnswer,
+        1 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let store = world.store();
@@ -328,22 +328,22 @@ async fn a_transaction_whose_answer_is_lost_and_that_the_sdk_repeats_counts_once
 #[tokio::test]
 async fn a_transaction_that_the_caller_repeats_is_refused_by_its_own_record_and_gets_its_result() {
     let world = World::start().await;
-    let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseAnswer));
+    let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseResponse));
     let (store, client) = (world.store(), world.engine.client());
     let record = store.completed_with("key", &payload(), data()).expect("an item");
-    assert_eq!(commit(&lossy, &record).await, Err(Vec::new()), "no answer");
+    assert_eq!(commit(&lossy, &record).await, Err(Vec::new()), "no response");
     let reasons = commit(&client, &record).await.expect_err("refused");
     assert_eq!(store.refusal(&reasons[1], &payload()).expect("a refusal"), Refusal::Completed { data: data() });
     assert_eq!(world.effects().await, 1);
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_is_lost_can_be_completed() {
+async fn a_claim_whose_response_is_lost_can_be_completed() {
     let world = World::start().await;
-    let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseAnswer));
+    let lossy = world.engine.client_over(&Wire::disturbed(|_| Disturbance::LoseResponse));
     let (store, client) = (world.store(), world.engine.client());
     let (claim, claiming) = store.claim_with("key", &payload()).expect("an item");
-    assert_eq!(commit(&lossy, &claiming).await, Err(Vec::new()), "no answer");
+    assert_eq!(commit(&lossy, &claiming).await, Err(Vec::new()), "no response");
     commit(&client, &store.complete_with(&claim, data()).expect("an item")).await.expect("the claim is ours");
     assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
@@ -380,7 +380,7 @@ async fn a_conflict_of_transactions_says_to_read_again() {
         "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict","Message":"Transaction is ongoing for the item"}]}"#;
     let world = World::start().await;
     let store = world.store();
-    let client = world.engine.client_over(&Wire::disturbed(|_| Disturbance::Answer(400, CONFLICT)));
+    let client = world.engine.client_over(&Wire::disturbed(|_| Disturbance::Respond(400, CONFLICT)));
     let record = store.completed_with("key", &payload(), None).expect("an item");
     let reasons = commit(&client, &record).await.expect_err("refused");
     assert_eq!(store.refusal(&reasons[0], &payload()).expect("a refusal"), Refusal::New);
@@ -423,8 +423,8 @@ async fn a_record_alone_is_one_request_and_refuses_like_the_others() {
     let world = World::start().await;
     let wire = Wire::watched();
     let store = world.store_over(&wire);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
-    let again = store.record("key", &payload(), Some("2".to_owned())).await.expect("an answer");
+    assert_eq!(store.record("key", &payload(), data()).await.expect("a response"), Recorded::New);
+    let again = store.record("key", &payload(), Some("2".to_owned())).await.expect("a response");
     assert_eq!(again, Recorded::Completed { data: data() });
     let mismatch = store.record("key", &other(), None).await;
     assert!(matches!(mismatch, Err(Error::PayloadMismatch)), "{mismatch:?}");
@@ -439,16 +439,16 @@ async fn a_record_alone_replaces_what_counts_no_more() {
     let store = world.store();
     let (_claim, claiming) = store.claim_with("key", &payload()).expect("an item");
     commit(&world.engine.client(), &claiming).await.expect("claimed");
-    let in_progress = store.record("key", &payload(), data()).await.expect("an answer");
+    let in_progress = store.record("key", &payload(), data()).await.expect("a response");
     assert!(matches!(in_progress, Recorded::InProgress { .. }));
     world.clock.advance(IN_PROGRESS_FOR * 2);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("a response"), Recorded::New);
     world.clock.advance(RETENTION * 2);
-    assert_eq!(store.record("key", &other(), None).await.expect("an answer"), Recorded::New);
+    assert_eq!(store.record("key", &other(), None).await.expect("a response"), Recorded::New);
     assert_eq!(world.found(&store, &other()).await, Ok(Found::Completed { data: None }));
 }
 
-/// The claim is alive when the request is sent and has expired when the answer arrives.
+/// The claim is alive when the request is sent and has expired when the response arrives.
 #[tokio::test]
 async fn a_record_alone_that_is_refused_by_a_claim_that_expires_meanwhile_is_sent_again() {
     let world = World::start().await;
@@ -461,7 +461,7 @@ async fn a_record_alone_that_is_refused_by_a_claim_that_expires_meanwhile_is_sen
         Disturbance::None
     });
     let store = world.store_over(&wire);
-    assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
+    assert_eq!(store.record("key", &payload(), data()).await.expect("a response"), Recorded::New);
     assert_eq!(wire.count("PutItem"), 2);
     assert_eq!(world.found(&store, &payload()).await, Ok(Found::Completed { data: data() }));
 }
@@ -472,22 +472,22 @@ async fn a_record_alone_that_is_refused_each_time_by_what_has_expired_is_contend
     const REFUSED: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
         "Item":{"id":{"S":"key"},"status":{"S":"INPROGRESS"},"in_progress_expiration":{"N":"1"},"owner":{"S":"another"}}}"#;
     let world = World::start().await;
-    let wire = Wire::disturbed(|_| Disturbance::Answer(400, REFUSED));
+    let wire = Wire::disturbed(|_| Disturbance::Respond(400, REFUSED));
     let error = world.store_over(&wire).record("key", &payload(), data()).await.expect_err("nothing is recorded");
     assert!(matches!(error, Error::Contended), "{error:?}");
     assert_eq!(wire.count("PutItem"), 5);
 }
 
 #[tokio::test]
-async fn a_record_alone_whose_answer_is_lost_finds_its_own() {
+async fn a_record_alone_whose_response_is_lost_finds_its_own() {
     for disturbance in [Disturbance::None, Disturbance::HideOldItem] {
         let world = World::start().await;
         let wire = Wire::disturbed(move |request| match request.number {
-            1 => Disturbance::LoseAnswer,
+            1 => Disturbance::LoseResponse,
             _ => disturbance,
         });
         let store = timed(world.builder(world.retrying_client_over(&wire)));
-        assert_eq!(store.record("key", &payload(), data()).await.expect("an answer"), Recorded::New);
+        assert_eq!(store.record("key", &payload(), data()).await.expect("a response"), Recorded::New);
         assert_eq!(wire.count("PutItem"), 2);
     }
 }

@@ -52,11 +52,11 @@ impl World {
         Client::from_conf(config.retry_config(retries).build())
     }
 
-    /// A client that gets the answers `forge` makes up, where it makes one up. One request at a time.
-    pub(crate) fn client_with_answers(
+    /// A client that gets the responses `forge` makes up, where it makes one up. One request at a time.
+    pub(crate) fn client_with_responses(
         &self,
         wire: &Wire,
-        forge: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
+        forge: impl Fn(&Request) -> Option<Forged> + Send + Sync + 'static,
     ) -> Client {
         let config = self.engine.config().http_client(wire.clone());
         let config = config.retry_config(RetryConfig::disabled());
@@ -122,13 +122,13 @@ impl Clock {
     }
 }
 
-/// A made-up answer of the server.
-pub(crate) struct Answer {
+/// A made-up response of the server.
+pub(crate) struct Forged {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-type Forge = dyn Fn(&Request) -> Option<Answer> + Send + Sync;
+type Forge = dyn Fn(&Request) -> Option<Forged> + Send + Sync;
 
 struct Forger {
     wire: Wire,
@@ -147,7 +147,7 @@ impl Intercept for Forger {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let answered = self.wire.requests().pop().expect("a request");
-        if let Some(Answer { status, body }) = (self.forge)(&answered) {
+        if let Some(Forged { status, body }) = (self.forge)(&answered) {
             *context.response_mut() = HttpResponse::new(status.try_into()?, body.into());
         }
         Ok(())

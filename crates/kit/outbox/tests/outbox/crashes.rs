@@ -1,4 +1,4 @@
-//! A crash, a broken connection or a lost answer at every request of relay and sweeper: nothing is lost, and the table is empty in the end.
+//! A crash, a broken connection or a lost response at every request of relay and sweeper: nothing is lost, and the table is empty in the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ impl Steps {
         let wire = Wire::disturbed(move |_| match of_wire.next() {
             Fault::None => Disturbance::None,
             Fault::FailBefore => Disturbance::FailBefore,
-            Fault::LoseAnswer => Disturbance::LoseAnswer,
+            Fault::LoseResponse => Disturbance::LoseResponse,
             Fault::Die => {
                 recorder.died.notify_one();
                 Disturbance::Stall
@@ -42,7 +42,7 @@ impl Steps {
 }
 
 /// A process that dies before its request is the same as one that dies after the request before it.
-const FAULTS: [Fault; 3] = [Fault::FailBefore, Fault::LoseAnswer, Fault::Die];
+const FAULTS: [Fault; 3] = [Fault::FailBefore, Fault::LoseResponse, Fault::Die];
 
 async fn check_end(world: &World, ids: &[String], context: &str) {
     let counts = world.recorder.counts();

@@ -187,13 +187,13 @@ async fn rows_that_dynamodb_leaves_undeleted_are_deleted_again() {
     let world = World::start().await;
     world.commit_some(3).await;
     let wire = Wire::disturbed(|request| match request.number {
-        1 => Disturbance::Answer(200, UNPROCESSED),
+        1 => Disturbance::Respond(200, UNPROCESSED),
         _ => Disturbance::None,
     });
     let relayed = world.relay_over(&wire).handle(&world.stream().await, world.later()).await;
     assert_eq!((relayed.published, relayed.undeleted), (3, 0));
     assert_eq!(wire.count("BatchWriteItem"), 2);
-    assert_eq!(world.left().await.len(), 2, "the second request has what the first one's answer named, and no more");
+    assert_eq!(world.left().await.len(), 2, "the second request has what the first one's response named, and no more");
 }
 
 /// The events are published, so the stream goes on; the sweeper publishes them once more.
@@ -202,7 +202,7 @@ async fn rows_that_cannot_be_deleted_are_counted_and_not_reported() {
     const LEFT: &str = r#"{"UnprocessedItems":{"outbox":[
         {"DeleteRequest":{"Key":{"pk":{"S":"Payment#0001"},"sk":{"N":"1"}}}}]}}"#;
     for (disturbance, undeleted, requests) in
-        [(Disturbance::FailBefore, 3, 1), (Disturbance::Throttle, 3, 1), (Disturbance::Answer(200, LEFT), 1, 5)]
+        [(Disturbance::FailBefore, 3, 1), (Disturbance::Throttle, 3, 1), (Disturbance::Respond(200, LEFT), 1, 5)]
     {
         let world = World::start().await;
         world.commit_some(3).await;
@@ -216,7 +216,7 @@ async fn rows_that_cannot_be_deleted_are_counted_and_not_reported() {
 
 /// A publisher that loses count must not have rows deleted for it.
 #[tokio::test]
-async fn a_row_for_which_the_publisher_has_no_answer_is_not_published() {
+async fn a_row_for_which_the_publisher_has_no_result_is_not_published() {
     struct Silent;
     impl Publisher for Silent {
         async fn publish(&self, _: &[EventRow]) -> Vec<Result<(), Error>> {

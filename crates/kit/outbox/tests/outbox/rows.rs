@@ -83,10 +83,10 @@ async fn an_existing_event_cancels_the_transaction_with_a_reason_for_its_item() 
 
 #[tokio::test]
 async fn whatever_happens_to_the_request_an_event_exists_if_and_only_if_its_commit_does() {
-    for (disturbance, committed) in [(Disturbance::FailBefore, false), (Disturbance::LoseAnswer, true)] {
+    for (disturbance, committed) in [(Disturbance::FailBefore, false), (Disturbance::LoseResponse, true)] {
         let world = World::start().await;
         let client = world.engine.client_over(&Wire::disturbed(move |_| disturbance));
-        commit(&client, "1", &world.row("1", 1)).await.expect_err("no answer");
+        commit(&client, "1", &world.row("1", 1)).await.expect_err("no response");
         let left = world.left().await;
         assert_eq!(left.contains("Intent#1"), committed, "{disturbance:?}");
         assert_eq!(left.contains("Payment#1"), committed, "{disturbance:?}");

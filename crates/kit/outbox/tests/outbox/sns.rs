@@ -5,7 +5,7 @@ use std::sync::Arc;
 use embedded_dynamodb::Wire;
 use outbox::{Error, EventRow, Publisher};
 
-use crate::topic::{Answer, Message, Response, Topic};
+use crate::topic::{EntryResult, Message, Response, Topic};
 use crate::world::World;
 
 const POISON: &str = "poison";
@@ -27,8 +27,8 @@ fn rows(count: usize) -> Vec<EventRow> {
 }
 
 /// The code of each row's error, or nothing where it is published.
-fn codes(answers: &[Result<(), Error>]) -> Vec<Option<&'static str>> {
-    answers.iter().map(|answer| answer.as_ref().err().map(Error::code)).collect()
+fn codes(results: &[Result<(), Error>]) -> Vec<Option<&'static str>> {
+    results.iter().map(|result| result.as_ref().err().map(Error::code)).collect()
 }
 
 fn texts(messages: &[Message]) -> Vec<&str> {
@@ -36,7 +36,7 @@ fn texts(messages: &[Message]) -> Vec<&str> {
 }
 
 fn all_taken(messages: &[Message]) -> Response {
-    Response::Each(vec![Answer::Taken; messages.len()])
+    Response::Each(vec![EntryResult::Taken; messages.len()])
 }
 
 #[tokio::test]
@@ -45,8 +45,8 @@ async fn ten_rows_are_one_request_with_their_type_as_an_attribute() {
     let mut rows = rows(10);
     rows[1].message = "{\"text\":\"a & b = <c> + \u{1F355}\\n\u{e9}%20\"}\n".to_owned();
     rows[2].event_type = "Refunded".to_owned();
-    let answers = topic.publisher().publish(&rows).await;
-    assert_eq!(codes(&answers), [None; 10]);
+    let results = topic.publisher().publish(&rows).await;
+    assert_eq!(codes(&results), [None; 10]);
     let expected: Vec<_> = rows
         .iter()
         .map(|row| Message {
@@ -60,8 +60,8 @@ async fn ten_rows_are_one_request_with_their_type_as_an_attribute() {
 #[tokio::test]
 async fn more_than_ten_rows_are_several_requests() {
     let topic = Topic::start().await;
-    let answers = topic.publisher().publish(&rows(23)).await;
-    assert_eq!(codes(&answers), [None; 23]);
+    let results = topic.publisher().publish(&rows(23)).await;
+    assert_eq!(codes(&results), [None; 23]);
     assert_eq!(topic.sizes(), [10, 10, 3]);
 }
 
@@ -80,8 +80,8 @@ async fn no_request_has_more_than_256_kib() {
         of_size(5, 30),
         of_size(6, 30),
     ];
-    let answers = topic.publisher().publish(&rows).await;
-    assert_eq!(codes(&answers), [None; 7]);
+    let results = topic.publisher().publish(&rows).await;
+    assert_eq!(codes(&results), [None; 7]);
     assert_eq!(topic.sizes(), [2, 1, 1, 1, 2], "the topic would refuse more, and less would be a request too many");
 }
 
@@ -91,10 +91,10 @@ async fn a_message_that_is_too_large_alone_is_not_sent_and_does_not_delay_others
         let topic = Topic::start().await;
         let mut rows = rows(3);
         rows[too_large].message = "m".repeat(262_144 - 23 + 1);
-        let answers = topic.publisher().publish(&rows).await;
+        let results = topic.publisher().publish(&rows).await;
         let mut expected = [None; 3];
         expected[too_large] = Some("message_too_large");
-        assert_eq!(codes(&answers), expected);
+        assert_eq!(codes(&results), expected);
         assert_eq!(texts(&topic.taken()), sent.map(|number| format!("message {number}")));
         assert_eq!(topic.sizes(), sizes);
     }
@@ -110,44 +110,46 @@ async fn no_rows_are_no_request() {
 #[tokio::test]
 async fn a_message_that_the_topic_refuses_is_not_sent_again() {
     let topic = Topic::scripted(|_, messages| {
-        let refused = Answer::Failed { code: "InvalidParameter", sender_fault: true };
-        Response::Each(messages.iter().map(|m| if m.text == "message 1" { refused } else { Answer::Taken }).collect())
+        let refused = EntryResult::Failed { code: "InvalidParameter", sender_fault: true };
+        Response::Each(
+            messages.iter().map(|m| if m.text == "message 1" { refused } else { EntryResult::Taken }).collect(),
+        )
     })
     .await;
-    let answers = topic.publisher().publish(&rows(3)).await;
-    assert_eq!(codes(&answers), [None, Some("message_refused"), None]);
-    assert!(answers[1].as_ref().is_err_and(Error::is_poison));
+    let results = topic.publisher().publish(&rows(3)).await;
+    assert_eq!(codes(&results), [None, Some("message_refused"), None]);
+    assert!(results[1].as_ref().is_err_and(Error::is_poison));
     assert_eq!(topic.sizes(), [3]);
 }
 
 #[tokio::test]
 async fn only_messages_that_the_topic_could_not_accept_are_sent_again() {
     let topic = Topic::scripted(|number, messages| {
-        let failed = Answer::Failed { code: "InternalError", sender_fault: false };
+        let failed = EntryResult::Failed { code: "InternalError", sender_fault: false };
         match number {
-            1 => Response::Each(vec![Answer::Taken, failed, Answer::LeftOut, Answer::Taken]),
-            2 => Response::Each(vec![Answer::Taken, failed]),
+            1 => Response::Each(vec![EntryResult::Taken, failed, EntryResult::LeftOut, EntryResult::Taken]),
+            2 => Response::Each(vec![EntryResult::Taken, failed]),
             _ => all_taken(messages),
         }
     })
     .await;
-    let answers = topic.publisher().publish(&rows(4)).await;
-    assert_eq!(codes(&answers), [None; 4]);
+    let results = topic.publisher().publish(&rows(4)).await;
+    assert_eq!(codes(&results), [None; 4]);
     assert_eq!(topic.sizes(), [4, 2, 1]);
     assert_eq!(texts(&topic.taken()), ["message 0", "message 3", "message 1", "message 2"], "each once");
 }
 
 #[tokio::test]
 async fn a_message_for_which_the_topic_always_fails_is_not_poison() {
-    for (answer, expected) in [
-        (Answer::Failed { code: "InternalError", sender_fault: false }, "topic_unavailable"),
-        (Answer::Failed { code: "Throttled", sender_fault: true }, "topic_unavailable"),
-        (Answer::LeftOut, "topic_unavailable"),
+    for (result, expected) in [
+        (EntryResult::Failed { code: "InternalError", sender_fault: false }, "topic_unavailable"),
+        (EntryResult::Failed { code: "Throttled", sender_fault: true }, "topic_unavailable"),
+        (EntryResult::LeftOut, "topic_unavailable"),
     ] {
-        let topic = Topic::scripted(move |_, messages| Response::Each(vec![answer; messages.len()])).await;
-        let answers = topic.publisher().publish(&rows(2)).await;
-        assert_eq!(codes(&answers), [Some(expected); 2], "{answer:?}");
-        assert!(answers.iter().all(|answer| answer.as_ref().is_err_and(|error| !error.is_poison())));
+        let topic = Topic::scripted(move |_, messages| Response::Each(vec![result; messages.len()])).await;
+        let results = topic.publisher().publish(&rows(2)).await;
+        assert_eq!(codes(&results), [Some(expected); 2], "{result:?}");
+        assert!(results.iter().all(|result| result.as_ref().is_err_and(|error| !error.is_poison())));
         assert_eq!(topic.sizes(), [2, 2, 2]);
     }
 }
@@ -155,10 +157,10 @@ async fn a_message_for_which_the_topic_always_fails_is_not_poison() {
 #[tokio::test]
 async fn a_message_without_permission_to_publish_is_not_poison() {
     for code in ["AuthorizationError", "AccessDenied", "KMSDisabled"] {
-        let denied = Answer::Failed { code, sender_fault: true };
+        let denied = EntryResult::Failed { code, sender_fault: true };
         let topic = Topic::scripted(move |_, messages| Response::Each(vec![denied; messages.len()])).await;
-        let answers = topic.publisher().publish(&rows(1)).await;
-        assert_eq!(codes(&answers), [Some("topic_rejected")]);
+        let results = topic.publisher().publish(&rows(1)).await;
+        assert_eq!(codes(&results), [Some("topic_rejected")]);
         assert_eq!(topic.sizes(), [1]);
     }
 }
@@ -173,12 +175,12 @@ async fn a_request_that_is_refused_for_one_message_is_sent_message_by_message() 
         .await;
         let mut rows = rows(4);
         POISON.clone_into(&mut rows[2].message);
-        let answers = topic.publisher().publish(&rows).await;
-        assert_eq!(codes(&answers), [None, None, Some("message_refused"), None], "{code}");
+        let results = topic.publisher().publish(&rows).await;
+        assert_eq!(codes(&results), [None, None, Some("message_refused"), None], "{code}");
         assert_eq!(topic.sizes(), [4, 1, 1, 1, 1]);
 
-        let answers = topic.publisher().publish(&rows[2..3]).await;
-        assert_eq!(codes(&answers), [Some("message_refused")], "{code}");
+        let results = topic.publisher().publish(&rows[2..3]).await;
+        assert_eq!(codes(&results), [Some("message_refused")], "{code}");
         assert_eq!(topic.sizes()[5..], [1], "a message that was sent alone is not sent again");
     }
 }
@@ -197,9 +199,9 @@ async fn a_request_that_fails_for_other_reasons_makes_no_message_poison() {
         (503, "ServiceUnavailable", "it failed", "topic_unavailable"),
     ] {
         let topic = Topic::scripted(move |_, _| Response::Error(status, code, message)).await;
-        let answers = topic.publisher().publish(&rows(3)).await;
-        assert_eq!(codes(&answers), [Some(expected); 3], "{code}");
-        assert!(answers.iter().all(|answer| answer.as_ref().is_err_and(|error| !error.is_poison())));
+        let results = topic.publisher().publish(&rows(3)).await;
+        assert_eq!(codes(&results), [Some(expected); 3], "{code}");
+        assert!(results.iter().all(|result| result.as_ref().is_err_and(|error| !error.is_poison())));
         assert_eq!(topic.sizes(), [3], "the SDK has repeated it already");
     }
 }
@@ -212,9 +214,9 @@ async fn a_topic_that_fails_while_messages_are_sent_one_by_one_is_not_asked_for_
         _ => Response::Error(500, "InternalError", "it failed"),
     })
     .await;
-    let answers = topic.publisher().publish(&rows(4)).await;
+    let results = topic.publisher().publish(&rows(4)).await;
     assert_eq!(
-        codes(&answers),
+        codes(&results),
         [None, Some("topic_unavailable"), Some("topic_unavailable"), Some("topic_unavailable")]
     );
     assert_eq!(topic.sizes(), [4, 1, 1]);
@@ -225,9 +227,9 @@ async fn a_topic_that_cannot_be_reached_is_unavailable() {
     let topic = Topic::start().await;
     let publisher = topic.publisher();
     drop(topic);
-    let answers = publisher.publish(&rows(2)).await;
-    assert_eq!(codes(&answers), [Some("topic_unavailable"); 2]);
-    assert!(answers.iter().all(|answer| answer.as_ref().is_err_and(Error::is_retryable)));
+    let results = publisher.publish(&rows(2)).await;
+    assert_eq!(codes(&results), [Some("topic_unavailable"); 2]);
+    assert!(results.iter().all(|result| result.as_ref().is_err_and(Error::is_retryable)));
 }
 
 /// The whole way, with requests counted on both wires: 0.2 for each event, where 1.1 are allowed.

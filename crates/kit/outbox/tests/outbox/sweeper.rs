@@ -99,7 +99,7 @@ async fn an_outage_longer_than_the_streams_24_hours_loses_nothing() {
     let ids = world.commit_some(130).await;
     world.clock.advance(Duration::from_hours(25));
     let time_to_live = world.engine.client().describe_time_to_live().table_name(crate::world::TABLE).send().await;
-    let time_to_live = time_to_live.expect("an answer").time_to_live_description.expect("a description");
+    let time_to_live = time_to_live.expect("a response").time_to_live_description.expect("a description");
     assert_eq!(time_to_live.attribute_name(), None, "no row ever expires");
     let wire = Wire::watched();
     let swept = world.sweeper_over(&wire).page_size(50).sweep(world.later()).await;
@@ -204,7 +204,7 @@ async fn it_stops_if_no_row_can_be_deleted() {
     world.commit_some(90).await;
     world.clock.advance(OLDER_THAN * 2);
     let wire = Wire::disturbed(|request| match request.operation.as_str() {
-        "BatchWriteItem" => Disturbance::Answer(400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#),
+        "BatchWriteItem" => Disturbance::Respond(400, r#"{"__type":"com.amazon.coral.service#AccessDeniedException"}"#),
         _ => Disturbance::None,
     });
     let swept = world.sweeper_over(&wire).sweep(world.later()).await;

@@ -30,9 +30,9 @@ impl Message {
     }
 }
 
-/// What the topic says to one message.
+/// The topic's result for one message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer {
+pub(crate) enum EntryResult {
     Taken,
     Failed {
         code: &'static str,
@@ -42,9 +42,9 @@ pub(crate) enum Answer {
     LeftOut,
 }
 
-/// What the topic says to one request.
+/// The topic's response to one request.
 pub(crate) enum Response {
-    Each(Vec<Answer>),
+    Each(Vec<EntryResult>),
     Error(u16, &'static str, &'static str),
 }
 
@@ -66,16 +66,16 @@ pub(crate) struct Topic {
 impl Topic {
     /// A topic that takes everything.
     pub(crate) async fn start() -> Self {
-        Self::scripted(|_, messages| Response::Each(vec![Answer::Taken; messages.len()])).await
+        Self::scripted(|_, messages| Response::Each(vec![EntryResult::Taken; messages.len()])).await
     }
 
-    /// A topic that answers as `script` says; the first request is number 1.
+    /// A topic that responds as `script` says; the first request is number 1.
     pub(crate) async fn scripted(script: impl Fn(usize, &[Message]) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let seen = Arc::<Mutex<Seen>>::default();
         let (of_server, script) = (Arc::clone(&seen), Arc::<Script>::from(Box::new(script) as Box<Script>));
-        let router = Router::new().route("/", post(async move |body: String| answer(&of_server, &*script, &body)));
+        let router = Router::new().route("/", post(async move |body: String| respond(&of_server, &*script, &body)));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
         Self { url, seen, server }
     }
@@ -113,7 +113,7 @@ impl Drop for Topic {
     }
 }
 
-fn answer(seen: &Mutex<Seen>, script: &Script, body: &str) -> (StatusCode, String) {
+fn respond(seen: &Mutex<Seen>, script: &Script, body: &str) -> (StatusCode, String) {
     let (ids, messages): (Vec<_>, Vec<_>) = entries(body).into_iter().unzip();
     let mut seen = seen.lock().expect("no panic");
     seen.requests.push(messages.clone());
@@ -125,8 +125,8 @@ fn answer(seen: &Mutex<Seen>, script: &Script, body: &str) -> (StatusCode, Strin
         }
         all => script(seen.requests.len(), all),
     };
-    let answers = match response {
-        Response::Each(answers) => answers,
+    let results = match response {
+        Response::Each(results) => results,
         Response::Error(status, code, message) => {
             let fault = if status < 500 { "Sender" } else { "Receiver" };
             let xml = format!(
@@ -137,19 +137,19 @@ fn answer(seen: &Mutex<Seen>, script: &Script, body: &str) -> (StatusCode, Strin
         }
     };
     let (mut successful, mut failed) = (Vec::new(), Vec::new());
-    for ((id, message), answer) in ids.iter().zip(messages).zip(answers) {
-        match answer {
-            Answer::Taken => {
+    for ((id, message), result) in ids.iter().zip(messages).zip(results) {
+        match result {
+            EntryResult::Taken => {
                 seen.taken.push(message);
                 successful.push(format!("<member><MessageId>m-{id}</MessageId><Id>{id}</Id></member>"));
             }
-            Answer::Failed { code, sender_fault } => {
+            EntryResult::Failed { code, sender_fault } => {
                 failed.push(format!(
                     "<member><Id>{id}</Id><Code>{code}</Code><Message>{code}</Message>\
                      <SenderFault>{sender_fault}</SenderFault></member>"
                 ));
             }
-            Answer::LeftOut => {}
+            EntryResult::LeftOut => {}
         }
     }
     let (failed, successful) = (failed.concat(), successful.concat());

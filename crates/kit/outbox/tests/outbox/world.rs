@@ -124,9 +124,9 @@ impl World {
             });
             let mut iterator = self.streams("GetShardIterator", start).await["ShardIterator"].clone();
             loop {
-                let answer = self.streams("GetRecords", serde_json::json!({"ShardIterator": iterator})).await;
-                let page = answer["Records"].as_array().expect("records").clone();
-                iterator = answer["NextShardIterator"].clone();
+                let response = self.streams("GetRecords", serde_json::json!({"ShardIterator": iterator})).await;
+                let page = response["Records"].as_array().expect("records").clone();
+                iterator = response["NextShardIterator"].clone();
                 if page.is_empty() {
                     break;
                 }
@@ -146,9 +146,9 @@ impl World {
             .header("x-amz-date", "20260101T000000Z")
             .header("authorization", SIGNATURE)
             .body(body.to_string());
-        let answer = request.send().await.expect("an answer");
-        let status = answer.status();
-        let text = answer.text().await.expect("a text");
+        let response = request.send().await.expect("a response");
+        let status = response.status();
+        let text = response.text().await.expect("a text");
         assert!(status.is_success(), "{operation}: {text}");
         serde_json::from_str(&text).expect("JSON")
     }
@@ -184,8 +184,8 @@ pub(crate) enum Fault {
     None,
     /// Nothing is published.
     FailBefore,
-    /// All is published, and the answer is lost.
-    LoseAnswer,
+    /// All is published, and the response is lost.
+    LoseResponse,
     /// The process dies before anything is published: the call does not return.
     Die,
 }
@@ -266,7 +266,7 @@ impl Publisher for Recorder {
         match fault {
             Fault::None => rows.iter().map(|row| self.take(row)).collect(),
             Fault::FailBefore => unavailable(),
-            Fault::LoseAnswer => {
+            Fault::LoseResponse => {
                 let _taken: Vec<_> = rows.iter().map(|row| self.take(row)).collect();
                 unavailable()
             }

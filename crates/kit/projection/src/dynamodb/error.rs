@@ -43,7 +43,7 @@ pub enum Error {
 pub type Source = Box<dyn StdError + Send + Sync>;
 
 impl Error {
-    /// Whether the same request may succeed later with nothing changed by hand.
+    /// Whether the same request may succeed later without any manual change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     #[allow(clippy::unwrap_used)] // A test that cannot go on should stop there.
     fn what_dynamodb_answers_decides_the_error() {
-        let answer = |status: u16, code: &str, message: &str| {
+        let response = |status: u16, code: &str, message: &str| {
             let error = UpdateItemError::generic(ErrorMetadata::builder().code(code).message(message).build());
             SdkError::service_error(error, HttpResponse::new(status.try_into().unwrap(), "".into()))
         };
@@ -124,17 +124,17 @@ mod tests {
         let wrong_key = "The provided key element does not match the schema";
         let wrong_operand = "An operand in the update expression has an incorrect data type";
         for (error, code, is_retryable) in [
-            (answer(400, "ProvisionedThroughputExceededException", ""), "throttled", true),
-            (answer(400, "ThrottlingException", ""), "throttled", true),
-            (answer(400, "ResourceNotFoundException", ""), "table_missing", false),
-            (answer(400, "TransactionConflictException", ""), "unavailable", true),
-            (answer(400, "ReplicatedWriteConflictException", ""), "unavailable", true),
-            (answer(400, "ValidationException", too_large), "item_too_large", false),
-            (answer(400, "ValidationException", wrong_key), "wrong_attribute_type", false),
-            (answer(400, "ValidationException", wrong_operand), "wrong_attribute_type", false),
-            (answer(400, "ValidationException", "ExpressionAttributeValues must not be empty"), "refused", false),
-            (answer(400, "AccessDeniedException", too_large), "refused", false),
-            (answer(500, "InternalServerError", ""), "unavailable", true),
+            (response(400, "ProvisionedThroughputExceededException", ""), "throttled", true),
+            (response(400, "ThrottlingException", ""), "throttled", true),
+            (response(400, "ResourceNotFoundException", ""), "table_missing", false),
+            (response(400, "TransactionConflictException", ""), "unavailable", true),
+            (response(400, "ReplicatedWriteConflictException", ""), "unavailable", true),
+            (response(400, "ValidationException", too_large), "item_too_large", false),
+            (response(400, "ValidationException", wrong_key), "wrong_attribute_type", false),
+            (response(400, "ValidationException", wrong_operand), "wrong_attribute_type", false),
+            (response(400, "ValidationException", "ExpressionAttributeValues must not be empty"), "refused", false),
+            (response(400, "AccessDeniedException", too_large), "refused", false),
+            (response(500, "InternalServerError", ""), "unavailable", true),
             (SdkError::timeout_error("a cause"), "unavailable", true),
             (SdkError::construction_failure("a cause"), "refused", false),
         ] {

@@ -102,7 +102,7 @@ pub fn write_item(view: &View, key: &str, state: &State) -> Item {
 
 /// The bytes that DynamoDB counts for an item
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>). A write costs one unit for
-/// each kilobyte, begun or whole, in the table, and as much again in each index that it changes.
+/// each kilobyte, rounded up, in the table, and as much again in each index that it changes.
 #[must_use]
 pub fn item_size(item: &Item) -> usize {
     item.iter().map(|(name, value)| name.len() + value_size(value)).sum()

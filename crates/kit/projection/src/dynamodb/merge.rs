@@ -21,7 +21,7 @@ pub struct Merged {
     /// The write capacity units consumed, in the table and its indexes. A refused write reports none, but consumes some: they
     /// are counted by the size of the item.
     pub write_units: f64,
-    /// Facets of which the table held another content under the same id. The table now has the content that
+    /// Facets for which the table had other content under the same id. The table now has the content that
     /// [`State::merge`] keeps as well.
     pub contradictions: Vec<Contradiction>,
 }
@@ -33,17 +33,17 @@ pub enum Outcome {
     Created,
     /// Some pieces were news to the item.
     Updated,
-    /// The item had every piece already. It may have them from this very call: the SDK sends a request again if its response is lost. So
-    /// make nothing depend on [`Created`](Self::Created) or [`Updated`](Self::Updated) that must happen once for each merge.
+    /// The item had every piece already. It may have them from this very call: the SDK sends a request again if its response is lost. What
+    /// must happen once for each merge must not depend on [`Created`](Self::Created) or [`Updated`](Self::Updated).
     Unchanged,
 }
 
 impl Table {
     /// Stores what a state knows: one `PutItem` if the key is not there yet. Otherwise the `PutItem` is refused, which consumes capacity as
-    /// well, and one `UpdateItem` of the pieces that are news follows, as [`apply`](Self::apply) would send it, or more of them where
-    /// DynamoDB's limit on an expression asks for it.
+    /// well, and one `UpdateItem` of the pieces that are news follows, as [`apply`](Self::apply) would send it, or several if
+    /// one expression would be larger than DynamoDB allows.
     ///
-    /// When this returns `Ok`, the state is in the item. A process that ends on the way may have stored a part; merging the state
+    /// When this returns `Ok`, the state is in the item. A process that ends before that may have stored a part; merging the state
     /// again completes it. Two events with one id and different content give the same item in any order, as in memory.
     pub async fn merge(&self, key: &str, state: State) -> Result<Merged, Error> {
         let mut merged =

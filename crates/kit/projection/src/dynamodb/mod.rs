@@ -44,7 +44,7 @@ pub enum Applied {
     /// Only some pieces were news: later events had arrived first, or a part of the effect was in the item already.
     WrittenLate,
     /// No piece was news. An earlier call wrote them, or this very call did: the SDK sends a request again if its response is lost, and then
-    /// the condition fails. So make nothing depend on [`Written`](Self::Written) that must happen once for each event.
+    /// the condition fails. What must happen once for each event must not depend on [`Written`](Self::Written).
     Duplicate,
 }
 
@@ -70,7 +70,7 @@ impl Table {
         Ok(Applied::Duplicate)
     }
 
-    /// What is known under a key, by a consistent read.
+    /// Returns what is known under a key, from a consistent read.
     pub async fn find(&self, key: &str) -> Result<Option<Found>, Error> {
         Ok(self.get(key).await?.map(|item| read_item(self.view, item)))
     }

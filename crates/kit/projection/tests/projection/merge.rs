@@ -125,7 +125,7 @@ fn a_merge_that_is_killed_at_any_request_and_repeated_leaves_the_same_item() {
                 case.set(case.get() + 1);
                 let key = format!("key-{}", case.get());
                 let _ = world.table().merge(&key, stored.clone()).await_in(&world).unwrap();
-                let end = if case.get() % 2 == 0 { Disturbance::FailBefore } else { Disturbance::LoseAnswer };
+                let end = if case.get() % 2 == 0 { Disturbance::FailBefore } else { Disturbance::LoseResponse };
                 let wire = Wire::disturbed(move |request| if request.number == kill { end } else { Disturbance::None });
                 let killed = world.table_over(&wire).merge(&key, added.clone()).await_in(&world);
                 let _ = world.table().merge(&key, added.clone()).await_in(&world).unwrap();

@@ -197,9 +197,9 @@ async fn a_batch_is_in_the_archive_before_it_is_acknowledged() {
     let disturbances = [
         Disturbance::None,
         Disturbance::FailBefore,
-        Disturbance::LoseAnswer,
-        Disturbance::Answer(503, SLOW_DOWN),
-        Disturbance::Answer(403, DENIED),
+        Disturbance::LoseResponse,
+        Disturbance::Respond(503, SLOW_DOWN),
+        Disturbance::Respond(403, DENIED),
     ];
     let mut cases = JoinSet::new();
     for disturbance in disturbances {
@@ -243,7 +243,7 @@ async fn deliver_until_acknowledged(disturbance: Disturbance, until: usize) -> u
 async fn a_batch_that_was_stored_but_not_acknowledged_is_stored_twice() {
     let s3 = S3::start().await;
     let bodies = bodies(0..3);
-    let lost = Wire::disturbed(|_| Disturbance::LoseAnswer);
+    let lost = Wire::disturbed(|_| Disturbance::LoseResponse);
     let outcome = archiver(s3.store_over(&lost)).handle(batch(1, &bodies), "first", later()).await;
     assert!(outcome.is_err(), "the batch was answered: {outcome:?}");
     let (second, now) = (s3.store(), UNIX_EPOCH + NOON + Duration::from_secs(30));

@@ -48,7 +48,7 @@ async fn every_error_says_what_to_do() {
     let mut checks = JoinSet::new();
     for (status, answer, code, retryable, says) in cases {
         let body: &'static str = Box::leak(format!("<Error><Code>{answer}</Code></Error>").into_boxed_str());
-        let store = s3.store_over(&Wire::disturbed(move |_| Disturbance::Answer(status, body)));
+        let store = s3.store_over(&Wire::disturbed(move |_| Disturbance::Respond(status, body)));
         checks.spawn(async move {
             check(&store.get("key").await.unwrap_err(), code, retryable, says);
             check(&store.put("key", vec![]).await.unwrap_err(), code, retryable, says);

@@ -159,7 +159,7 @@ async fn a_conditional_write_whose_response_was_lost_succeeds() {
     let s3 = S3::start().await;
     let lossy = || {
         Wire::disturbed(|request| match (request.number, request.operation.as_str()) {
-            (1, "PUT") => Disturbance::LoseAnswer,
+            (1, "PUT") => Disturbance::LoseResponse,
             _ => Disturbance::None,
         })
     };
@@ -180,13 +180,13 @@ async fn a_conflict_of_conditional_writes_is_retried() {
     const CONFLICT: &str = "<Error><Code>ConditionalRequestConflict</Code></Error>";
     let s3 = S3::start().await;
     let wire = Wire::disturbed(|request| match request.number {
-        1 | 2 => Disturbance::Answer(409, CONFLICT),
+        1 | 2 => Disturbance::Respond(409, CONFLICT),
         _ => Disturbance::None,
     });
     assert!(s3.store_over(&wire).put_if_absent("a", b"first".to_vec()).await.unwrap());
     assert_eq!(wire.count("PUT"), 3);
 
-    let wire = Wire::disturbed(|_| Disturbance::Answer(409, CONFLICT));
+    let wire = Wire::disturbed(|_| Disturbance::Respond(409, CONFLICT));
     let error = s3.store_over(&wire).put_if_absent("b", b"first".to_vec()).await.unwrap_err();
     assert_eq!((error.code(), error.is_retryable()), ("archive_unavailable", true));
 }

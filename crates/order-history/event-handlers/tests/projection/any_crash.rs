@@ -61,7 +61,7 @@ async fn deliver_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
                     crashed.store(matches!(fault, Fault::CrashBefore | Fault::CrashAfter), Ordering::SeqCst);
                     match fault {
                         Fault::FailBefore | Fault::CrashBefore => Disturbance::FailBefore,
-                        Fault::LoseAnswer | Fault::CrashAfter => Disturbance::LoseAnswer,
+                        Fault::LoseAnswer | Fault::CrashAfter => Disturbance::LoseResponse,
                     }
                 }
                 _ => Disturbance::None,

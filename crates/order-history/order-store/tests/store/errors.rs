@@ -67,7 +67,7 @@ fn the_store_reports_a_watermark_of_another_type() {
 #[test]
 fn a_request_without_a_response_is_retryable() {
     let (table, story) = (Table::create(), story());
-    for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer] {
+    for disturbance in [Disturbance::FailBefore, Disturbance::LoseResponse] {
         let store = table.store_over(&Wire::disturbed(move |_| disturbance));
         let error = table.block_on(store.apply(&story[0])).unwrap_err();
         assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
@@ -90,7 +90,7 @@ fn server_errors_are_retryable_and_client_errors_are_not() {
         ),
     ];
     for (status, body, code) in answers {
-        let store = table.store_over(&Wire::disturbed(move |_| Disturbance::Answer(status, body)));
+        let store = table.store_over(&Wire::disturbed(move |_| Disturbance::Respond(status, body)));
         let error = table.block_on(store.apply(&story[0])).unwrap_err();
         assert_eq!(error.code(), code, "{body}");
         assert_eq!(error.is_retryable(), code == "unavailable", "{body}");

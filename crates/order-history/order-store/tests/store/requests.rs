@@ -52,7 +52,7 @@ fn a_retry_by_the_sdk_after_a_lost_response_writes_once() {
     let table = Table::create();
     let created = &of_type(EventType::OrderCreated);
     let wire = Wire::disturbed(|request| match request.number {
-        1 => Disturbance::LoseAnswer,
+        1 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let config = table.engine.config().http_client(wire.clone()).build();

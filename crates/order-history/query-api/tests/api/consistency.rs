@@ -81,7 +81,7 @@ async fn a_list_with_a_token_contains_an_order_that_is_not_in_the_index_yet() {
     world.project(std::slice::from_ref(&fresh)).await;
     // The index lags: it does not contain the order yet.
     let wire = Wire::disturbed(|request| match request.operation.as_str() {
-        "Query" => Disturbance::Answer(200, r#"{"Count":0,"ScannedCount":0,"Items":[]}"#),
+        "Query" => Disturbance::Respond(200, r#"{"Count":0,"ScannedCount":0,"Items":[]}"#),
         _ => Disturbance::None,
     });
     let api = world.open_over(&wire);

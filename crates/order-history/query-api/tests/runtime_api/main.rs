@@ -148,7 +148,7 @@ async fn the_log_contains_requests_and_routes_but_no_customer_data() {
 
 /// API Gateway's access log contains all responses.
 #[tokio::test]
-async fn only_a_slow_answer_is_logged_at_the_default_level() {
+async fn only_a_slow_response_is_logged_at_the_default_level() {
     let engine = engine_with_story().await;
     let function = function(&engine, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]).await;
     for name in ["query-order", "query-history", "failure-query-parameters"] {
@@ -169,7 +169,7 @@ async fn only_a_slow_answer_is_logged_at_the_default_level() {
     let log = function.stop().await.unwrap();
     assert_eq!(log.len(), 1, "{log:?}");
     let line: Value = serde_json::from_str(&log[0]).unwrap();
-    assert_eq!((&line["message"], &line["status"]), (&json!("slow answer"), &json!(412)));
+    assert_eq!((&line["message"], &line["status"]), (&json!("slow response"), &json!(412)));
     assert!(line["took_ms"].as_u64().unwrap() >= 1_000, "{line}");
 }
 

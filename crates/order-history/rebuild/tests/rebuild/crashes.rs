@@ -78,8 +78,9 @@ async fn a_run_survives_any_lost_response_and_any_failed_request() {
         wire.requests()
     };
     let undisturbed = run(Wire::watched(), "undisturbed".to_owned()).await;
-    let disturbances =
-        [Disturbance::LoseAnswer, Disturbance::FailBefore, Disturbance::Throttle].into_iter().flat_map(|disturbance| {
+    let disturbances = [Disturbance::LoseResponse, Disturbance::FailBefore, Disturbance::Throttle]
+        .into_iter()
+        .flat_map(|disturbance| {
             // S3 does not throttle as DynamoDB does.
             let can_happen =
                 move |request: &&Request| disturbance != Disturbance::Throttle || request.operation.ends_with("Item");

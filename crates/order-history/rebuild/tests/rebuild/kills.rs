@@ -86,7 +86,7 @@ impl S3 {
 fn killed(last: usize, answered: bool) -> Wire {
     Wire::disturbed(move |request| match request.number.cmp(&last) {
         std::cmp::Ordering::Less => Disturbance::None,
-        std::cmp::Ordering::Equal if !answered => Disturbance::LoseAnswer,
+        std::cmp::Ordering::Equal if !answered => Disturbance::LoseResponse,
         std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => Disturbance::FailBefore,
     })
 }

@@ -331,7 +331,7 @@ fn unprocessed_keys_are_requested_again() {
         let orders_there = folded(&lines_of_orders(0..3));
         fill_with(&client, "kept", &orders_there).await;
         let wire = Wire::disturbed(|request| match request.number {
-            1 => Disturbance::Answer(200, LEFT_OUT),
+            1 => Disturbance::Respond(200, LEFT_OUT),
             2 => Disturbance::Throttle,
             _ => Disturbance::None,
         });

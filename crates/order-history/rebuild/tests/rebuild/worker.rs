@@ -126,7 +126,7 @@ async fn a_batch_that_fails_three_times_succeeds_the_fourth_time() {
     // In each attempt, some writes are stored before the permission is removed.
     let wire = Wire::disturbed(move |request| {
         let is_through = allowed.load(Ordering::SeqCst) || request.number % 3 == 1;
-        if is_through { Disturbance::None } else { Disturbance::Answer(400, DENIED) }
+        if is_through { Disturbance::None } else { Disturbance::Respond(400, DENIED) }
     });
     let worker = worker(folder.archive(), engine.client_over(&wire));
     let run = worker.plan(into(&table)).await.unwrap().run;

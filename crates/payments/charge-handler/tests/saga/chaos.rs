@@ -87,12 +87,12 @@ impl Chaos {
         match (self.script)(number) {
             None => Disturbance::None,
             Some(Fault::FailBefore) => Disturbance::FailBefore,
-            Some(Fault::LoseAnswer) => Disturbance::LoseAnswer,
+            Some(Fault::LoseAnswer) => Disturbance::LoseResponse,
             Some(Fault::CrashBefore) => self.crash(),
             Some(Fault::CrashAfter) => {
                 // It crashes at its next request.
                 self.is_crashed.store(true, Ordering::SeqCst);
-                Disturbance::LoseAnswer
+                Disturbance::LoseResponse
             }
         }
     }
@@ -108,7 +108,7 @@ impl Chaos {
         match self.on_request(operation) {
             Disturbance::None => Ok(work.await),
             Disturbance::FailBefore => Err("disturbed"),
-            Disturbance::LoseAnswer => {
+            Disturbance::LoseResponse => {
                 work.await;
                 Err("disturbed")
             }

@@ -61,7 +61,7 @@ async fn a_crash_at_any_request_and_a_repetition_have_one_effect() {
             let requests = wire.requests().len();
             assert!(undisturbed.status() < 300 && requests >= 2);
             for k in 1..=requests {
-                for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Stall] {
+                for disturbance in [Disturbance::FailBefore, Disturbance::LoseResponse, Disturbance::Stall] {
                     check(is_locked, command, k, disturbance, &undisturbed).await;
                 }
             }
@@ -105,7 +105,7 @@ async fn check(is_locked: bool, command: Command, k: usize, disturbance: Disturb
 async fn a_crash_at_any_request_under_the_lock_and_a_concurrent_handler_make_one_charge() {
     for is_handler_early in [true, false] {
         for k in 1..=4 {
-            for disturbance in [Disturbance::FailBefore, Disturbance::LoseAnswer, Disturbance::Stall] {
+            for disturbance in [Disturbance::FailBefore, Disturbance::LoseResponse, Disturbance::Stall] {
                 let case = format!("{disturbance:?} at request {k}, early: {is_handler_early}");
                 let world = World::create().await;
                 let api = world.locked();

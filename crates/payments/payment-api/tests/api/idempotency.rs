@@ -128,7 +128,7 @@ async fn a_response_lost_after_the_commit_is_replayed_even_after_a_state_change(
         let last = if api.is_locked { 4 } else { 2 };
         let wire = Wire::disturbed(
             move |request| {
-                if request.number == last { Disturbance::LoseAnswer } else { Disturbance::None }
+                if request.number == last { Disturbance::LoseResponse } else { Disturbance::None }
             },
         );
         let mode = if api.is_locked { world.locked_mode() } else { Mode::Saga };
@@ -150,7 +150,7 @@ async fn a_retry_by_the_sdk_after_a_lost_response_is_the_same_transaction() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match request.number {
-        2 => Disturbance::LoseAnswer,
+        2 => Disturbance::LoseResponse,
         _ => Disturbance::None,
     });
     let config = world.engine.config().http_client(wire.clone());
@@ -257,7 +257,7 @@ async fn a_repetition_that_reads_in_the_middle_of_the_transaction_is_not_refused
         let wire =
             Wire::disturbed(
                 move |request| {
-                    if request.number == 1 { Disturbance::Answer(200, torn) } else { Disturbance::None }
+                    if request.number == 1 { Disturbance::Respond(200, torn) } else { Disturbance::None }
                 },
             );
         let mode = if api.is_locked { world.locked_mode() } else { Mode::Saga };
@@ -288,7 +288,7 @@ async fn a_transaction_conflict_is_retried_with_a_new_read() {
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match (request.operation.as_str(), request.number) {
-        ("TransactWriteItems", 2) => Disturbance::Answer(400, CONFLICT),
+        ("TransactWriteItems", 2) => Disturbance::Respond(400, CONFLICT),
         _ => Disturbance::None,
     });
     let charged = world.over(&wire, Mode::Saga).send(charge(&id).key("k")).await;
@@ -301,7 +301,7 @@ async fn a_transaction_conflict_that_persists_is_answered_as_conflict_and_not_re
     let world = World::create().await;
     let id = world.saga().created("99", 100).await;
     let wire = Wire::disturbed(|request| match request.operation.as_str() {
-        "TransactWriteItems" => Disturbance::Answer(400, CONFLICT),
+        "TransactWriteItems" => Disturbance::Respond(400, CONFLICT),
         _ => Disturbance::None,
     });
     let refused = world.over(&wire, Mode::Saga).send(charge(&id).key("k")).await;

@@ -327,7 +327,7 @@ async fn a_transaction_conflict_while_the_result_is_stored_is_retried() {
         let id = world.locked().created("99", 100).await;
         let wire = Wire::disturbed(move |request| {
             let has_conflict = (4..4 + conflicts).contains(&request.number);
-            if has_conflict { Disturbance::Answer(400, CONFLICT) } else { Disturbance::None }
+            if has_conflict { Disturbance::Respond(400, CONFLICT) } else { Disturbance::None }
         });
         let charged = world.over(&wire, world.locked_mode()).send(charge(&id).key("k")).await;
         assert_eq!((charged.status(), charged.member("state").as_str()), (200, Some("CHARGED")), "{charged:?}");
@@ -344,7 +344,7 @@ async fn a_result_that_cannot_be_stored_is_answered_as_conflict_and_the_handler_
     let api = world.locked();
     let id = api.created("99", 100).await;
     let wire = Wire::disturbed(|request| match (request.operation.as_str(), request.number) {
-        ("TransactWriteItems", 4..) => Disturbance::Answer(400, CONFLICT),
+        ("TransactWriteItems", 4..) => Disturbance::Respond(400, CONFLICT),
         _ => Disturbance::None,
     });
     let refused = world.over(&wire, world.locked_mode()).send(charge(&id).key("k")).await;

@@ -14,7 +14,7 @@ async fn an_outage_and_throttling_are_retryable() {
     let cases = [
         (Disturbance::FailBefore, "store_unavailable"),
         (Disturbance::Throttle, "store_throttled"),
-        (Disturbance::Answer(500, "{}"), "store_unavailable"),
+        (Disturbance::Respond(500, "{}"), "store_unavailable"),
     ];
     for (disturbance, code) in cases {
         let wire = Wire::disturbed(move |_| disturbance);
@@ -35,7 +35,7 @@ async fn a_missing_table_is_not_retryable() {
 async fn a_refused_request_is_not_retryable() {
     let world = World::create().await;
     let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","message":"x"}"#;
-    let wire = Wire::disturbed(move |_| Disturbance::Answer(400, denied));
+    let wire = Wire::disturbed(move |_| Disturbance::Respond(400, denied));
     let error = world.over(&wire).ping().await.unwrap_err();
     assert_eq!((error.code(), error.is_retryable()), ("store_rejected", false));
 }

@@ -48,7 +48,7 @@ async fn a_second_decision_of_the_gateway_is_not_stored() {
 async fn a_settlement_whose_response_was_lost_is_found_by_reading_the_intent() {
     let world = World::create().await;
     let requested = world.requested("99").await;
-    let wire = Wire::disturbed(|_| Disturbance::LoseAnswer);
+    let wire = Wire::disturbed(|_| Disturbance::LoseResponse);
     let release = world.lock(requested.intent.id()).await.release_with();
     let lost = world.over(&wire).settle(&requested, charged_as("ch_1"), &release).await;
     assert!(matches!(lost, Err(Error::Unavailable(_))));
@@ -63,15 +63,16 @@ async fn transaction_conflicts_are_retried_a_few_times() {
         "CancellationReasons":[{"Code":"TransactionConflict"}]}"#;
     let world = World::create().await;
     let requested = world.requested("99").await;
-    let wire = Wire::disturbed(|_| Disturbance::Answer(400, CONFLICT));
+    let wire = Wire::disturbed(|_| Disturbance::Respond(400, CONFLICT));
     let release = world.lock(requested.intent.id()).await.release_with();
     let contended = world.over(&wire).settle(&requested, charged_as("ch_1"), &release).await;
     assert!(matches!(contended, Err(Error::Contended)));
-    let wire = Wire::disturbed(
-        |request| {
-            if request.number < 3 { Disturbance::Answer(400, CONFLICT) } else { Disturbance::None }
-        },
-    );
+    let wire =
+        Wire::disturbed(
+            |request| {
+                if request.number < 3 { Disturbance::Respond(400, CONFLICT) } else { Disturbance::None }
+            },
+        );
     let settled = world.over(&wire).settle(&requested, charged_as("ch_1"), &release).await.unwrap();
     assert!(matches!(settled, Settled::Stored(_)));
     assert_eq!(wire.requests().len(), 3);

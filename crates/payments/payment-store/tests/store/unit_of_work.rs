@@ -73,7 +73,7 @@ async fn a_concurrent_transaction_on_the_same_item_is_a_conflict() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"x",
         "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
     let world = World::create().await;
-    let wire = Wire::disturbed(|_| Disturbance::Answer(400, CONFLICT));
+    let wire = Wire::disturbed(|_| Disturbance::Respond(400, CONFLICT));
     let uncommitted = world.over(&wire).commit(work(["a", "b"])).await;
     assert!(matches!(uncommitted, Err(Uncommitted::Conflict)));
 }

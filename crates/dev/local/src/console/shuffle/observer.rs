@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lambda_host::lambda::{Answer, InvokeError};
+use lambda_host::lambda::{InvokeError, InvokeResult};
 use lambda_host::processes::{Observation, Observer};
 use order_events::{Event, EventId};
 use projection::{Piece, State};
@@ -156,7 +156,7 @@ impl Observation for ObservedInvocation {
         self.kill_after
     }
 
-    async fn end(self: Box<Self>, answer: &Answer) {
+    async fn end(self: Box<Self>, answer: &InvokeResult) {
         if let Err(problem) = self.record_after(answer).await {
             self.observer.fail(problem);
         }
@@ -165,7 +165,7 @@ impl Observation for ObservedInvocation {
 
 impl ObservedInvocation {
     /// Records the effect of the invocation, and the state of its messages.
-    async fn record_after(&self, answer: &Answer) -> Result<(), Problem> {
+    async fn record_after(&self, answer: &InvokeResult) -> Result<(), Problem> {
         let was_killed = matches!(answer, Err(InvokeError::Exited { .. }));
         if was_killed && self.kill_after.is_some() {
             // One kill is enough.

@@ -1,5 +1,5 @@
-//! A request takes effect, its answer is lost, and the program sends it again. A counter then counts twice, and a conditional write
-//! does not. `cargo run --example lost_answer` needs no AWS.
+//! A request takes effect, its response is lost, and the program sends it again. A counter then counts twice, and a conditional write
+//! does not. `cargo run --example lost_response` needs no AWS.
 
 use std::error::Error;
 
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     for (id, condition) in [("counted blindly", None), ("counted once", Some("attribute_not_exists(amount)"))] {
         let wire = Wire::disturbed(|request| match request.number {
-            1 => Disturbance::LoseAnswer,
+            1 => Disturbance::LoseResponse,
             _ => Disturbance::None,
         });
         let client = engine.client_over(&wire);
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .expression_attribute_values(":one", AttributeValue::N("1".to_owned()));
         let first = add.clone().send().await;
         let second = add.send().await;
-        println!("{id}: first answer lost: {}, second request refused: {}", first.is_err(), second.is_err());
+        println!("{id}: first response lost: {}, second request refused: {}", first.is_err(), second.is_err());
         println!("  {} requests, amount {}", wire.count("UpdateItem"), amount(&engine.client(), id).await?);
     }
     Ok(())
