@@ -90,7 +90,7 @@ impl ProblemKind {
                 "forbidden",
                 403,
                 "Not allowed",
-                "You cannot pay as another consumer. For that, the token needs the scope payments:write-any.",
+                "You can pay only in your own name. To pay for another consumer, the token needs the scope payments:write-any.",
             ),
             Self::NamelessCaller => {
                 ("forbidden", 403, "Not allowed", "The token must have the claim client_id or sub.")

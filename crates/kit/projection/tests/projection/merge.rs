@@ -1,13 +1,17 @@
 //! Partial views into a table, with what they cost.
 
 use std::cell::Cell;
+use std::thread;
 
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
 use embedded_dynamodb::{Disturbance, Wire};
-use projection::dynamodb::{Error, Merged, Outcome, Table, item_size, render, write_item};
+use projection::dynamodb::{Error, Item, Merged, Outcome, Table, item_size, render, write_item};
 use projection::{Attributes, Piece, Shape, State, View};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use crate::pieces::{VIEW, honest_pieces, pieces, stamp};
 use crate::table::{World, state};
@@ -176,6 +180,49 @@ fn of_two_contents_with_one_id_one_stays_whole_whatever_its_attributes_are_calle
     }
     let found = table.find("1").await_in(&world).unwrap().unwrap();
     assert_eq!(found.state, content("b"));
+}
+
+/// Merges the name `m` into an item that has the name `a` under the same id. After the merge has seen `a`, another writer puts `theirs`.
+/// Returns the item, what was done to it, and the number of requests.
+fn merge_while_another_writer_puts(theirs: Item) -> (Item, Outcome, usize) {
+    let world = World::create();
+    let _ = world.table().merge("1", state(&[name("a")])).await_in(&world).unwrap();
+    let client = world.engine.client();
+    let wire = Wire::disturbed(move |request| {
+        if request.number == 2 {
+            let put = client.put_item().table_name("view").set_item(Some(theirs.clone())).send();
+            // This thread is that of the merge, so it cannot wait for a request.
+            thread::scope(|scope| scope.spawn(|| Runtime::new().unwrap().block_on(put)).join()).unwrap().unwrap();
+        }
+        Disturbance::None
+    });
+    let merged = merge_over(&world, &wire, "1", state(&[name("m")]));
+    let item = world.engine.client().get_item().table_name("view").key("id", AttributeValue::S("1".to_owned())).send();
+    (item.await_in(&world).unwrap().item.unwrap(), merged.outcome, merged.requests)
+}
+
+#[test]
+fn of_two_contents_with_one_id_the_same_one_stays_if_writers_are_concurrent() {
+    let item = |name: &str, by| {
+        let attributes = Attributes::from([("name".into(), json!(name))]);
+        write_item(&VIEW, "1", &state(&[Piece::Facet { watermark: "wa".into(), by: stamp(by), attributes }]))
+    };
+    let lower = merge_while_another_writer_puts(item("k", 1));
+    assert_eq!(lower, (item("m", 1), Outcome::Updated, 3));
+    let equal = merge_while_another_writer_puts(item("m", 1));
+    assert_eq!(equal, (item("m", 1), Outcome::Unchanged, 2));
+    let higher = merge_while_another_writer_puts(item("z", 1));
+    assert_eq!(higher, (item("z", 1), Outcome::Unchanged, 2));
+    let later = merge_while_another_writer_puts(item("b", 2));
+    assert_eq!(later, (item("b", 2), Outcome::Unchanged, 2));
+}
+
+#[test]
+fn a_content_that_cannot_be_read_is_not_replaced_by_another_one_with_its_id() {
+    let mut theirs = write_item(&VIEW, "1", &state(&[name("k")]));
+    theirs.insert("name".to_owned(), AttributeValue::B(Blob::new([1])));
+    let (item, outcome, _) = merge_while_another_writer_puts(theirs.clone());
+    assert_eq!((item, outcome), (theirs, Outcome::Unchanged));
 }
 
 #[test]

@@ -17,14 +17,14 @@ enum Fault {
     /// The request has no effect, and its sender gets an error.
     FailBefore,
     /// The request takes effect, and its response is lost.
-    LoseAnswer,
+    LoseResponse,
     /// The process crashes before the request. It sends no more requests, and no response.
     CrashBefore,
     /// The process crashes after the request took effect.
     CrashAfter,
 }
 
-const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::CrashBefore, Fault::CrashAfter];
+const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseResponse, Fault::CrashBefore, Fault::CrashAfter];
 
 #[tokio::test]
 async fn no_event_is_lost_after_any_fault_at_any_request() {
@@ -61,7 +61,7 @@ async fn deliver_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
                     crashed.store(matches!(fault, Fault::CrashBefore | Fault::CrashAfter), Ordering::SeqCst);
                     match fault {
                         Fault::FailBefore | Fault::CrashBefore => Disturbance::FailBefore,
-                        Fault::LoseAnswer | Fault::CrashAfter => Disturbance::LoseResponse,
+                        Fault::LoseResponse | Fault::CrashAfter => Disturbance::LoseResponse,
                     }
                 }
                 _ => Disturbance::None,

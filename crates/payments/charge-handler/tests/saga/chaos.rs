@@ -17,14 +17,14 @@ pub(crate) enum Fault {
     /// The request has no effect, and its sender gets an error.
     FailBefore,
     /// The request takes effect, and its response is lost.
-    LoseAnswer,
+    LoseResponse,
     /// The sender crashes before the request takes effect.
     CrashBefore,
     /// The sender crashes after the request took effect.
     CrashAfter,
 }
 
-pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseAnswer, Fault::CrashBefore, Fault::CrashAfter];
+pub(crate) const FAULTS: [Fault; 4] = [Fault::FailBefore, Fault::LoseResponse, Fault::CrashBefore, Fault::CrashAfter];
 
 type Script = dyn Fn(usize) -> Option<Fault> + Send + Sync;
 
@@ -87,7 +87,7 @@ impl Chaos {
         match (self.script)(number) {
             None => Disturbance::None,
             Some(Fault::FailBefore) => Disturbance::FailBefore,
-            Some(Fault::LoseAnswer) => Disturbance::LoseResponse,
+            Some(Fault::LoseResponse) => Disturbance::LoseResponse,
             Some(Fault::CrashBefore) => self.crash(),
             Some(Fault::CrashAfter) => {
                 // It crashes at its next request.

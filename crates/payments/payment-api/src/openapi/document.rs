@@ -77,8 +77,8 @@ fn create() -> Value {
         "operationId": "createPaymentIntent",
         "summary": "Create a payment intent for an order",
         "description": format!(
-            "An order has at most one open payment intent and is paid at most once. A consumer cannot pay as another \
-             consumer. A caller with the scope `{WRITE_ANY}` can, and sends `consumerId`."
+            "An order has at most one open payment intent and is paid at most once. A consumer can pay only in \
+             their own name. A caller with the scope `{WRITE_ANY}` sends `consumerId`."
         ),
         "security": [{"jwt": []}],
         "parameters": [parameter("IdempotencyKey")],

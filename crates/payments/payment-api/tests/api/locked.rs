@@ -15,7 +15,7 @@ async fn a_charge_with_an_unknown_outcome_is_answered_202_and_never_fails() {
     let world = World::create().await;
     let api = world.locked();
     let id = api.created("99", 100).await;
-    world.gateway.now(Behaviour::LoseAnswer);
+    world.gateway.now(Behaviour::LoseResponse);
     let accepted = api.send(charge(&id).key("k")).await;
     assert_eq!((accepted.status(), accepted.member("state").as_str()), (202, Some("CHARGE_REQUESTED")));
     assert_eq!(world.held_locks().await, 0, "the handler can continue at once");

@@ -29,7 +29,7 @@ enum Command {
 
 fn command() -> impl Strategy<Value = Command> {
     let order = 0..2_usize;
-    let behaviour = prop_oneof![Just(Behaviour::Charge), Just(Behaviour::Decline), Just(Behaviour::LoseAnswer)];
+    let behaviour = prop_oneof![Just(Behaviour::Charge), Just(Behaviour::Decline), Just(Behaviour::LoseResponse)];
     prop_oneof![
         (order.clone(), 1..1_000_i64).prop_map(|(order, amount)| Command::Create { order, amount }),
         (order.clone(), 1..1_000_i64).prop_map(|(order, amount)| Command::Amount { order, amount }),
@@ -65,7 +65,7 @@ impl Run {
         match behaviour {
             Behaviour::Charge => Some("CHARGED"),
             Behaviour::Decline => Some("CHARGE_FAILED"),
-            Behaviour::LoseAnswer | Behaviour::Stall => None,
+            Behaviour::LoseResponse | Behaviour::Stall => None,
         }
     }
 

@@ -58,13 +58,13 @@ async fn the_amount_of_a_created_intent_changes() {
 async fn the_amount_cannot_change_in_any_other_state() {
     for (_world, api) in World::both().await {
         for (order_id, behaviour, state) in [
-            ("1", Behaviour::LoseAnswer, "CHARGE_REQUESTED"),
+            ("1", Behaviour::LoseResponse, "CHARGE_REQUESTED"),
             ("2", Behaviour::Charge, "CHARGED"),
             ("3", Behaviour::Decline, "CHARGE_FAILED"),
         ] {
             let id = api.created(order_id, 100).await;
             api.gateway.now(behaviour);
-            if behaviour == Behaviour::LoseAnswer {
+            if behaviour == Behaviour::LoseResponse {
                 assert_eq!(api.send(charge(&id).key("k")).await.status(), 202);
             } else {
                 api.charge_and_settle(&id, "k").await;

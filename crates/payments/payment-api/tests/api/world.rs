@@ -173,7 +173,7 @@ pub(crate) enum Behaviour {
     Charge,
     Decline,
     /// Charges, but the response is lost.
-    LoseAnswer,
+    LoseResponse,
     /// Does not answer before `resume` is notified.
     Stall,
 }
@@ -219,9 +219,9 @@ impl Gateway for CountingGateway {
             let charge_id = format!("ch_{}", charges.len() + 1);
             let outcome = charges.entry(request.charge_key.to_string()).or_insert_with(|| match behaviour {
                 Behaviour::Decline => declined(),
-                Behaviour::Charge | Behaviour::LoseAnswer | Behaviour::Stall => charged_as(&charge_id),
+                Behaviour::Charge | Behaviour::LoseResponse | Behaviour::Stall => charged_as(&charge_id),
             });
-            if behaviour == Behaviour::LoseAnswer { Err(Unknown::Timeout) } else { Ok(outcome.clone()) }
+            if behaviour == Behaviour::LoseResponse { Err(Unknown::Timeout) } else { Ok(outcome.clone()) }
         })
     }
 
