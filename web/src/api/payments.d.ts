@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Create a payment intent for an order
-         * @description An order has at most one open payment intent and is paid at most once. A consumer cannot pay as another consumer. A caller with the scope `payments:write-any` can, and sends `consumerId`.
+         * @description An order has at most one open payment intent and is paid at most once. A consumer can pay only in their own name. A caller with the scope `payments:write-any` sends `consumerId`.
          */
         post: operations["createPaymentIntent"];
         delete?: never;
