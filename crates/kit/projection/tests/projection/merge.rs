@@ -192,7 +192,7 @@ fn merge_while_another_writer_puts(theirs: Item) -> (Item, Outcome, usize) {
         if request.number == 2 {
             let put = client.put_item().table_name("view").set_item(Some(theirs.clone())).send();
             // This thread is that of the merge, so it cannot wait for a request.
-            thread::scope(|scope| scope.spawn(|| Runtime::new().unwrap().block_on(put)).join()).unwrap().unwrap();
+            thread::scope(|scope| scope.spawn(|| Runtime::new().unwrap().block_on(put).unwrap()).join()).unwrap();
         }
         Disturbance::None
     });
