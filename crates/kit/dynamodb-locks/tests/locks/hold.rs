@@ -132,6 +132,7 @@ async fn a_lock_that_another_takes_over_cancels_the_work_and_is_told_apart_from_
     let lost = in_time(lost).await;
     assert!(matches!(lost, Err(Error::Lost)), "{lost:?}");
     assert!(cancelled.load(Ordering::SeqCst));
+    assert_ne!(lock.remaining(), Duration::ZERO, "at the next heartbeat, not when the lease has ended");
 }
 
 #[tokio::test]
