@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,7 +51,8 @@ def main():
     # In a table, a `|` is written as `\|`.
     rows = re.findall(r"^\| `(.+?)` \|", DOCUMENT.read_text(), re.MULTILINE)
     accepted = [row.replace(r"\|", "|") for row in rows]
-    if new := [survivor for survivor in survivors if survivor not in accepted]:
+    # Each row accepts one survivor: the same change elsewhere in the function is another one.
+    if new := list((Counter(survivors) - Counter(accepted)).elements()):
         sys.exit("\n".join([*new, f"{len(new)} mutants survived that docs/mutants.md does not accept"]))
     print(f"{len(survivors)} mutants survived, all accepted by docs/mutants.md")
 

@@ -212,6 +212,19 @@ class Mutants(Pretended):
         self.assertEqual(ran.returncode, 1)
         self.assertIn("src/a.rs: replace < with >\n1 mutants survived", ran.stderr)
 
+    def test_a_row_of_the_document_accepts_one_survivor(self):
+        (self.root / "docs/mutants.md").write_text("| `src/a.rs: replace \\|\\| with &&` | Equal result. |\n")
+        survivors = ["src/a.rs:1:2: replace || with &&", "src/a.rs:7:8: replace || with &&"]
+        for missed, code, message in [
+            (survivors[:1], 0, "1 mutants survived, all accepted by docs/mutants.md\n"),
+            (survivors, 1, "src/a.rs: replace || with &&\n1 mutants survived that docs/mutants.md does not accept\n"),
+        ]:
+            lines = "\\n".join(missed)
+            write = f"mkdir -p {self.found}; echo '{{}}' >{self.found}/outcomes.json; printf '{lines}\\n' >{self.found}/missed.txt"
+            self.program("cargo", f"{write}; exit 2")
+            ran = self.run_it(sys.executable, "ops/mutants.py", SINCE_COMMIT="")
+            self.assertEqual((ran.returncode, ran.stdout + ran.stderr), (code, message))
+
 
 if __name__ == "__main__":
     unittest.main()
