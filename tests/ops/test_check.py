@@ -220,8 +220,8 @@ class Mutants(Pretended):
             (survivors, 1, "src/a.rs: replace || with &&\n1 mutants survived that docs/mutants.md does not accept\n"),
         ]:
             lines = "\\n".join(missed)
-            write = f"mkdir -p {self.found}; echo '{{}}' >{self.found}/outcomes.json; printf '{lines}\\n' >{self.found}/missed.txt"
-            self.program("cargo", f"{write}; exit 2")
+            found = f"mkdir -p {self.found}; echo '{{}}' >{self.found}/outcomes.json"
+            self.program("cargo", f"{found}; printf '{lines}\\n' >{self.found}/missed.txt; exit 2")
             ran = self.run_it(sys.executable, "ops/mutants.py", SINCE_COMMIT="")
             self.assertEqual((ran.returncode, ran.stdout + ran.stderr), (code, message))
 
