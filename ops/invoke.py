@@ -21,6 +21,7 @@ from pathlib import Path
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from free_port import free_port
 from requests.exceptions import RequestException
 from stage import PAYMENTS, ROOT, STEPS, Local, chosen_function
 
@@ -179,11 +180,6 @@ def listens(port):
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 @contextlib.contextmanager

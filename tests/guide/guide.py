@@ -17,7 +17,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulator import await_health
+from free_port import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
@@ -142,8 +142,7 @@ def tail(text):
 @contextlib.contextmanager
 def aws():
     """MiniStack, an emulator of AWS, and the address under which commands and functions find it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     endpoint = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
     with tempfile.TemporaryDirectory() as data, Path(data, "log").open("w") as log:
         # AUTH makes it check signatures, and the policies of roles.

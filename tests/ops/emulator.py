@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import tempfile
 import time
@@ -10,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import boto3
+from free_port import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,8 +24,7 @@ class Emulator:
 
 @contextlib.contextmanager
 def emulator():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     with tempfile.TemporaryDirectory() as data, Path(data, "log").open("w") as log:
         settings = {
             "GATEWAY_PORT": port,

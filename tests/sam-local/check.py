@@ -26,6 +26,7 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 from engine import Unavailable, any_engine, any_image, await_ready, end, last_line
+from free_port import free_port
 from invoke import (
     ENVIRONMENT,
     IMAGE,
@@ -35,7 +36,6 @@ from invoke import (
     build_lambda,
     build_local,
     exit_on_signals,
-    free_port,
     listens,
     local_system,
     no_container_left,
