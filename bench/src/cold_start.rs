@@ -133,10 +133,10 @@ async fn start(lambda: &Contender, event: Value, connection: &Connection) -> Res
     function.wait_until_initialized().await;
     let process_id = function.process_id().ok_or("a process has ended before its first `next`")?;
     let to_next = (began.elapsed(), process::cpu(process_id)?);
-    let answer = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;
+    let response = function.invoke(event).await.map_err(|error| format!("{}: {error}", lambda.name))?;
     let to_answer = (began.elapsed(), process::cpu(process_id)?);
-    if !succeeded(&answer) {
-        return Err(format!("{}: the first response is {answer}", lambda.name).into());
+    if !succeeded(&response) {
+        return Err(format!("{}: the first response is {response}", lambda.name).into());
     }
     Ok(Started { to_next, to_answer, peak_memory: process::peak_memory(process_id)? })
 }

@@ -68,9 +68,9 @@ impl Contender {
 
 /// Whether a function's response reports success: no failed message of a batch, and no failed request.
 #[must_use]
-pub fn succeeded(answer: &Value) -> bool {
-    let failed = answer["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
-    !failed && answer["statusCode"].as_u64().is_none_or(|status| (200..300).contains(&status))
+pub fn succeeded(response: &Value) -> bool {
+    let failed = response["batchItemFailures"].as_array().is_some_and(|failures| !failures.is_empty());
+    !failed && response["statusCode"].as_u64().is_none_or(|status| (200..300).contains(&status))
 }
 
 /// The tables of Payments. Its idempotency records are in the same table as those of the events, so that the meter recognizes them.

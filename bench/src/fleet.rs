@@ -115,10 +115,10 @@ impl ContenderFunctions {
         let watch = Stopwatch::start(self.process_ids().collect())?;
         for (event_type, batch) in batches {
             count += batch["Records"].as_array().map_or(0, Vec::len);
-            let answer =
+            let response =
                 self.function(event_type)?.invoke(batch).await.map_err(|error| format!("{}: {error}", self.name))?;
-            if !succeeded(&answer) {
-                return Err(format!("{} did not project all of a batch of {event_type}: {answer}", self.name).into());
+            if !succeeded(&response) {
+                return Err(format!("{} did not project all of a batch of {event_type}: {response}", self.name).into());
             }
         }
         watch.stop(count)

@@ -127,9 +127,9 @@ fn cold_start(results: &Results) -> Vec<Limit> {
     for peer in [PYTHON, NODE, BUNDLED_NODE] {
         let Some(theirs) = results.cold_start(peer) else { continue };
         let next = ours.to_next.cpu.times(&theirs.to_next.cpu).median;
-        let answer = ours.to_answer.cpu.times(&theirs.to_answer.cpu).median;
+        let response = ours.to_answer.cpu.times(&theirs.to_answer.cpu).median;
         limits.push(limit(format!("CPU to the first `next` against {peer}"), 1.0 / 20.0, next, " ×"));
-        limits.push(limit(format!("CPU to the first response over TLS against {peer}"), 1.0 / 20.0, answer, " ×"));
+        limits.push(limit(format!("CPU to the first response over TLS against {peer}"), 1.0 / 20.0, response, " ×"));
     }
     let megabytes = ours.binary_bytes.map_or(f64::NAN, |bytes| in_megabytes(bytes, 1e6));
     let peak = results.projection(OURS).and_then(|ours| ours.peak_memory).unwrap_or_default().max(ours.peak_memory);

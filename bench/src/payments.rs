@@ -108,12 +108,12 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         let on_meter = RunningFunction::start_as(&lambda, handler, &connection(&endpoints.meter)).await?;
         let events = groups[0].events(step, &rows)?;
         dynamodb.metered().await?;
-        let (effort, answers) = on_meter.send_each(events.clone()).await?;
+        let (effort, responses) = on_meter.send_each(events.clone()).await?;
         let tally = dynamodb.metered().await?;
         if tally.refused > 0 {
             return Err(format!("{} requests to {} were rejected", tally.refused, step.name()).into());
         }
-        groups[0].note(step, &answers)?;
+        groups[0].note(step, &responses)?;
         found.per_request = PerEvent::of(&tally, effort.count);
         // A start prints nothing.
         found.logged = Logged::between(&[], &on_meter.stop().await?, effort.count);
@@ -124,8 +124,8 @@ pub async fn pay(binaries: &Path, dynamodb: &mut DynamoDb, rounds: usize) -> Res
         let again = again(step, &events)?;
         for (round, group) in groups.iter_mut().skip(1).enumerate() {
             let (stub, _) = on_stub.send_each(again.clone()).await?;
-            let (engine, answers) = on_engine.send_each(group.events(step, &rows)?).await?;
-            group.note(step, &answers)?;
+            let (engine, responses) = on_engine.send_each(group.events(step, &rows)?).await?;
+            group.note(step, &responses)?;
             if round > 0 {
                 found.stub.add(&stub);
                 found.engine.add(&engine);
@@ -181,9 +181,9 @@ impl Group {
     }
 
     /// Records the created intents.
-    fn note(&mut self, step: Step, answers: &[Value]) -> Result<()> {
+    fn note(&mut self, step: Step, responses: &[Value]) -> Result<()> {
         if step == Step::Create {
-            self.intents = answers.iter().map(created).collect::<Result<_>>()?;
+            self.intents = responses.iter().map(created).collect::<Result<_>>()?;
         }
         Ok(())
     }
@@ -220,8 +220,8 @@ fn command(name: &str, intent_id: &str, rest: &str) -> Value {
 }
 
 /// The id in the response to a creation.
-fn created(answer: &Value) -> Result<String> {
-    let body: Value = serde_json::from_str(answer["body"].as_str().ok_or("a response without a body")?)?;
+fn created(response: &Value) -> Result<String> {
+    let body: Value = serde_json::from_str(response["body"].as_str().ok_or("a response without a body")?)?;
     Ok(body["paymentIntentId"].as_str().ok_or("an intent without an id")?.to_owned())
 }
 

@@ -135,17 +135,17 @@ impl RunningFunction {
     /// Sends the requests one after the other, and also returns the responses. For a batch, each message is counted.
     pub async fn send_each(&self, requests: Vec<Value>) -> Result<(Effort, Vec<Value>)> {
         let mut count = 0;
-        let mut answers = Vec::with_capacity(requests.len());
+        let mut responses = Vec::with_capacity(requests.len());
         let watch = Stopwatch::start(vec![self.process_id])?;
         for request in requests {
             count += request["Records"].as_array().map_or(1, Vec::len);
-            let answer = self.function.invoke(request).await?;
-            if !succeeded(&answer) {
-                return Err(format!("the function answered {answer}").into());
+            let response = self.function.invoke(request).await?;
+            if !succeeded(&response) {
+                return Err(format!("the function answered {response}").into());
             }
-            answers.push(answer);
+            responses.push(response);
         }
-        Ok((watch.stop(count)?, answers))
+        Ok((watch.stop(count)?, responses))
     }
 
     /// Ends it, and returns its output.

@@ -183,9 +183,9 @@ impl System {
     }
 
     async fn send_request(&self, request: hyper::http::request::Builder) -> Result<StatusCode> {
-        let answer = self.client.request(request.body(Full::default())?).await?;
-        let status = answer.status();
-        answer.into_body().collect().await?;
+        let response = self.client.request(request.body(Full::default())?).await?;
+        let status = response.status();
+        response.into_body().collect().await?;
         Ok(status)
     }
 
@@ -207,9 +207,9 @@ async fn sqs_request(
         .header("content-type", "application/x-amz-json-1.0")
         .header("x-amz-target", format!("AmazonSQS.{action}"))
         .body(Full::new(Bytes::from(body.to_string())))?;
-    let answer = client.request(request).await?;
-    let status = answer.status();
-    let body = answer.into_body().collect().await?.to_bytes();
+    let response = client.request(request).await?;
+    let status = response.status();
+    let body = response.into_body().collect().await?.to_bytes();
     if !status.is_success() {
         return Err(format!("SQS answers {action} with {status}: {}", String::from_utf8_lossy(&body)).into());
     }

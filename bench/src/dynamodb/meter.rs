@@ -95,9 +95,9 @@ impl LastReads {
         reads.get(operation).cloned().unwrap_or_else(|| Bytes::from_static(b"{}"))
     }
 
-    fn keep(&self, operation: &str, answer: &Bytes) {
+    fn keep(&self, operation: &str, response: &Bytes) {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        reads.insert(operation.to_owned(), answer.clone());
+        reads.insert(operation.to_owned(), response.clone());
     }
 }
 
@@ -146,8 +146,8 @@ impl RequestHandler for Meter {
         request.headers.remove(HOST);
         let body = Full::new(Bytes::from(asked.to_string()));
 
-        let answer = self.client.request(Request::from_parts(request, body)).await?;
-        let (mut answer, body) = answer.into_parts();
+        let response = self.client.request(Request::from_parts(request, body)).await?;
+        let (mut response, body) = response.into_parts();
         let mut content: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
         let consumed = content.as_object_mut().and_then(|content| content.remove("ConsumedCapacity"));
         let body = Bytes::from(content.to_string());
@@ -155,9 +155,9 @@ impl RequestHandler for Meter {
         if is_read(&operation) {
             self.reads.keep(&operation, &body);
         }
-        answer.headers.remove(CONTENT_LENGTH);
-        answer.headers.remove("x-amz-crc32");
-        Ok(Response::from_parts(answer, Full::new(body)))
+        response.headers.remove(CONTENT_LENGTH);
+        response.headers.remove("x-amz-crc32");
+        Ok(Response::from_parts(response, Full::new(body)))
     }
 }
 

@@ -58,8 +58,8 @@ pub struct DynamoDb {
     /// Its location.
     pub endpoints: Endpoints,
     process: Child,
-    questions: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    requests: ChildStdin,
+    responses: Lines<BufReader<ChildStdout>>,
 }
 
 impl DynamoDb {
@@ -71,21 +71,21 @@ impl DynamoDb {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let questions = process.stdin.take().ok_or("the process has no standard input")?;
+        let requests = process.stdin.take().ok_or("the process has no standard input")?;
         let stdout = process.stdout.take().ok_or("the process has no standard output")?;
-        let mut answers = BufReader::new(stdout).lines();
-        let endpoints = answers.next_line().await?.ok_or("DynamoDB's side did not start")?;
+        let mut responses = BufReader::new(stdout).lines();
+        let endpoints = responses.next_line().await?.ok_or("DynamoDB's side did not start")?;
         let endpoints: Endpoints = serde_json::from_str(&endpoints)?;
         let client = client(&endpoints.engine);
         order_store::table::create_if_missing(&client, ORDER_HISTORY_TABLE).await?;
         idempotency::create_table(&client, IDEMPOTENCY_TABLE).await?;
-        Ok(Self { endpoints, process, questions, answers })
+        Ok(Self { endpoints, process, requests, responses })
     }
 
     /// The meter's tally since the last call.
     pub async fn metered(&mut self) -> Result<MeterCounts> {
-        self.questions.write_all(b"metered\n").await?;
-        let tally = self.answers.next_line().await?.ok_or("DynamoDB's side has ended")?;
+        self.requests.write_all(b"metered\n").await?;
+        let tally = self.responses.next_line().await?.ok_or("DynamoDB's side has ended")?;
         Ok(serde_json::from_str(&tally)?)
     }
 
@@ -129,8 +129,8 @@ pub async fn serve() -> Result<()> {
         root,
     };
     println!("{}", serde_json::to_string(&endpoints)?);
-    let mut questions = BufReader::new(tokio::io::stdin()).lines();
-    while questions.next_line().await?.is_some() {
+    let mut requests = BufReader::new(tokio::io::stdin()).lines();
+    while requests.next_line().await?.is_some() {
         println!("{}", serde_json::to_string(&meter.take())?);
     }
     Ok(())

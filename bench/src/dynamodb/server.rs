@@ -23,28 +23,28 @@ pub(super) trait RequestHandler: Send + Sync + 'static {
 }
 
 /// Serves on a free port until the process ends; returns the address.
-pub(super) async fn listen(answers: Arc<impl RequestHandler>) -> Result<String> {
+pub(super) async fn listen(handler: Arc<impl RequestHandler>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let endpoint = format!("http://{}", listener.local_addr()?);
     tokio::spawn(async move {
         while let Ok(connection) = accept(&listener).await {
-            tokio::spawn(serve(connection, Arc::clone(&answers)));
+            tokio::spawn(serve(connection, Arc::clone(&handler)));
         }
     });
     Ok(endpoint)
 }
 
 /// The same over TLS. The URL has a host name, as AWS's endpoints do.
-pub(super) async fn listen_tls(answers: Arc<impl RequestHandler>, acceptor: TlsAcceptor) -> Result<String> {
+pub(super) async fn listen_tls(handler: Arc<impl RequestHandler>, acceptor: TlsAcceptor) -> Result<String> {
     let listener = TcpListener::bind("localhost:0").await?;
     let endpoint = format!("https://localhost:{}", listener.local_addr()?.port());
     tokio::spawn(async move {
         while let Ok(connection) = accept(&listener).await {
-            let (acceptor, answers) = (acceptor.clone(), Arc::clone(&answers));
+            let (acceptor, handler) = (acceptor.clone(), Arc::clone(&handler));
             tokio::spawn(async move {
                 // A client that does not trust the certificate reports that itself.
                 if let Ok(connection) = acceptor.accept(connection).await {
-                    serve(connection, answers).await;
+                    serve(connection, handler).await;
                 }
             });
         }
@@ -58,19 +58,19 @@ async fn accept(listener: &TcpListener) -> Result<TcpStream> {
     Ok(connection)
 }
 
-async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, answers: Arc<impl RequestHandler>) {
+async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin, handler: Arc<impl RequestHandler>) {
     let service = service_fn(|request: Request<Incoming>| {
-        let answers = Arc::clone(&answers);
-        async move { Ok::<_, Infallible>(answered(request, &*answers).await.unwrap_or_else(|error| failed(&*error))) }
+        let handler = Arc::clone(&handler);
+        async move { Ok::<_, Infallible>(answered(request, &*handler).await.unwrap_or_else(|error| failed(&*error))) }
     });
     // A connection ends when its client disconnects.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
 }
 
-async fn answered(request: Request<Incoming>, answers: &impl RequestHandler) -> Result<Response<Full<Bytes>>> {
+async fn answered(request: Request<Incoming>, handler: &impl RequestHandler) -> Result<Response<Full<Bytes>>> {
     let (request, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    answers.answer(request, body).await
+    handler.answer(request, body).await
 }
 
 /// An error is sent to the contender, which reports it and so ends the run.

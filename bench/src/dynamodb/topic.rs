@@ -45,8 +45,8 @@ mod tests {
     fn every_entry_is_accepted_and_nothing_else() {
         let body = b"Action=PublishBatch&TopicArn=arn&PublishBatchRequestEntries.member.1.Id=0\
             &PublishBatchRequestEntries.member.1.Message=m&PublishBatchRequestEntries.member.2.Id=1";
-        let answer = all_accepted(body);
-        assert!(answer.contains("<Id>0</Id>") && answer.contains("<Id>1</Id>"), "{answer}");
-        assert_eq!(answer.matches("<member>").count(), 2);
+        let response = all_accepted(body);
+        assert!(response.contains("<Id>0</Id>") && response.contains("<Id>1</Id>"), "{response}");
+        assert_eq!(response.matches("<member>").count(), 2);
     }
 }
