@@ -80,14 +80,14 @@ async fn a_request_without_key_or_secret_or_with_a_bad_body_charges_nothing() {
 #[tokio::test]
 async fn an_amount_that_ends_with_02_is_declined_for_good() {
     let shop = Shop::open(Settings::default()).await;
-    let mut answers = Vec::new();
+    let mut bodies = Vec::new();
     for _ in 0..2 {
         let declined = shop.charge("key", 1_002).await.unwrap();
         assert_eq!(declined.status(), 402);
-        answers.push(read(declined).await);
+        bodies.push(read(declined).await);
     }
-    assert_eq!(answers[0]["code"], "card_declined");
-    assert_eq!(answers[0], answers[1]);
+    assert_eq!(bodies[0]["code"], "card_declined");
+    assert_eq!(bodies[0], bodies[1]);
     assert_eq!(shop.gateway.charges(), []);
 }
 
@@ -120,14 +120,14 @@ async fn an_amount_that_ends_with_09_is_charged_later_even_if_the_client_disconn
     assert!(first.is_err(), "the response was too early");
     assert_eq!(shop.charge("key", 1_009).await.unwrap().status(), 409);
     assert_eq!(shop.charge("key", 1_109).await.unwrap().status(), 422);
-    let answer = loop {
-        let answer = shop.charge("key", 1_009).await.unwrap();
-        if answer.status() != 409 {
-            break answer;
+    let response = loop {
+        let response = shop.charge("key", 1_009).await.unwrap();
+        if response.status() != 409 {
+            break response;
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(answer.status(), 200);
+    assert_eq!(response.status(), 200);
     assert_eq!(shop.gateway.charges().len(), 1);
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use reqwest::{StatusCode, redirect};
 use serde_json::{Value, json};
 
-use crate::system::{System, answer, eventually};
+use crate::system::{System, eventually, send};
 
 #[tokio::test]
 async fn the_state_shows_the_whole_system() {
@@ -91,7 +91,7 @@ async fn the_buttons_create_an_order_and_publish_its_events() {
         ("DeliveryDelivered", "/delivery/status", "DELIVERED"),
     ];
     let page = format!("{}/orders/{order}", system.http);
-    let before = answer(system.client.get(&page)).await.1;
+    let before = send(system.client.get(&page)).await.1;
     for (event_type, place, expected) in way {
         let next = system.read(&format!("orders/{order}/next")).await;
         let offered = next["events"].as_array().unwrap().iter().find(|event| event["eventType"] == event_type);
@@ -107,7 +107,7 @@ async fn the_buttons_create_an_order_and_publish_its_events() {
         json!({"events": []}),
         "a delivered order has no next events"
     );
-    let after = answer(system.client.get(&page)).await.1;
+    let after = send(system.client.get(&page)).await.1;
     let quantity = |order: &Value| order["lineItems"][0]["quantity"].as_u64().unwrap();
     assert_eq!(quantity(&after), quantity(&before) + 1, "the revision adds one");
     assert_ne!(after["orderTotal"], before["orderTotal"]);
@@ -119,11 +119,11 @@ async fn the_buttons_create_an_order_and_publish_its_events() {
         ("orders/no-such-order/events".to_owned(), json!({"eventType": "TicketCreated"}), StatusCode::NOT_FOUND),
     ];
     for (path, body, expected) in refused {
-        let (status, problem) = answer(system.post(&format!("api/{path}"), &body)).await;
+        let (status, problem) = send(system.post(&format!("api/{path}"), &body)).await;
         assert_eq!(status, expected, "{path} {body}: {problem}");
         assert!(!problem["message"].as_str().unwrap().is_empty());
     }
-    assert_eq!(answer(system.get("api/orders/no-such-order/next")).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(send(system.get("api/orders/no-such-order/next")).await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn two_concurrent_clicks_publish_one_event() {
     let next = system.read("orders/101/next").await;
     assert_eq!(next["events"][0]["eventType"], "OrderAuthorized", "{next}");
     let before = system.read("state").await["topic"]["published"].as_u64().unwrap();
-    let click = || answer(system.post("api/orders/101/events", &json!({"eventType": "OrderAuthorized"})));
+    let click = || send(system.post("api/orders/101/events", &json!({"eventType": "OrderAuthorized"})));
     let (one, other) = tokio::join!(click(), click());
     let mut statuses = [one.0, other.0];
     statuses.sort();
@@ -190,7 +190,7 @@ async fn a_killed_function_is_started_again() {
     assert!(killed["killed"].as_u64() >= Some(1), "{killed}");
     assert_eq!(processes(&system.read("state").await), 0);
     assert_eq!(system.act(&format!("functions/{api}/kill"), json!({})).await, json!({"killed": 0}));
-    let order = answer(system.client.get(format!("{}/orders/99", system.http))).await;
+    let order = send(system.client.get(format!("{}/orders/99", system.http))).await;
     assert_eq!(order.0, StatusCode::OK, "{order:?}");
     assert_eq!(processes(&system.read("state").await), 1);
 }
@@ -211,28 +211,28 @@ async fn requests_from_other_sites_are_rejected() {
     for headers in forbidden {
         for path in ["", "api/state", "api/nothing", "assets/nothing.js"] {
             let request = headers.iter().fold(system.get(path), |request, (name, value)| request.header(*name, *value));
-            let (status, problem) = answer(request).await;
+            let (status, problem) = send(request).await;
             assert_eq!(status, StatusCode::FORBIDDEN, "{path:?} {headers:?}");
             assert!(problem["message"].is_string());
         }
         let request = system.post("api/orders", &json!({}));
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        assert_eq!(answer(request).await.0, StatusCode::FORBIDDEN, "{headers:?}");
+        assert_eq!(send(request).await.0, StatusCode::FORBIDDEN, "{headers:?}");
     }
     assert_eq!(system.read("state").await["topic"]["published"], 0, "no event was published");
     let trusted = system.get("api/state").header("origin", &own).header("sec-fetch-site", "same-origin");
-    assert_eq!(answer(trusted).await.0, StatusCode::OK);
+    assert_eq!(send(trusted).await.0, StatusCode::OK);
 
     let url = format!("{own}/console/api/orders");
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
         let request = system.client.post(&url).header("content-type", content_type).body("{}");
-        assert_eq!(answer(request).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{content_type}");
+        assert_eq!(send(request).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{content_type}");
     }
-    assert_eq!(answer(system.client.post(&url).body("{}")).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert_eq!(send(system.client.post(&url).body("{}")).await.0, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     let json = || system.client.post(&url).header("content-type", "application/json; charset=utf-8");
-    assert_eq!(answer(json().body("{")).await.0, StatusCode::BAD_REQUEST);
-    assert_eq!(answer(json().body(" ".repeat(20_000))).await.0, StatusCode::PAYLOAD_TOO_LARGE);
-    assert_eq!(answer(json().body("[".repeat(16_000))).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(send(json().body("{")).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(send(json().body(" ".repeat(20_000))).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(send(json().body("[".repeat(16_000))).await.0, StatusCode::BAD_REQUEST);
     assert_eq!(system.read("state").await["topic"]["published"], 0, "no event was published");
 }
 
@@ -252,24 +252,24 @@ async fn an_unknown_name_gets_404() {
         let get =
             [format!("api/functions/{name}/log"), format!("api/dead-letters/{name}"), format!("api/shuffles/{name}")];
         for path in get {
-            let (status, problem) = answer(system.get(&path)).await;
+            let (status, problem) = send(system.get(&path)).await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{path}: {problem}");
         }
         for path in [format!("api/functions/{name}/kill"), format!("api/dead-letters/{name}/redrive")] {
-            let (status, problem) = answer(system.post(&path, &json!({}))).await;
+            let (status, problem) = send(system.post(&path, &json!({}))).await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{path}: {problem}");
         }
     }
     for lines in ["0", "-1", "many", "1001"] {
         let request = system.get(&format!("api/functions/ftgo-order-history-query-api/log?lines={lines}"));
-        assert_eq!(answer(request).await.0, StatusCode::BAD_REQUEST, "{lines}");
+        assert_eq!(send(request).await.0, StatusCode::BAD_REQUEST, "{lines}");
     }
     for seed in [json!(-1), json!(1.5), json!("1"), json!(u64::MAX)] {
-        let (status, problem) = answer(system.post("api/shuffles", &json!({"seed": seed}))).await;
+        let (status, problem) = send(system.post("api/shuffles", &json!({"seed": seed}))).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{seed}: {problem}");
     }
     let put = system.client.put(format!("{}/console/api/state", system.http));
-    assert_eq!(answer(put).await.0, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(send(put).await.0, StatusCode::METHOD_NOT_ALLOWED);
 }
 
 #[tokio::test]
@@ -297,8 +297,8 @@ async fn the_site_is_served_with_a_strict_policy() {
     assert!(script.headers()["cache-control"].to_str().unwrap().contains("immutable"));
     let known = system.get("").header("if-none-match", etag).send().await.unwrap();
     assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
-    assert_eq!(answer(system.get("assets/nothing.js")).await.0, StatusCode::NOT_FOUND);
-    assert_eq!(answer(system.get("else/where")).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(send(system.get("assets/nothing.js")).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(send(system.get("else/where")).await.0, StatusCode::NOT_FOUND);
     // All other paths belong to the HTTP API.
     let health = system.client.get(format!("{}/health", system.http)).send().await.unwrap();
     assert_eq!(health.status(), StatusCode::OK);

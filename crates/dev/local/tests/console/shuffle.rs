@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::system::{System, answer};
+use crate::system::{System, send};
 
 /// A short visibility timeout, and no pause between steps.
 const QUICK: [(&str, &str); 3] = [("DEMO", "0"), ("VISIBILITY_TIMEOUT", "2"), ("SHUFFLE_PACE", "10")];
@@ -85,7 +85,7 @@ async fn a_changed_item_is_reported_and_only_one_shuffle_runs_at_a_time() {
     let system = System::start("changed", &QUICK);
     let started = system.act("shuffles", json!({})).await;
     let id = started["id"].as_str().unwrap();
-    let (status, problem) = answer(system.post("api/shuffles", &json!({}))).await;
+    let (status, problem) = send(system.post("api/shuffles", &json!({}))).await;
     assert_eq!((status, problem["message"].is_string()), (StatusCode::CONFLICT, true), "{problem}");
 
     let running = system.read(&format!("shuffles/{id}")).await;
@@ -107,8 +107,8 @@ async fn more_killed_functions_do_not_change_the_result() {
     let mut killed = 0;
     while system.read(&path).await["running"] == true && killed < 5 {
         for event_type in ["OrderRevised", "TicketAccepted", "DeliveryLocationUpdated"] {
-            let answer = system.act(&format!("functions/ftgo-order-history-{event_type}/kill"), json!({})).await;
-            killed += answer["killed"].as_u64().unwrap();
+            let response = system.act(&format!("functions/ftgo-order-history-{event_type}/kill"), json!({})).await;
+            killed += response["killed"].as_u64().unwrap();
         }
     }
     let ended = system.shuffled(started["id"].as_str().unwrap()).await;

@@ -68,16 +68,16 @@ impl System {
 
     /// The response to a GET of the API, which must succeed.
     pub(crate) async fn read(&self, path: &str) -> Value {
-        let (status, answer) = answer(self.get(&format!("api/{path}"))).await;
-        assert_eq!(status, StatusCode::OK, "{answer}");
-        answer
+        let (status, response) = send(self.get(&format!("api/{path}"))).await;
+        assert_eq!(status, StatusCode::OK, "{response}");
+        response
     }
 
     /// The response to a POST of the API, which must succeed.
     pub(crate) async fn act(&self, path: &str, body: Value) -> Value {
-        let (status, answer) = answer(self.post(&format!("api/{path}"), &body)).await;
-        assert_eq!(status, StatusCode::OK, "{answer}");
-        answer
+        let (status, response) = send(self.post(&format!("api/{path}"), &body)).await;
+        assert_eq!(status, StatusCode::OK, "{response}");
+        response
     }
 
     /// Waits until the console's response meets a condition.
@@ -138,7 +138,7 @@ impl System {
 pub(crate) async fn eventually<T>(request: impl Fn() -> RequestBuilder, find: impl Fn(&Value) -> Option<T>) -> T {
     let began = Instant::now();
     loop {
-        let (status, shown) = answer(request()).await;
+        let (status, shown) = send(request()).await;
         assert_eq!(status, StatusCode::OK, "{shown}");
         if let Some(found) = find(&shown) {
             return found;
@@ -148,8 +148,8 @@ pub(crate) async fn eventually<T>(request: impl Fn() -> RequestBuilder, find: im
     }
 }
 
-/// The status and the JSON of a response.
-pub(crate) async fn answer(request: RequestBuilder) -> (StatusCode, Value) {
+/// Sends a request; returns the status and the JSON of its response.
+pub(crate) async fn send(request: RequestBuilder) -> (StatusCode, Value) {
     let response = request.send().await.unwrap();
     let (status, text) = (response.status(), response.text().await.unwrap());
     (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status}: {text}")))

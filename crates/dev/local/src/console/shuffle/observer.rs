@@ -156,8 +156,8 @@ impl Observation for ObservedInvocation {
         self.kill_after
     }
 
-    async fn end(self: Box<Self>, answer: &InvokeResult) {
-        if let Err(problem) = self.record_after(answer).await {
+    async fn end(self: Box<Self>, result: &InvokeResult) {
+        if let Err(problem) = self.record_after(result).await {
             self.observer.fail(problem);
         }
     }
@@ -165,8 +165,8 @@ impl Observation for ObservedInvocation {
 
 impl ObservedInvocation {
     /// Records the effect of the invocation, and the state of its messages.
-    async fn record_after(&self, answer: &InvokeResult) -> Result<(), Problem> {
-        let was_killed = matches!(answer, Err(InvokeError::Exited { .. }));
+    async fn record_after(&self, result: &InvokeResult) -> Result<(), Problem> {
+        let was_killed = matches!(result, Err(InvokeError::Exited { .. }));
         if was_killed && self.kill_after.is_some() {
             // One kill is enough.
             lock(&self.observer.kill_after).clear();
@@ -179,7 +179,7 @@ impl ObservedInvocation {
             for seen in self.seen.iter().filter(|seen| seen.lane == lane) {
                 let is_first = projected.insert(seen.event);
                 let outcomes = self.outcomes(seen, is_first, before, &after);
-                let is_done = answer.as_ref().is_ok_and(|answer| !has_failed(answer, &seen.message_id));
+                let is_done = result.as_ref().is_ok_and(|response| !has_failed(response, &seen.message_id));
                 if has_written(&outcomes) {
                     lock(&self.observer.lanes[lane].applied).insert(seen.event);
                 }
@@ -215,7 +215,7 @@ fn update(message: &mut LaneMessage, outcomes: Vec<PieceOutcome>, was_killed: bo
 }
 
 /// Whether the function's response reports a message as failed.
-fn has_failed(answer: &Value, message_id: &str) -> bool {
-    let failed = answer["batchItemFailures"].as_array();
+fn has_failed(response: &Value, message_id: &str) -> bool {
+    let failed = response["batchItemFailures"].as_array();
     failed.is_some_and(|failed| failed.iter().any(|item| item["itemIdentifier"] == message_id))
 }
