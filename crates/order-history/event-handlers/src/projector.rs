@@ -51,8 +51,8 @@ impl Projector {
         let apply = async |event: &Event| self.orders.apply(event).await.map_err(Failure::from);
         // Keys are event ids, so events are started in the order in which they were published. To apply an event twice changes nothing.
         let batch = SqsBatch::new(&records, batch).in_key_order().complete_together();
-        let answer = batch.process(|message| self.parse(message), apply, &mut report).await;
-        report.close(&self.metrics_namespace, answer)
+        let response = batch.process(|message| self.parse(message), apply, &mut report).await;
+        report.close(&self.metrics_namespace, response)
     }
 
     fn parse(&self, message: &SqsMessage) -> Result<KeyedMessage<Event>, Failure> {

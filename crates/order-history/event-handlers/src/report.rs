@@ -47,12 +47,12 @@ impl<'a> Report<'a> {
     pub(crate) fn close(
         self,
         metrics_namespace: &str,
-        answer: Result<SqsBatchResponse, idempotency::sqs::BatchFailed>,
+        response: Result<SqsBatchResponse, idempotency::sqs::BatchFailed>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
         for line in self.counts.lines(self.event_type, self.request_id, metrics_namespace, self.clock.now()) {
             println!("{line}");
         }
-        answer.map_err(|failed| {
+        response.map_err(|failed| {
             let failed = BatchFailed { messages: failed.messages, reasons: self.reasons.into_iter().collect() };
             let (request_id, messages, reasons) = (self.request_id, failed.messages, failed.reasons.join(", "));
             tracing::error!(request_id, messages, reasons, "every message of the batch failed");

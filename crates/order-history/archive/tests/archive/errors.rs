@@ -46,8 +46,8 @@ async fn every_error_says_what_to_do() {
     ];
     let s3 = S3::start().await;
     let mut checks = JoinSet::new();
-    for (status, answer, code, retryable, says) in cases {
-        let body: &'static str = Box::leak(format!("<Error><Code>{answer}</Code></Error>").into_boxed_str());
+    for (status, s3_code, code, retryable, says) in cases {
+        let body: &'static str = Box::leak(format!("<Error><Code>{s3_code}</Code></Error>").into_boxed_str());
         let store = s3.store_over(&Wire::disturbed(move |_| Disturbance::Respond(status, body)));
         checks.spawn(async move {
             check(&store.get("key").await.unwrap_err(), code, retryable, says);
@@ -61,9 +61,9 @@ async fn every_error_says_what_to_do() {
 
 #[tokio::test]
 async fn the_error_for_a_bucket_in_another_region_names_the_region() {
-    let answer = "HTTP/1.1 301 Moved Permanently\r\nx-amz-bucket-region: eu-west-3\r\ncontent-length: 52\r\n\r\n\
-                  <Error><Code>PermanentRedirect</Code></Error>       ";
-    let server = Server::start(move |_| answer.into()).await;
+    let response = "HTTP/1.1 301 Moved Permanently\r\nx-amz-bucket-region: eu-west-3\r\ncontent-length: 52\r\n\r\n\
+                    <Error><Code>PermanentRedirect</Code></Error>       ";
+    let server = Server::start(move |_| response.into()).await;
     let error = server.store().list("").await.unwrap_err();
     check(&error, "archive_wrong_region", false, "the bucket archive is in eu-west-3: set AWS_REGION to that region");
 }
@@ -116,16 +116,16 @@ struct Server {
 
 impl Server {
     /// The connection ends after the response, regardless of its content length.
-    async fn start(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
-        Self::start_with(answer, false).await
+    async fn start(respond: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(respond, false).await
     }
 
     /// The connection stays open, regardless of the content length.
-    async fn start_holding(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
-        Self::start_with(answer, true).await
+    async fn start_holding(respond: impl Fn(usize) -> Vec<u8> + Send + 'static) -> Self {
+        Self::start_with(respond, true).await
     }
 
-    async fn start_with(answer: impl Fn(usize) -> Vec<u8> + Send + 'static, holds: bool) -> Self {
+    async fn start_with(respond: impl Fn(usize) -> Vec<u8> + Send + 'static, holds: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let answered = Arc::<AtomicUsize>::default();
@@ -140,7 +140,7 @@ impl Server {
                     head.push(byte[0]);
                 }
                 let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-                stream.write_all(&answer(number)).await.unwrap();
+                stream.write_all(&respond(number)).await.unwrap();
                 held.extend(holds.then_some(stream));
             }
         });

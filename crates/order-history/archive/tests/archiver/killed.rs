@@ -98,12 +98,12 @@ fn forward(mut client: TcpStream, s3: SocketAddr, kill_time: KillTime, endpoint:
             return;
         }
         server.write_all(&request).unwrap();
-        let Some(answer) = message(&mut server) else { return };
+        let Some(response) = message(&mut server) else { return };
         if kill_time == KillTime::AfterThePut && first() {
             kill(endpoint);
             return;
         }
-        if client.write_all(&answer).is_err() {
+        if client.write_all(&response).is_err() {
             return;
         }
     }

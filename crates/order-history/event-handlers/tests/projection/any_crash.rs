@@ -79,12 +79,12 @@ async fn deliver_story(disturbed: Option<(Fault, usize)>) -> Vec<String> {
         rounds += 1;
         assert!(rounds <= 3, "after one fault, at most two more rounds are needed; not acknowledged: {queues:?}");
         for (&event_type, queue) in &mut queues {
-            let answer = world.function(event_type, &wire).invoke(queue).await;
+            let result = world.function(event_type, &wire).invoke(queue).await;
             // A crashed process does not answer. A new process replaces it.
             if crashed.swap(false, Ordering::SeqCst) {
                 continue;
             }
-            let left = queue.not_acknowledged(&answer);
+            let left = queue.not_acknowledged(&result);
             let acknowledged = queue.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
             for (_, body) in acknowledged {
                 assert_stored(&world, body).await;

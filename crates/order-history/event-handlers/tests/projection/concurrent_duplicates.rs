@@ -19,13 +19,13 @@ async fn if_eight_handlers_get_the_same_batch_every_event_has_one_effect_and_is_
     while !left.is_empty() {
         rounds += 1;
         assert!(rounds <= 3, "not acknowledged: {left:?}");
-        let answers = join_all(left.iter().zip(&functions).map(|(batch, function)| function.invoke(batch))).await;
+        let results = join_all(left.iter().zip(&functions).map(|(batch, function)| function.invoke(batch))).await;
         left = left
             .iter()
-            .zip(answers)
-            .map(|(batch, answer)| {
-                assert!(answer.is_ok(), "in progress is not an error: {answer:?}");
-                batch.not_acknowledged(&answer)
+            .zip(results)
+            .map(|(batch, result)| {
+                assert!(result.is_ok(), "in progress is not an error: {result:?}");
+                batch.not_acknowledged(&result)
             })
             .filter(|left| !left.0.is_empty())
             .collect();

@@ -130,9 +130,9 @@ impl Batch {
     }
 
     /// The messages that stay in the queue after this response.
-    pub(crate) fn not_acknowledged(&self, answer: &Result<SqsBatchResponse, BatchFailed>) -> Self {
+    pub(crate) fn not_acknowledged(&self, result: &Result<SqsBatchResponse, BatchFailed>) -> Self {
         let mut left = self.clone();
-        if let Ok(response) = answer {
+        if let Ok(response) = result {
             let failed: Vec<_> = response.batch_item_failures.iter().map(|failure| &failure.item_identifier).collect();
             left.0.retain(|id, _| failed.contains(&id));
         }

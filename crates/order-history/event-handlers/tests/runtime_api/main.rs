@@ -120,8 +120,8 @@ async fn no_line_of_the_log_is_long() {
     bodies.push(format!(r#"{{"headers":{{"{long}":[}}}}"#));
     let record = |(place, body): (usize, &String)| json!({"messageId": format!("{place}-{long}"), "body": body});
     let records: Vec<_> = bodies.iter().enumerate().map(record).collect();
-    let answer = function.invoke(json!({ "Records": records })).await;
-    assert!(matches!(answer, Err(InvokeError::Function(_))), "{answer:?}");
+    let result = function.invoke(json!({ "Records": records })).await;
+    assert!(matches!(result, Err(InvokeError::Function(_))), "{result:?}");
     let lines = function.stop().await.unwrap();
     assert!(lines.len() > bodies.len());
     for line in lines {

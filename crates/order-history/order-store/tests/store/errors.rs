@@ -78,7 +78,7 @@ fn a_request_without_a_response_is_retryable() {
 #[test]
 fn server_errors_are_retryable_and_client_errors_are_not() {
     let (table, story) = (Table::create(), story());
-    let answers = [
+    let responses = [
         (500, r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}"#, "unavailable"),
         (503, "<html>", "unavailable"),
         (400, r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#, "unavailable"),
@@ -89,7 +89,7 @@ fn server_errors_are_retryable_and_client_errors_are_not() {
             "refused",
         ),
     ];
-    for (status, body, code) in answers {
+    for (status, body, code) in responses {
         let store = table.store_over(&Wire::disturbed(move |_| Disturbance::Respond(status, body)));
         let error = table.block_on(store.apply(&story[0])).unwrap_err();
         assert_eq!(error.code(), code, "{body}");

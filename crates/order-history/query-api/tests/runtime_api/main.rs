@@ -64,8 +64,8 @@ fn created(n: u64, restaurant: &str) -> Event {
     event
 }
 
-fn body(answer: &Value) -> Value {
-    serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
+fn body(response: &Value) -> Value {
+    serde_json::from_str(response["body"].as_str().unwrap()).unwrap()
 }
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn only_a_slow_response_is_logged_at_the_default_level() {
     };
     request["headers"]["consistency-token"] = json!(token.to_string());
     request["headers"]["prefer"] = json!("wait=1");
-    let answer = function.invoke(request).await.unwrap();
-    assert_eq!(answer["statusCode"], 412, "{answer}");
+    let response = function.invoke(request).await.unwrap();
+    assert_eq!(response["statusCode"], 412, "{response}");
 
     let log = function.stop().await.unwrap();
     assert_eq!(log.len(), 1, "{log:?}");
@@ -325,9 +325,9 @@ async fn if_dynamodb_does_not_answer_the_request_is_503_before_lambda_stops_the_
     let mut settings = settings(&endpoint, &[("ORDER_HISTORY_TABLE", ORDER_HISTORY_TABLE)]);
     settings.timeout = Duration::from_secs(2);
     let function = Function::start(settings).await.unwrap();
-    let answer = function.invoke(sample("query-order")).await.unwrap();
-    assert_eq!((&answer["statusCode"], &answer["headers"]["retry-after"]), (&json!(503), &json!("1")));
-    assert_eq!(body(&answer)["type"], "urn:ftgo:order-history:problem:unavailable");
+    let response = function.invoke(sample("query-order")).await.unwrap();
+    assert_eq!((&response["statusCode"], &response["headers"]["retry-after"]), (&json!(503), &json!("1")));
+    assert_eq!(body(&response)["type"], "urn:ftgo:order-history:problem:unavailable");
 
     let log = function.stop().await.unwrap().join("\n");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -45,8 +45,8 @@ async fn fill(client: &Client, table: &str, items: impl Iterator<Item = Item>) {
     let puts: Vec<_> = puts.collect();
     let batches: Vec<_> = puts.chunks(25).map(<[_]>::to_vec).collect();
     let sent = stream::iter(batches).map(|batch| async move {
-        let answer = client.batch_write_item().request_items(table, batch).send().await.unwrap();
-        assert!(answer.unprocessed_items.unwrap_or_default().is_empty());
+        let response = client.batch_write_item().request_items(table, batch).send().await.unwrap();
+        assert!(response.unprocessed_items.unwrap_or_default().is_empty());
     });
     sent.buffer_unordered(8).collect::<Vec<_>>().await;
 }
