@@ -116,8 +116,8 @@ impl Api {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
         // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
-        let answer = Box::pin(self.answer(&request, resource, deadline));
-        self.function.respond(&request, route, deadline, answer).await
+        let response = Box::pin(self.answer(&request, resource, deadline));
+        self.function.respond(&request, route, deadline, response).await
     }
 
     async fn answer(

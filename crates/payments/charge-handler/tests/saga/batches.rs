@@ -31,8 +31,8 @@ async fn a_batch_returns_only_the_failed_messages() {
         message.replace(&good.to_string(), "not-an-intent"),
         message.replace(&good.to_string(), "00000000-0000-4000-8000-000000000000"),
     ];
-    let answer = world.function().invoke(&bodies).await.unwrap();
-    assert_eq!(failures(&answer), [0, 3, 4, 5, 6]);
+    let response = world.function().invoke(&bodies).await.unwrap();
+    assert_eq!(failures(&response), [0, 3, 4, 5, 6]);
     assert_eq!(world.state(good).await, StateName::Charged);
     assert_eq!(world.state(declined).await, StateName::ChargeFailed);
     assert_eq!(world.state(unknown).await, StateName::ChargeRequested);
@@ -58,16 +58,16 @@ async fn a_batch_in_which_every_message_failed_fails_the_invocation() {
 #[tokio::test]
 async fn an_empty_batch_succeeds() {
     let world = World::create().await;
-    let answer = world.function().invoke(&[]).await.unwrap();
-    assert_eq!(failures(&answer), [] as [usize; 0]);
+    let response = world.function().invoke(&[]).await.unwrap();
+    assert_eq!(failures(&response), [] as [usize; 0]);
 }
 
 #[tokio::test]
 async fn repeated_messages_in_a_batch_make_one_request_to_the_gateway() {
     let world = World::create().await;
     let message = world.message(world.requested(1_250).await).await;
-    let answer = world.function().invoke(&[message.clone(), message.clone(), message]).await.unwrap();
-    assert_eq!(failures(&answer), [] as [usize; 0]);
+    let response = world.function().invoke(&[message.clone(), message.clone(), message]).await.unwrap();
+    assert_eq!(failures(&response), [] as [usize; 0]);
     assert_eq!(world.gateway.posts(), 1);
 }
 
@@ -82,8 +82,8 @@ async fn repeated_messages_in_concurrent_functions_make_one_charge_and_one_final
         rounds += 1;
         assert!(rounds <= 8, "the lock is never free");
         let bodies = [message.clone()];
-        let answers = futures_util::future::join_all(queue.iter().map(|function| function.invoke(&bodies))).await;
-        let kept = answers.iter().map(|answer| !failures(answer.as_ref().unwrap()).is_empty());
+        let results = futures_util::future::join_all(queue.iter().map(|function| function.invoke(&bodies))).await;
+        let kept = results.iter().map(|result| !failures(result.as_ref().unwrap()).is_empty());
         queue = queue.iter().zip(kept).filter(|(_, kept)| *kept).map(|(function, _)| *function).collect();
     }
     assert_eq!(world.gateway.posts(), 1);
@@ -100,8 +100,8 @@ async fn a_charge_that_another_worker_holds_is_retried_and_not_an_error() {
     let Acquired::Granted(lock) = store.locks().exclusive(PaymentStore::lock_key(id)).acquire().await.unwrap() else {
         panic!("the lock is free");
     };
-    let answer = world.function().invoke(std::slice::from_ref(&message)).await.unwrap();
-    assert_eq!(failures(&answer), [0]);
+    let response = world.function().invoke(std::slice::from_ref(&message)).await.unwrap();
+    assert_eq!(failures(&response), [0]);
     assert_eq!(world.gateway.posts(), 0);
     let _ = lock.release().await.unwrap();
     world.function().expect_done(&message).await;
@@ -115,8 +115,8 @@ async fn at_most_ten_charges_run_at_the_same_time() {
         bodies.push(world.message(world.requested(1_250).await).await);
     }
     let wire = Wire::watched();
-    let answer = world.function_on(&wire).invoke(&bodies).await.unwrap();
-    assert_eq!(failures(&answer), [] as [usize; 0]);
+    let response = world.function_on(&wire).invoke(&bodies).await.unwrap();
+    assert_eq!(failures(&response), [] as [usize; 0]);
     assert_eq!(world.gateway.charges().len(), 25);
     assert!((2..=10).contains(&wire.most_in_flight()), "{}", wire.most_in_flight());
 }

@@ -66,13 +66,13 @@ impl Chaos {
                 self.crash_signal.notified().await;
             }
         };
-        let answer = tokio::select! {
-            answer = process => Some(answer),
+        let output = tokio::select! {
+            output = process => Some(output),
             () = crashed => None,
         };
         // The next process has not crashed.
         let is_crashed = self.is_crashed.swap(false, Ordering::SeqCst);
-        answer.filter(|_| !is_crashed)
+        output.filter(|_| !is_crashed)
     }
 
     fn on_request(&self, operation: &str) -> Disturbance {
@@ -126,8 +126,8 @@ pub(crate) struct DisturbedGateway {
 impl Gateway for DisturbedGateway {
     fn charge<'a>(&'a self, request: &'a ChargeRequest, until: Instant) -> GatewayFuture<'a, Outcome> {
         Box::pin(async move {
-            let answer = self.chaos.disturb("Charge", self.gateway.charge(request, until)).await;
-            answer.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
+            let response = self.chaos.disturb("Charge", self.gateway.charge(request, until)).await;
+            response.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
         })
     }
 
@@ -137,8 +137,8 @@ impl Gateway for DisturbedGateway {
         until: Instant,
     ) -> Pin<Box<dyn Future<Output = Result<Option<ChargeId>, Unknown>> + Send + 'a>> {
         Box::pin(async move {
-            let answer = self.chaos.disturb("LookUp", self.gateway.look_up(request, until)).await;
-            answer.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
+            let response = self.chaos.disturb("LookUp", self.gateway.look_up(request, until)).await;
+            response.unwrap_or_else(|lost| Err(Unknown::Unreachable(lost.into())))
         })
     }
 }
@@ -170,8 +170,8 @@ impl Topic {
 impl Publisher for Topic {
     async fn publish(&self, rows: &[EventRow]) -> Vec<Result<(), outbox::Error>> {
         let publish = async { self.published.lock().unwrap().extend_from_slice(rows) };
-        let answer = self.chaos.disturb("Publish", publish).await;
-        let one = |_| answer.map_err(|lost| outbox::Error::TopicUnavailable(lost.into()));
+        let response = self.chaos.disturb("Publish", publish).await;
+        let one = |_| response.map_err(|lost| outbox::Error::TopicUnavailable(lost.into()));
         rows.iter().map(one).collect()
     }
 }

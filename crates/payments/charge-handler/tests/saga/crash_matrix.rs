@@ -85,8 +85,8 @@ async fn run(amount: i64, end: StateName, recovery: Recovery, chaos: Chaos) -> V
     // Late messages change nothing.
     let (posts, found) = (world.gateway.posts(), world.find(id).await);
     let late: Vec<_> = system.requests().into_values().collect();
-    let answer = world.function().invoke(&late).await.unwrap();
-    assert_eq!((failures(&answer), world.gateway.posts()), (vec![], posts));
+    let response = world.function().invoke(&late).await.unwrap();
+    assert_eq!((failures(&response), world.gateway.posts()), (vec![], posts));
     assert_eq!(world.find(id).await, found);
     system.assert_end(end).await;
     chaos.operations()
@@ -161,7 +161,7 @@ impl<'a> System<'a> {
         }
         let function = self.world.function_over(&self.client(), self.gateway());
         let kept = match self.chaos.run(function.invoke(&bodies)).await {
-            Some(Ok(answer)) => failures(&answer),
+            Some(Ok(response)) => failures(&response),
             Some(Err(_)) | None => (0..bodies.len()).collect(),
         };
         let is_done = |place: usize| recovery == Recovery::Schedules || !kept.contains(&place);

@@ -250,8 +250,8 @@ impl Function {
 
     /// Invokes the function with one message, and expects success.
     pub(crate) async fn expect_done(&self, body: &str) {
-        let answer = self.invoke(&[body.to_owned()]).await;
-        assert_eq!(answer.map(|answer| failures(&answer)), Ok(vec![]));
+        let result = self.invoke(&[body.to_owned()]).await;
+        assert_eq!(result.map(|response| failures(&response)), Ok(vec![]));
     }
 
     /// Invokes the function with one message, and expects the message to fail for this reason.

@@ -60,8 +60,8 @@ async fn a_worker_that_resumes_while_its_successor_works_is_refused_and_does_not
             second.arrival().await;
             first.open();
         };
-        let (answer, ()) = tokio::join!(successor.invoke(&bodies), opened);
-        assert_eq!(answer.unwrap().batch_item_failures.len(), 0);
+        let (result, ()) = tokio::join!(successor.invoke(&bodies), opened);
+        assert_eq!(result.unwrap().batch_item_failures.len(), 0);
     };
     tokio::join!(zombie, takeover);
     let intent = world.find(id).await.intent;
@@ -92,12 +92,12 @@ async fn heartbeats_keep_the_lock_while_the_gateway_is_slow() {
         }
         // The first lease ended long ago. The last one has one second left.
         world.advance_clock(Duration::from_secs(9));
-        let answer = world.function().invoke(&bodies).await.unwrap();
-        assert_eq!(answer.batch_item_failures.len(), 1, "the lock is held");
+        let response = world.function().invoke(&bodies).await.unwrap();
+        assert_eq!(response.batch_item_failures.len(), 1, "the lock is held");
         gate.open();
     };
-    let (answer, ()) = tokio::join!(function.invoke(&bodies), second);
-    assert_eq!(answer.unwrap().batch_item_failures.len(), 0);
+    let (result, ()) = tokio::join!(function.invoke(&bodies), second);
+    assert_eq!(result.unwrap().batch_item_failures.len(), 0);
     assert_eq!((gateway.charges(), world.gateway.posts()), (1, 0), "the second worker did not call the gateway");
     assert_eq!(world.state(id).await, StateName::Charged);
 }

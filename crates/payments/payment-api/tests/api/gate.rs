@@ -48,9 +48,9 @@ impl HttpConnector for Gate {
         let gate = self.clone();
         HttpConnectorFuture::new(async move {
             gate.permits.acquire().await.unwrap().forget();
-            let answer = gate.wire.call(http).await;
+            let response = gate.wire.call(http).await;
             gate.done.fetch_add(1, Ordering::SeqCst);
-            answer
+            response
         })
     }
 }

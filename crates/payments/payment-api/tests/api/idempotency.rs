@@ -241,8 +241,8 @@ fn read_without_record(items: &[HashMap<String, AttributeValue>]) -> &'static st
         item.iter().map(|(name, value)| (name.clone(), attribute(value))).collect()
     };
     let items: Vec<_> = items.iter().map(item).collect();
-    let answer = json!({"Responses": {tables().payments: items}, "UnprocessedKeys": {}});
-    Box::leak(answer.to_string().into_boxed_str())
+    let response = json!({"Responses": {tables().payments: items}, "UnprocessedKeys": {}});
+    Box::leak(response.to_string().into_boxed_str())
 }
 
 #[tokio::test]

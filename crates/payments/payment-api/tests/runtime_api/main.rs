@@ -45,8 +45,8 @@ fn request(method: &str, path: &str, body: &Value) -> Value {
     })
 }
 
-fn body(answer: &Value) -> Value {
-    serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
+fn body(response: &Value) -> Value {
+    serde_json::from_str(response["body"].as_str().unwrap()).unwrap()
 }
 
 async fn create(function: &Function, amount: i64) -> String {
