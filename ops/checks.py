@@ -75,8 +75,8 @@ def issuer_problem(issuer):
     url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
     skip = "If only AWS can reach it, deploy with SKIP_ISSUER_CHECK=1."
     try:
-        with urllib.request.urlopen(url, timeout=ISSUER_SECONDS) as answer:
-            document = json.loads(answer.read(1_000_000))
+        with urllib.request.urlopen(url, timeout=ISSUER_SECONDS) as response:
+            document = json.loads(response.read(1_000_000))
         named, keys = document["issuer"], document["jwks_uri"]
     except urllib.error.HTTPError as error:
         return f"{url} returns {error.code}, so JwtIssuer={issuer} is not an OpenID issuer. {skip}"
