@@ -23,10 +23,10 @@ class Front(BaseHTTPRequestHandler):
         # The host stays what the client signed.
         headers = dict(self.headers) | {"X-Forwarded-Proto": "https", "Connection": "close"}
         connection.request(self.command, self.path, body, headers)
-        answer = connection.getresponse()
-        content = answer.read()
-        self.send_response(answer.status)
-        for name, value in answer.getheaders():
+        response = connection.getresponse()
+        content = response.read()
+        self.send_response(response.status)
+        for name, value in response.getheaders():
             if name.lower() not in ["content-length", "transfer-encoding", "connection", "date", "server"]:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))

@@ -67,7 +67,7 @@ def tokens(grant, with_nonce):
     id_token = common | {"aud": client_id, "name": USERS[grant["user"]][0]}
     if with_nonce and "nonce" in grant:
         id_token["nonce"] = grant["nonce"]
-    answer = {
+    response = {
         "access_token": sign(common | {"aud": audience, "client_id": client_id, "scope": scope, "jti": secrets.token_hex(8)}),
         "id_token": sign(id_token),
         "token_type": "Bearer",
@@ -75,10 +75,10 @@ def tokens(grant, with_nonce):
         "scope": scope,
     }
     if grant["refresh"]:
-        answer["refresh_token"] = secrets.token_urlsafe()
+        response["refresh_token"] = secrets.token_urlsafe()
         with lock:
-            refresh_tokens[answer["refresh_token"]] = grant
-    return answer
+            refresh_tokens[response["refresh_token"]] = grant
+    return response
 
 
 def by_code(form):
@@ -174,10 +174,10 @@ class Issuer(BaseHTTPRequestHandler):
                 codes[code] = form | {"lifetime": int(form["lifetime"]), "refresh": "refresh" in form}
             self.back(form, code=code)
 
-    def back(self, asked, **answer):
+    def back(self, asked, **parameters):
         if "state" in asked:
-            answer["state"] = asked["state"]
-        self.redirect(f"{asked['redirect_uri']}?{urlencode(answer | {'iss': url})}")
+            parameters["state"] = asked["state"]
+        self.redirect(f"{asked['redirect_uri']}?{urlencode(parameters | {'iss': url})}")
 
     def token(self, form):
         try:

@@ -311,7 +311,7 @@ def switch_and_back(orders):
             if served:
                 assert f"the query function reads the table {SECOND} (ServedTable)" in make("status", "STACK=order-history")
             load.more(50)
-    say(f"  {load.answers} responses, all of them 200 and complete")
+    say(f"  {load.responses} responses, all of them 200 and complete")
 
 
 def publish_version():
@@ -326,7 +326,7 @@ class Load:
     """Clients that ask for orders and for a list, without a pause, until this ends."""
 
     def __init__(self, orders):
-        self.orders, self.answers, self.bad, self.ends = orders, 0, [], threading.Event()
+        self.orders, self.responses, self.bad, self.ends = orders, 0, [], threading.Event()
         self.threads = [threading.Thread(target=self.ask, args=(n,)) for n in range(2)]
 
     def __enter__(self):
@@ -341,8 +341,8 @@ class Load:
 
     def more(self, number):
         """Waits for so many responses."""
-        before = self.answers
-        eventually(f"{number} responses", lambda: self.answers >= before + number or None)
+        before = self.responses
+        eventually(f"{number} responses", lambda: self.responses >= before + number or None)
 
     def ask(self, first):
         token = signed({"sub": self.orders["consumer"]})
@@ -352,21 +352,21 @@ class Load:
                 return
             if n % 5:
                 wanted = next(ids)
-                status, answer = get(f"/orders/{wanted}", token)
-                is_good = status == 200 and answer["orderId"] == wanted
+                status, body = get(f"/orders/{wanted}", token)
+                is_good = status == 200 and body["orderId"] == wanted
             else:
-                status, answer = get(f"/orders?pageSize={ORDERS}", token)
-                is_good = status == 200 and {order["orderId"] for order in answer["orders"]} == {*self.orders["ids"]}
-            self.answers += 1
+                status, body = get(f"/orders?pageSize={ORDERS}", token)
+                is_good = status == 200 and {order["orderId"] for order in body["orders"]} == {*self.orders["ids"]}
+            self.responses += 1
             if not is_good:
-                self.bad.append((status, answer))
+                self.bad.append((status, body))
 
 
 def get(path, token):
     request = urllib.request.Request(os.environ["E2E_API_URL"] + path, headers={"Authorization": f"Bearer {token}"})
     try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, json.load(answer)
+        with urllib.request.urlopen(request) as response:
+            return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         return error.code, error.read()
 

@@ -30,10 +30,10 @@ class Rust:
     def ask(self, do, **command):
         self.process.stdin.write(json.dumps({"do": do, **command}) + "\n")
         self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
+        line = self.process.stdout.readline()
+        if not line:
             sys.exit(f"the Rust side ended at {do} {command}")
-        return json.loads(answer)
+        return json.loads(line)
 
     def close(self):
         self.process.stdin.close()
@@ -115,8 +115,8 @@ def check_table(rust, client, table, seen):
 
     # Python writes, Rust reads.
     python.call("p-completed")
-    answer = rust.ask("claim", store=store(), key="p-completed")
-    by_python("completed", f"{answer['saw']} {answer.get('data')}", "Completed {'by': 'Python'}")
+    response = rust.ask("claim", store=store(), key="p-completed")
+    by_python("completed", f"{response['saw']} {response.get('data')}", "Completed {'by': 'Python'}")
     during = []
     python.call("p-in-progress", work=lambda: during.append(claim("p-in-progress")) or {})
     by_python("in progress", during[0], "InProgress")
@@ -135,8 +135,8 @@ def check_table(rust, client, table, seen):
     by_python("completed, the same payload", claim("p-payload", {"note": "für Ann", "amount": 990}), "Completed")
     by_python("completed, another payload", claim("p-payload", {"amount": 991}), "PayloadMismatch")
     python.call("p-none", work=lambda: None)
-    answer = rust.ask("claim", store=store(), key="p-none")
-    by_python("completed, without a result", f"{answer['saw']} {answer.get('data')}", "Completed None")
+    response = rust.ask("claim", store=store(), key="p-none")
+    by_python("completed, without a result", f"{response['saw']} {response.get('data')}", "Completed None")
 
     # Rust writes, Python reads.
     claim("r-completed")
@@ -150,8 +150,8 @@ def check_table(rust, client, table, seen):
     by_rust("completed, expired", python.call("r-expired")[0], "New")
     claim("r-abandoned", behind=60, limit=1_000)
     by_rust("in progress, its time is over", python.call("r-abandoned")[0], "New")
-    answer = rust.ask("complete", store=store(), key="r-abandoned", result=1)
-    seen.row(table, "Python", "taken over from Rust, who completes", "Rust", answer["saw"], "ClaimLost")
+    response = rust.ask("complete", store=store(), key="r-abandoned", result=1)
+    seen.row(table, "Python", "taken over from Rust, who completes", "Rust", response["saw"], "ClaimLost")
     claim("r-released")
     rust.ask("release", store=store(), key="r-released")
     by_rust("released", python.call("r-released")[0], "New")

@@ -205,8 +205,8 @@ class OnTheLocalSystem(unittest.TestCase):
         self.assertEqual(created["statusCode"], 201, created)
         intent = json.loads(created["body"])["paymentIntentId"]
         for sample, status in [("get", 200), ("change-amount", 200), ("request-charge", 202)]:
-            answer = self.invoke("payment-api", sample, intent)
-            self.assertEqual((sample, answer["statusCode"]), (sample, status), answer)
+            response = self.invoke("payment-api", sample, intent)
+            self.assertEqual((sample, response["statusCode"]), (sample, status), response)
         # The running system may have done the same meanwhile; the result is the same.
         for function, sample in [("charge", "charge"), ("relay", "relay"), ("relay", "relay-poison-row")]:
             self.assertEqual(self.invoke(function, sample, intent), {"batchItemFailures": []})

@@ -139,10 +139,10 @@ def check_payments(endpoints, options, ours):
             sides = zip(intents, ["sam", "ours"], strict=True)
             events = [about_intent(path, intent, LOGS / f"{sample}.{side}.json") for intent, side in sides]
             sam = lambdas if sample != STORY[0] else None
-            answers = invoke_both(PAYMENTS, payments_function_of(path), events, endpoints, options, ours, sam)
+            responses = invoke_both(PAYMENTS, payments_function_of(path), events, endpoints, options, ours, sam)
             if sample == "create":
-                intents = [created(answer) or SAMPLE_INTENT for answer in answers]
-            theirs, own = (without_chance(answer, intent) for answer, intent in zip(answers, intents, strict=True))
+                intents = [created(response) or SAMPLE_INTENT for response in responses]
+            theirs, own = (without_chance(response, intent) for response, intent in zip(responses, intents, strict=True))
             differences += differ(f"{payments_function_of(path)}, events/payments/{path.name}", theirs, own)
             if has_failed(own) != sample.startswith("failure-"):
                 print("           UNEXPECTED: the sample's name says otherwise", flush=True)
@@ -159,27 +159,27 @@ def payments_function_of(path):
     return "relay" if "aws:dynamodb" in sources else "charge" if sources else "payment-api"
 
 
-def created(answer):
+def created(response):
     """The id of the intent in a response, if it has one."""
     with contextlib.suppress(TypeError, KeyError, ValueError):
-        return json.loads(answer["body"])["paymentIntentId"]
+        return json.loads(response["body"])["paymentIntentId"]
     return None
 
 
-def without_chance(answer, intent):
+def without_chance(response, intent):
     """A response without what no two runs have in common: the intent's id, times, and the token that has an event's id."""
-    text = json.dumps(answer).replace(intent, "<intent>")
+    text = json.dumps(response).replace(intent, "<intent>")
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>", text)
     return json.loads(re.sub(r'("consistency-token": )"[\w-]+"', r'\1"<token>"', text))
 
 
-def has_failed(answer):
-    if not isinstance(answer, dict):
+def has_failed(response):
+    if not isinstance(response, dict):
         # What a schedule starts answers nothing.
-        return answer is not None
-    if "statusCode" in answer:
-        return answer["statusCode"] >= 400
-    return bool(answer.get("batchItemFailures")) or "errorType" in answer
+        return response is not None
+    if "statusCode" in response:
+        return response["statusCode"] >= 400
+    return bool(response.get("batchItemFailures")) or "errorType" in response
 
 
 def invoke_both(service, name, events, endpoints, options, ours, lambdas):
@@ -189,12 +189,12 @@ def invoke_both(service, name, events, endpoints, options, ours, lambdas):
     log = Path(sams).name.partition(".")[0]
     if lambdas is None:
         sam = sam_local(service, "invoke", function, "--event", sams, endpoints=endpoints, options=options)
-        theirs = answer(sam, f"{log}.sam.log", ENVIRONMENT)
+        theirs = output_of(sam, f"{log}.sam.log", ENVIRONMENT)
     else:
         theirs = json.load(lambdas.invoke(FunctionName=function, Payload=Path(sams).read_bytes())["Payload"])
     local = [ROOT / "target/debug/local", "invoke", name, own]
     environment = {variable: str(port) for variable, port in ours.items()}
-    return theirs, answer(local, f"{log}.ours.log", environment)
+    return theirs, output_of(local, f"{log}.ours.log", environment)
 
 
 def function_of(path):
@@ -204,11 +204,11 @@ def function_of(path):
     return {None: "query-api", "archive": "archiver"}.get(queue, queue)
 
 
-def succeeded(answer):
-    return answer == {"batchItemFailures": []} or (isinstance(answer, dict) and answer.get("statusCode") == 200)
+def succeeded(response):
+    return response == {"batchItemFailures": []} or (isinstance(response, dict) and response.get("statusCode") == 200)
 
 
-def answer(arguments, log, environment):
+def output_of(arguments, log, environment):
     """The JSON that a process printed."""
     log = LOGS / log
     with log.open("w") as stderr:

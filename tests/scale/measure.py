@@ -58,8 +58,8 @@ def item_bytes(item):
 def post(url, body, **headers):
     request = urllib.request.Request(url, body, SIGNED | {name.replace("_", "-"): text for name, text in headers.items()})
     try:
-        with OPENER.open(request) as answer:
-            return answer.read()
+        with OPENER.open(request) as response:
+            return response.read()
     except urllib.error.HTTPError as error:
         raise SystemExit(f"{url}: {error.read().decode()}") from error
 

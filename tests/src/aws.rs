@@ -48,24 +48,24 @@ impl Aws {
     pub async fn lambda(&self, method: Method, path: &str, request: &Value) -> Value {
         let body = if request.is_null() { String::new() } else { request.to_string() };
         let headers = [("content-type", "application/json")];
-        let (status, answer) = self.try_send("lambda", method, path, &headers, body).await;
-        assert!(status.is_success(), "lambda rejected {path}: {status} {answer}");
-        serde_json::from_str(&answer).unwrap_or(Value::Null)
+        let (status, response) = self.try_send("lambda", method, path, &headers, body).await;
+        assert!(status.is_success(), "lambda rejected {path}: {status} {response}");
+        serde_json::from_str(&response).unwrap_or(Value::Null)
     }
 
     /// Calls an operation of SQS.
     pub async fn sqs(&self, operation: &str, request: &Value) -> Value {
         let target = format!("AmazonSQS.{operation}");
         let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", &target)];
-        let answer = self.send("sqs", &headers, request.to_string()).await;
-        if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
+        let response = self.send("sqs", &headers, request.to_string()).await;
+        if response.is_empty() { Value::Null } else { serde_json::from_str(&response).unwrap() }
     }
 
     /// Calls an action of a service with the query protocol; the response is XML.
     pub async fn query(&self, service: &str, version: &str, action: &str, parameters: &[(&str, &str)]) -> String {
-        let (status, answer) = self.try_query(service, version, action, parameters).await;
-        assert!(status.is_success(), "{service} rejected {action}: {status} {answer}");
-        answer
+        let (status, response) = self.try_query(service, version, action, parameters).await;
+        assert!(status.is_success(), "{service} rejected {action}: {status} {response}");
+        response
     }
 
     /// The same, for an action that may fail.
@@ -103,8 +103,8 @@ impl Aws {
         let signature = signature.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let request = self.http.request(method, &url);
         let request = headers.chain(signature).fold(request, |request, (name, value)| request.header(name, value));
-        let answer = request.body(body).send().await.expect("the service does not answer");
-        (answer.status(), answer.text().await.unwrap())
+        let response = request.body(body).send().await.expect("the service does not answer");
+        (response.status(), response.text().await.unwrap())
     }
 
     /// The headers that sign a request.

@@ -123,9 +123,9 @@ impl System<Deployed> {
     /// How many rows the outbox has.
     pub async fn outbox_rows(&self) -> u64 {
         let scan = json!({"TableName": "ftgo-payments-outbox", "ConsistentRead": true, "Select": "COUNT"});
-        let (status, answer) = self.aws.try_dynamodb("Scan", &scan).await;
-        assert!(status.is_success(), "{answer}");
-        serde_json::from_str::<Value>(&answer).unwrap()["Count"].as_u64().unwrap()
+        let (status, response) = self.aws.try_dynamodb("Scan", &scan).await;
+        assert!(status.is_success(), "{response}");
+        serde_json::from_str::<Value>(&response).unwrap()["Count"].as_u64().unwrap()
     }
 
     /// How many messages a queue of Payments holds, by the end of its name.

@@ -232,8 +232,8 @@ impl System<Local> {
                 ]);
             }
             let parameters: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            let answer = sns.query("sns", "2010-03-31", "PublishBatch", &parameters).await;
-            assert_eq!(answer.matches("<MessageId>").count(), batch.len(), "{answer}");
+            let response = sns.query("sns", "2010-03-31", "PublishBatch", &parameters).await;
+            assert_eq!(response.matches("<MessageId>").count(), batch.len(), "{response}");
         }
     }
 

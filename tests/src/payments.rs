@@ -140,9 +140,9 @@ impl<E: Environment> System<E> {
 }
 
 async fn reply(request: reqwest::RequestBuilder) -> Option<Reply> {
-    let answer = request.send().await.ok()?;
-    let (status, headers) = (answer.status(), answer.headers().clone());
-    let body = serde_json::from_str(&answer.text().await.ok()?).ok()?;
+    let response = request.send().await.ok()?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = serde_json::from_str(&response.text().await.ok()?).ok()?;
     Some(Reply { status, headers, body })
 }
 

@@ -105,8 +105,8 @@ pub async fn a_client_can_read_its_own_write(system: &System<impl Environment>) 
     system.publish(&published).await;
     let patient = [headers[0], headers[1], ("prefer", "wait=10")];
     let seen = async || {
-        let answer = system.get(&path, &patient).await;
-        (answer.status != 412).then_some(answer)
+        let response = system.get(&path, &patient).await;
+        (response.status != 412).then_some(response)
     };
     let seen = eventually("the authorized order", seen).await;
     assert_eq!((seen.status.as_u16(), seen.body), (200, order.expected_json(&published)));

@@ -96,8 +96,8 @@ impl<E: Environment> System<E> {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = request.send().await.expect("the API does not answer");
-        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        let response = request.send().await.expect("the API does not answer");
+        let (status, text) = (response.status(), response.text().await.unwrap());
         let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {status} is not JSON: {text}"));
         ApiResponse { status, body }
     }
@@ -172,8 +172,8 @@ impl<E: Environment> System<E> {
     pub async fn depth(&self, queue: &str) -> u64 {
         let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
         let request = json!({"QueueUrl": queue, "AttributeNames": names});
-        let answer = self.aws.sqs("GetQueueAttributes", &request).await;
-        names.iter().map(|name| answer["Attributes"][name].as_str().unwrap().parse::<u64>().unwrap()).sum()
+        let response = self.aws.sqs("GetQueueAttributes", &request).await;
+        names.iter().map(|name| response["Attributes"][name].as_str().unwrap().parse::<u64>().unwrap()).sum()
     }
 }
 

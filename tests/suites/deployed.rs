@@ -73,10 +73,10 @@ async fn a_function_of_payments_has_only_the_permissions_for_its_own_work() {
     let (status, found) = api.try_dynamodb("BatchGetItem", &batch).await;
     assert!(status.is_success() && found.contains(&intent), "the API must be able to read payments: {found}");
     for operation in [("GetItem", &read), ("BatchGetItem", &batch)] {
-        let (status, answer) = relay.try_dynamodb(operation.0, operation.1).await;
+        let (status, response) = relay.try_dynamodb(operation.0, operation.1).await;
         assert!(
-            status.is_client_error() && answer.contains("AccessDenied"),
-            "the relay must not read payments: {answer}"
+            status.is_client_error() && response.contains("AccessDenied"),
+            "the relay must not read payments: {response}"
         );
     }
     assert!(system.try_publish_as(&relay).await.is_success(), "the relay must be able to publish");
@@ -101,16 +101,16 @@ async fn intents_and_events_can_be_written_only_in_transactions() {
     ] {
         let function_may = system.as_function_of_payments(function).await;
         for (operation, request) in alone {
-            let (status, answer) = function_may.try_dynamodb(operation, request).await;
+            let (status, response) = function_may.try_dynamodb(operation, request).await;
             let table = &request["TableName"];
-            let is_denied = status.is_client_error() && answer.contains("AccessDenied");
-            assert!(is_denied, "{function} writes to {table} with {operation} alone: {status} {answer}");
+            let is_denied = status.is_client_error() && response.contains("AccessDenied");
+            assert!(is_denied, "{function} writes to {table} with {operation} alone: {status} {response}");
         }
         // The same update in a transaction fails only because of its own condition: there is no such intent.
         let transaction = json!({"TransactItems": [{"Update": update}]});
-        let (status, answer) = function_may.try_dynamodb("TransactWriteItems", &transaction).await;
-        let is_tried = status.is_client_error() && answer.contains("ConditionalCheckFailed");
-        assert!(is_tried, "{function} may not update in a transaction: {status} {answer}");
+        let (status, response) = function_may.try_dynamodb("TransactWriteItems", &transaction).await;
+        let is_tried = status.is_client_error() && response.contains("ConditionalCheckFailed");
+        assert!(is_tried, "{function} may not update in a transaction: {status} {response}");
     }
 }
 

@@ -269,10 +269,10 @@ async fn demo(system: &System<Local>) -> Vec<ApiResponse> {
     let orders = ["99", "100", "101"].map(|order| format!("/orders/{order}"));
     let mut shown = Vec::new();
     for path in lists.iter().chain(&orders) {
-        let mut answer = system.get_as(&system.reader_token(), path).await;
-        assert_eq!(answer.status, 200, "{path}: {answer:?}");
-        without_ids_of_payments(&mut answer.body);
-        shown.push(answer);
+        let mut response = system.get_as(&system.reader_token(), path).await;
+        assert_eq!(response.status, 200, "{path}: {response:?}");
+        without_ids_of_payments(&mut response.body);
+        shown.push(response);
     }
     shown
 }

@@ -293,7 +293,7 @@ class Payments(Promises, unittest.TestCase):
         # The sweeper starts at least every five minutes.
         self.assertGreaterEqual(alarm["Threshold"], oldest + 300)
 
-    def test_the_latency_limit_is_higher_where_answers_wait_for_the_gateway(self):
+    def test_the_latency_limit_is_higher_where_responses_wait_for_the_gateway(self):
         for mode, threshold in [("saga", 3000), ("locked", 10000)]:
             stack = self.template.with_parameters(ChargeMode=mode, AlarmTopicArn=ALARM_TOPIC)
             self.assertEqual(threshold, stack.of_type("AWS::CloudWatch::Alarm")["SlowResponses"]["Threshold"])

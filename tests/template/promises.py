@@ -506,8 +506,8 @@ class Promises:
                 dimensions = [{d["Name"]: d["Value"] for d in alarm["Dimensions"]} for alarm in watched]
                 called = function["FunctionName"]
                 of_lambda = {"FunctionName": called, "Resource": f"{called}:live", "ExecutedVersion": version}
-                of_answers = {"Function": self.api_name, "Version": version}
-                self.assertEqual([of_lambda, of_answers] if name == self.api else [of_lambda], dimensions)
+                of_responses = {"Function": self.api_name, "Version": version}
+                self.assertEqual([of_lambda, of_responses] if name == self.api else [of_lambda], dimensions)
                 for alarm in watched:
                     self.assertEqual("notBreaching", alarm["TreatMissingData"])
         self.assertEqual(len(aliases) - len(own), len(groups))
