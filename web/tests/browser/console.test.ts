@@ -150,8 +150,8 @@ test("another site can neither read the console nor use its buttons", async tab 
     [{ origin: "https://evil.example" }, "a script of another site"],
     [{ "sec-fetch-site": "cross-site" }, "a form of another site"],
   ] as const) {
-    const answer = await tab.page.request.post(`${system.url}/console/api/orders`, { headers, data: {} });
-    assert.equal(answer.status(), 403, why);
+    const response = await tab.page.request.post(`${system.url}/console/api/orders`, { headers, data: {} });
+    assert.equal(response.status(), 403, why);
   }
 });
 

@@ -66,8 +66,8 @@ async function paysOnce(tab: Tab, order: Order): Promise<void> {
   await payment.getByRole("button", { name: "Create payment" }).click();
   await payment.getByRole("button", { name: /^Pay/ }).click();
   await payment.getByText("Paid", { exact: true }).waitFor();
-  const answer = await fetch(`${GATEWAY}/charges`);
-  const { charges } = (await answer.json()) as { charges: { orderId: string }[] };
+  const response = await fetch(`${GATEWAY}/charges`);
+  const { charges } = (await response.json()) as { charges: { orderId: string }[] };
   assert.equal(charges.filter(charge => charge.orderId === order.id).length, 1);
 }
 
@@ -88,9 +88,9 @@ test(
 
     // The part after # in the address does not change this.
     await tab.goto(`${PAGE}#/?consumer=${BOB.id}`);
-    const answer = tab.page.waitForResponse(response => new URL(response.url()).pathname.endsWith("/orders"));
+    const listed = tab.page.waitForResponse(response => new URL(response.url()).pathname.endsWith("/orders"));
     await tab.page.reload();
-    assert.equal(new URL((await answer).url()).searchParams.get("consumerId"), null);
+    assert.equal(new URL((await listed).url()).searchParams.get("consumerId"), null);
     await tab.sees(orders.ada.id);
     assert.ok(!(await tab.page.content()).includes(orders.bob.id));
     await tab.goto(`${PAGE}#/orders/${orders.bob.id}`);
@@ -199,8 +199,8 @@ test(
     assert.ok(!/ey[\w-]+\.ey/.test(stored), `nothing of a token is left in ${stored}`);
     assert.ok(!stored.includes("refresh"), stored);
     assert.ok(!(await tab.page.content()).includes(orders.ada.id), "the orders are gone from the page");
-    const answer = await tab.page.request.get(`${PAGE}orders`);
-    assert.equal(answer.status(), 401);
+    const response = await tab.page.request.get(`${PAGE}orders`);
+    assert.equal(response.status(), 401);
     await tab.state("after-sign-out");
   },
   EXPECTED,
@@ -224,22 +224,22 @@ test(
     await tab.sees("Sign-in failed");
     assert.equal(codes, 0, "a code that came with another state is not sent to the issuer");
 
-    let answer = "";
+    let callback = "";
     tab.page.on("request", request => {
-      if (request.isNavigationRequest() && request.url().includes("code=")) answer = request.url();
+      if (request.isNavigationRequest() && request.url().includes("code=")) callback = request.url();
     });
     await signIn(tab, ADA);
     await tab.sees(orders.ada.id);
-    assert.match(answer, /code=/);
+    assert.match(callback, /code=/);
     // A signed-in user stays signed in with any link.
-    for (const link of [forged, `${PAGE}?error=access_denied&state=forged`, answer]) {
+    for (const link of [forged, `${PAGE}?error=access_denied&state=forged`, callback]) {
       await tab.goto(link);
       await tab.sees(orders.ada.id);
       await tab.button("Sign out").waitFor();
       assert.equal(new URL(tab.page.url()).search, "");
     }
     await signOut(tab);
-    await tab.goto(answer);
+    await tab.goto(callback);
     await tab.sees("Sign-in failed");
     assert.equal(await tab.button("Sign out").count(), 0);
   },

@@ -81,12 +81,12 @@ async function siteBytes(address: string): Promise<number> {
   const sizes = new Map<string, number>();
   const measure = async (url: string) => {
     if (sizes.has(url)) return;
-    const answer = await fetch(url, { headers: { "accept-encoding": "gzip" } });
-    assert.ok(answer.ok, `${url}: ${answer.status}`);
-    const text = await answer.text();
+    const response = await fetch(url, { headers: { "accept-encoding": "gzip" } });
+    assert.ok(response.ok, `${url}: ${response.status}`);
+    const text = await response.text();
     // The console is not compressed, because it is on the same machine.
-    const isCompressed = answer.headers.get("content-encoding") === "gzip";
-    sizes.set(url, isCompressed ? Number(answer.headers.get("content-length")) : gzipSync(text).length);
+    const isCompressed = response.headers.get("content-encoding") === "gzip";
+    sizes.set(url, isCompressed ? Number(response.headers.get("content-length")) : gzipSync(text).length);
     // index.html contains the name of the first script, and scripts contain the names of those that they load.
     for (const [name] of text.matchAll(/[\w.-]+-[A-Z0-9]{8}\.js/g))
       await measure(new URL(`assets/${name}`, address).href);

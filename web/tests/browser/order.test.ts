@@ -96,10 +96,10 @@ test("an unknown status is shown unchanged", async tab => {
   await system.order(order.id);
   // The system has no such status, so the test changes the response.
   await tab.page.route(`**/orders/${order.id}`, async route => {
-    const answer = await route.fetch();
-    const body = (await answer.text()).replace("APPROVAL_PENDING", "ON_THE_MOON");
+    const response = await route.fetch();
+    const body = (await response.text()).replace("APPROVAL_PENDING", "ON_THE_MOON");
     const later = body.replace(/"type":"OrderCreated"/, '"type":"OrderTeleported"');
-    await route.fulfill({ response: answer, body: later });
+    await route.fulfill({ response, body: later });
   });
   await tab.goto(`${system.url}/#/orders/${order.id}`);
   await tab.sees(/on.the.moon/i);

@@ -238,7 +238,7 @@ test(
     });
     await pay(tab).click();
     await tab.sees(/did not answer/i);
-    await tab.state("payment-answer-lost");
+    await tab.state("payment-response-lost");
     await tab.page.reload();
     await pay(tab).click();
     await isPaidOnce(tab, order, 2468);

@@ -108,44 +108,44 @@ export class System implements Publisher {
         form.set(`${entry}.MessageAttributes.entry.1.Value.DataType`, "String");
         form.set(`${entry}.MessageAttributes.entry.1.Value.StringValue`, eventType);
       }
-      const answer = await fetch(this.#sns, { method: "POST", body: form });
-      const text = await answer.text();
-      assert.ok(answer.ok && !text.includes("BatchResultErrorEntry"), text);
+      const response = await fetch(this.#sns, { method: "POST", body: form });
+      const text = await response.text();
+      assert.ok(response.ok && !text.includes("BatchResultErrorEntry"), text);
     }
   }
 
   /** Sends a message directly to a queue. */
   async send(queue: string, body: string): Promise<void> {
-    const answer = await fetch(this.#sqs, {
+    const response = await fetch(this.#sqs, {
       method: "POST",
       headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.SendMessage" },
       body: JSON.stringify({ QueueUrl: `${this.#sqs}/000000000000/${queue}`, MessageBody: body }),
     });
-    assert.ok(answer.ok, await answer.text());
+    assert.ok(response.ok, await response.text());
   }
 
   /** Waits until the API's order fulfils a condition. */
   order(orderId: string, isAsWanted: (order: ShownOrder) => boolean = () => true): Promise<ShownOrder> {
     return eventually(`order ${orderId}`, async () => {
-      const answer = await fetch(`${this.url}/orders/${encodeURIComponent(orderId)}`);
-      const order = (await answer.json()) as ShownOrder;
-      return answer.ok && isAsWanted(order) ? order : undefined;
+      const response = await fetch(`${this.url}/orders/${encodeURIComponent(orderId)}`);
+      const order = (await response.json()) as ShownOrder;
+      return response.ok && isAsWanted(order) ? order : undefined;
     });
   }
 
   /** Waits until this many orders of a consumer are in the view. */
   orders(consumerId: string, count: number): Promise<unknown> {
     return eventually(`${count} orders of ${consumerId}`, async () => {
-      const answer = await fetch(`${this.url}/orders?consumerId=${consumerId}&pageSize=100`);
-      const { orders } = (await answer.json()) as { orders: unknown[] };
+      const response = await fetch(`${this.url}/orders?consumerId=${consumerId}&pageSize=100`);
+      const { orders } = (await response.json()) as { orders: unknown[] };
       return orders.length === count ? orders : undefined;
     });
   }
 
   /** The payment gateway's charges for an order. */
   async charges(orderId: string): Promise<Charge[]> {
-    const answer = await fetch(`${this.#gateway}/charges`);
-    const { charges } = (await answer.json()) as { charges: Charge[] };
+    const response = await fetch(`${this.#gateway}/charges`);
+    const { charges } = (await response.json()) as { charges: Charge[] };
     return charges.filter(charge => charge.orderId === orderId && charge.status === "succeeded");
   }
 }

@@ -26,8 +26,8 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 
 test("a list is requested with its ETag, without the browser's cache", async () => {
   const { client, sent, header } = clientOf([new Response(null, { status: 304 })]);
-  const answer = await client.orders({ consumerId: "4 2", since: "0", keywords: "crème" }, { ifNoneMatch: 'W/"a"' });
-  assert.deepEqual(answer, { kind: "unchanged" });
+  const response = await client.orders({ consumerId: "4 2", since: "0", keywords: "crème" }, { ifNoneMatch: 'W/"a"' });
+  assert.deepEqual(response, { kind: "unchanged" });
   assert.equal(sent[0]?.path, "orders?consumerId=4+2&since=0&keywords=cr%C3%A8me");
   assert.equal(sent[0]?.request.cache, "no-store");
   assert.equal(header(0, "if-none-match"), 'W/"a"');
@@ -41,16 +41,16 @@ test("an order's id is one segment of the path", async () => {
 
 test("a consistency token waits for its event", async () => {
   const { client, header } = clientOf([json(200, { orderId: "1" }, { etag: 'W/"b"' })]);
-  const answer = await client.order("1", { consistencyToken: "t" });
-  assert.deepEqual(answer, { kind: "found", status: 200, value: { orderId: "1" }, etag: 'W/"b"' });
+  const response = await client.order("1", { consistencyToken: "t" });
+  assert.deepEqual(response, { kind: "found", status: 200, value: { orderId: "1" }, etag: 'W/"b"' });
   assert.equal(header(0, "consistency-token"), "t");
   assert.equal(header(0, "prefer"), "wait=5");
 });
 
 test("a command has its key and the version that the user saw", async () => {
   const { client, sent, header } = clientOf([json(202, { state: "CHARGE_REQUESTED" }, { "consistency-token": "t" })]);
-  const answer = await client.charge("k", "id", '"2"');
-  assert.ok(answer.kind === "found" && answer.consistencyToken === "t");
+  const response = await client.charge("k", "id", '"2"');
+  assert.ok(response.kind === "found" && response.consistencyToken === "t");
   assert.equal(sent[0]?.path, "payment-intents/id/charge");
   assert.equal(header(0, "idempotency-key"), '"k"');
   assert.equal(header(0, "if-match"), '"2"');
@@ -100,8 +100,8 @@ test("without a session nothing is sent", async () => {
     end: () => undefined,
   };
   const { client, sent } = clientOf([], credentials);
-  const answer = await client.order("1");
-  assert.ok(answer.kind === "problem" && answer.problem.status === 401);
+  const response = await client.order("1");
+  assert.ok(response.kind === "problem" && response.problem.status === 401);
   assert.equal(sent.length, 0);
 });
 
@@ -115,8 +115,8 @@ test("a new token that is rejected too ends the session", async () => {
     },
   };
   const { client, sent } = clientOf([json(401, {}), json(401, {})], credentials);
-  const answer = await client.order("1");
-  assert.ok(answer.kind === "problem" && answer.problem.status === 401);
+  const response = await client.order("1");
+  assert.ok(response.kind === "problem" && response.problem.status === 401);
   assert.equal(sent.length, 2);
   assert.ok(isEnded);
 });
@@ -131,8 +131,8 @@ function hanging(signal: AbortSignal | null | undefined): Promise<never> {
 
 test("a request that takes too long is aborted and counts as no response", async () => {
   const client = new Client(OPEN, (_, request) => hanging(request?.signal), 10);
-  const answer = await client.order("1");
-  assert.ok(answer.kind === "problem" && answer.problem.status === 0);
+  const response = await client.order("1");
+  assert.ok(response.kind === "problem" && response.problem.status === 0);
 });
 
 test("an incomplete response counts as no response", async () => {
@@ -146,14 +146,14 @@ test("an incomplete response counts as no response", async () => {
     { status: 202 },
   );
   const { client } = clientOf([response]);
-  const answer = await client.charge("k", "id", '"2"');
-  assert.ok(answer.kind === "problem" && answer.problem.status === 0);
+  const result = await client.charge("k", "id", '"2"');
+  assert.ok(result.kind === "problem" && result.problem.status === 0);
 });
 
 test("the caller can abort a request", async () => {
   const abort = new AbortController();
   const client = new Client(OPEN, (_, request) => hanging(request?.signal));
-  const answer = client.order("1", { signal: abort.signal });
+  const response = client.order("1", { signal: abort.signal });
   abort.abort();
-  assert.equal((await answer).kind, "problem");
+  assert.equal((await response).kind, "problem");
 });

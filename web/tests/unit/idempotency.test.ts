@@ -69,7 +69,7 @@ test("the key is stored before the request is sent", async () => {
 });
 
 test("an unclear result keeps the key, a definite one does not", () => {
-  for (const [answer, definite] of [
+  for (const [response, definite] of [
     [done, true],
     [problem(400, "invalid-request"), true],
     [problem(404, "payment-intent-not-found"), true],
@@ -87,24 +87,24 @@ test("an unclear result keeps the key, a definite one does not", () => {
     [problem(503), false],
     [problem(504), false],
   ] as const) {
-    assert.equal(isDefinite(answer), definite, JSON.stringify(answer));
+    assert.equal(isDefinite(response), definite, JSON.stringify(response));
   }
 });
 
 test("while another request is in progress, the same key is retried after the requested time", async () => {
-  const answers = [problem(409, "idempotency-key-in-progress", 2), problem(409, "conflict"), done];
+  const responses = [problem(409, "idempotency-key-in-progress", 2), problem(409, "conflict"), done];
   const keys: string[] = [];
   const waits: number[] = [];
-  const answer = await carryOut(
+  const response = await carryOut(
     numbered(new Memory()),
     "charge a",
     async key => {
       keys.push(key);
-      return answers[keys.length - 1] as ApiResponse<string>;
+      return responses[keys.length - 1] as ApiResponse<string>;
     },
     async seconds => void waits.push(seconds),
   );
-  assert.deepEqual(answer, done);
+  assert.deepEqual(response, done);
   assert.deepEqual(keys, ["key-1", "key-1", "key-1"]);
   assert.deepEqual(waits, [2, 1]);
 });
@@ -126,10 +126,10 @@ test("the retries end after some attempts, and the next click has the same key",
 test("after a lost response, the user's next click has the same key", async () => {
   const keys = numbered(new Memory());
   const sent: string[] = [];
-  for (const answer of [problem(0), done, done]) {
+  for (const response of [problem(0), done, done]) {
     await carryOut(keys, "charge a", async key => {
       sent.push(key);
-      return answer;
+      return response;
     });
   }
   assert.deepEqual(sent, ["key-1", "key-1", "key-2"]);

@@ -210,12 +210,12 @@ test("an unexpected response of the issuer changes only the address", async () =
 });
 
 quietly("an attempt to sign in accepts one response, and returns to the user's route", async () => {
-  const answers: string[] = [];
+  const callbacks: string[] = [];
   const stage = new Stage({
     begin: async () => ({ url: new URL("https://issuer.example/authorize"), attempt: ATTEMPT }),
     finish: async (_settings, home, callback, attempt) => {
       assert.deepEqual([home, attempt], [HOME, ATTEMPT]);
-      answers.push(callback.href);
+      callbacks.push(callback.href);
       return valid();
     },
   });
@@ -227,5 +227,5 @@ quietly("an attempt to sign in accepts one response, and returns to the user's r
   assert.equal(stage.shown, `${HOME}#/orders/99`);
   stage.shown = `${HOME}?state=s&code=c`;
   assert.equal((await Session.start(CONFIG, stage)).state.name, "signed-in");
-  assert.deepEqual(answers, [`${HOME}?state=s&code=c`]);
+  assert.deepEqual(callbacks, [`${HOME}?state=s&code=c`]);
 });
