@@ -348,7 +348,7 @@ def orders(p):
         ],
         [
             "a rebuild, writing",
-            f"{number(units)} write units, {money(units / 1e6 * p['prices.dynamodb_million_write_units'])}",
+            f"{number(units)} write units or more, {money(units / 1e6 * p['prices.dynamodb_million_write_units'])}",
             # RATE counts the units of the index too; the index has a quota of its own, and needs fewer units than the table.
             f"{time(units / p['limits.table_new_writes'])} at `RATE=4000`, {time(item_units / p['limits.table_quota'])} at the table's quota",
         ],
