@@ -55,8 +55,8 @@ impl HttpFunction {
         Self { name, metrics_namespace: metrics_namespace.into(), version: version.into(), clock }
     }
 
-    /// Waits for the response of `work` to a request to `route`, but not beyond the deadline. It never fails: a failure becomes a response
-    /// too.
+    /// Waits for `work`, which makes the response to a request to `route`, but not beyond the deadline. It never fails: a failure becomes a
+    /// response too.
     pub async fn respond<F: Failure>(
         &self,
         request: &Request,

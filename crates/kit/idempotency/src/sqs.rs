@@ -151,7 +151,7 @@ impl<'a> SqsBatch<'a> {
         observer: &mut impl BatchObserver<T, R, E>,
     ) -> Result<SqsBatchResponse, BatchFailed> {
         let invocation = Invocation::new(self.store, self.completes_together);
-        let mut response = BatchResponse { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
+        let mut report = BatchReport { observer, messages: 0, failed: 0, response: SqsBatchResponse::default() };
         let is_fifo = self.messages.iter().any(is_from_fifo_queue);
         let mut repeated: Vec<Repeated<T>> = Vec::new();
         let mut places: HashMap<(String, Fingerprint), usize> = HashMap::new();
@@ -161,7 +161,7 @@ impl<'a> SqsBatch<'a> {
             let message = match parsed {
                 Ok(message) => message,
                 Err(error) => {
-                    response.note(&message_id, None, MessageOutcome::Failed(error));
+                    report.note(&message_id, None, MessageOutcome::Failed(error));
                     continue;
                 }
             };
@@ -187,7 +187,7 @@ impl<'a> SqsBatch<'a> {
             .buffer_unordered(self.concurrency);
         while let Some((Repeated { message_ids, message }, (outcome, record))) = processed.next().await {
             let value = message.value;
-            response.note_all(&message_ids, &value, outcome);
+            report.note_all(&message_ids, &value, outcome);
             match record {
                 RecordState::Settled => {}
                 RecordState::ToComplete(claim) => {
@@ -195,14 +195,14 @@ impl<'a> SqsBatch<'a> {
                     ids_of_claims.extend(message_ids);
                     values_of_claims.push(value);
                 }
-                RecordState::NotCompleted(error) => response.observer.not_completed(&message_ids, &[value], &error),
-                RecordState::NotReleased(error) => response.observer.not_released(&message_ids, &value, &error),
+                RecordState::NotCompleted(error) => report.observer.not_completed(&message_ids, &[value], &error),
+                RecordState::NotReleased(error) => report.observer.not_released(&message_ids, &value, &error),
             }
         }
         if let Err(error) = invocation.complete_all(claims).await {
-            response.observer.not_completed(&ids_of_claims, &values_of_claims, &error);
+            report.observer.not_completed(&ids_of_claims, &values_of_claims, &error);
         }
-        response.close()
+        report.close()
     }
 }
 
@@ -311,14 +311,14 @@ impl Invocation {
 }
 
 /// The response to the queue, and the observer of every message.
-struct BatchResponse<'a, O> {
+struct BatchReport<'a, O> {
     observer: &'a mut O,
     messages: usize,
     failed: usize,
     response: SqsBatchResponse,
 }
 
-impl<O> BatchResponse<'_, O> {
+impl<O> BatchReport<'_, O> {
     /// Notes the outcome of a piece of work for each of its messages.
     fn note_all<T, R, E>(&mut self, message_ids: &[String], value: &T, outcome: MessageOutcome<R, E>)
     where

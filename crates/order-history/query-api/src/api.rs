@@ -105,11 +105,11 @@ impl Api {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
         // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
-        let response = Box::pin(self.answer(&request, resource, deadline));
-        self.function.respond(&request, route, deadline, response).await
+        let work = Box::pin(self.dispatch(&request, resource, deadline));
+        self.function.respond(&request, route, deadline, work).await
     }
 
-    async fn answer(
+    async fn dispatch(
         &self,
         request: &Request,
         resource: Option<Resource>,

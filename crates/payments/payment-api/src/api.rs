@@ -116,11 +116,11 @@ impl Api {
         let resource = Resource::of(&request);
         let route = resource.as_ref().map_or("none", Resource::route);
         // Boxed: otherwise the future's type is too deep for the compiler's recursion limit.
-        let response = Box::pin(self.answer(&request, resource, deadline));
-        self.function.respond(&request, route, deadline, response).await
+        let work = Box::pin(self.dispatch(&request, resource, deadline));
+        self.function.respond(&request, route, deadline, work).await
     }
 
-    async fn answer(
+    async fn dispatch(
         &self,
         request: &Request,
         resource: Option<Resource>,
@@ -174,8 +174,8 @@ impl Api {
             }
             Decision::Change(Box::new(PaymentIntent::create(new.clone(), input.now)))
         };
-        let respond = |found: &StoredIntent| RecordedResponse::created(found).to_record();
-        self.respond(self.store.create(&new.order_id, &key, decide, respond).await?)
+        let to_record = |found: &StoredIntent| RecordedResponse::created(found).to_record();
+        self.respond(self.store.create(&new.order_id, &key, decide, to_record).await?)
     }
 
     async fn find(&self, request: &Request, id: &str) -> Result<Response, Problem> {
@@ -201,11 +201,11 @@ impl Api {
         let decide = |input: DecisionInput<'_, StoredIntent>| {
             decide(request, input.found, || input.found.intent.change_amount(amount, input.now))
         };
-        let respond = |found: &StoredIntent| RecordedResponse::changed(found).to_record();
+        let to_record = |found: &StoredIntent| RecordedResponse::changed(found).to_record();
         let result = match &self.mode {
-            Mode::Saga => self.store.change(id, &key, admit, decide, respond).await?,
+            Mode::Saga => self.store.change(id, &key, admit, decide, to_record).await?,
             Mode::Locked(_) => {
-                self.store.until(deadline).locking(LOCK_WAIT).change(id, &key, admit, decide, respond).await?
+                self.store.until(deadline).locking(LOCK_WAIT).change(id, &key, admit, decide, to_record).await?
             }
         };
         self.respond(result)
@@ -220,19 +220,19 @@ impl Api {
         let (id, ()) = parameters.finish(both(id, nothing))?;
         let key = request_key(&caller, &format!("POST /payment-intents/{id}/charge"), &key, &json!({}))?;
         let admit = |found| admit(&caller, found);
-        let respond = |found: &StoredIntent| RecordedResponse::charged(found).to_record();
+        let to_record = |found: &StoredIntent| RecordedResponse::charged(found).to_record();
         let decide = |input: DecisionInput<'_, StoredIntent>| {
             decide(request, input.found, || input.found.intent.request_charge(input.now))
         };
         let result = match &self.mode {
-            Mode::Saga => self.store.change(id, &key, admit, decide, respond).await?,
+            Mode::Saga => self.store.change(id, &key, admit, decide, to_record).await?,
             Mode::Locked(gateway) => {
                 let until = self.function.before(deadline, TIME_TO_ANSWER);
                 let charge = async |intent: &PaymentIntent| {
                     self.charge_at_gateway(&**gateway, intent, until, request.id()).await
                 };
                 let locking = self.store.until(deadline).locking(LOCK_WAIT);
-                Box::pin(locking.charge(id, &key, admit, decide, charge, respond)).await?
+                Box::pin(locking.charge(id, &key, admit, decide, charge, to_record)).await?
             }
         };
         self.respond(result)

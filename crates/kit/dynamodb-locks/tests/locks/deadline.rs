@@ -118,7 +118,7 @@ async fn a_release_or_heartbeat_that_is_never_answered_ends_after_a_lease() {
         1 => Disturbance::None,
         _ => Disturbance::Stall,
     });
-    let lease = Duration::from_secs(2);
+    let lease = Duration::from_secs(4);
     let locks = world.builder(world.engine.client_over(&wire)).lease(lease).build();
     let lock = granted(locks.exclusive("key").acquire().await);
     let asked = Instant::now();
