@@ -113,7 +113,7 @@ scale: ## Check docs/scale.md: its tables against the arithmetic, and the arithm
 	PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory tests/scale
 
 .PHONY: generated
-generated: ## Update all generated files: snapshots of expressions, openapi.json, template.json, payments.json, web/dist
+generated: ## Update all generated files: snapshots of expressions, openapi.json, template.json, payments.json, types in web/src/api, web/dist
 	tests/template/run --render
 	INSTA_UPDATE=always cargo test --workspace --test store expressions
 	UPDATE_OPENAPI=1 cargo test --workspace --test api the_committed_document

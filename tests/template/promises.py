@@ -10,9 +10,9 @@ from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 from template import EVERY_OPTION, ROOT
 
-# CloudFormation's limit is 500. There must be room for more resources.
+# CloudFormation's limit is 500. There must be room for more resources; one event type has 16.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
-MOST_RESOURCES = 400
+MOST_RESOURCES = 450
 
 ALARM_TOPIC = EVERY_OPTION["AlarmTopicArn"]
 KEY = EVERY_OPTION["KmsKeyArn"]
