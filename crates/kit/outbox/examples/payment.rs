@@ -67,13 +67,15 @@ async fn commit(
     last: Option<&str>,
     now: SystemTime,
 ) -> Result<EventRow, Box<dyn Error>> {
+    let event_id = next_event_id(last, now)?;
     let event = EventRow {
         aggregate_type: "Payment".to_owned(),
         aggregate_id: "4711".to_owned(),
         version,
-        event_id: next_event_id(last, now)?,
+        // Only the message is published, so it has the id by which consumers recognize duplicates.
+        message: json!({"id": event_id, "payment": "4711", "version": version}).to_string(),
+        event_id,
         event_type: "PaymentChanged".to_owned(),
-        message: json!({"payment": "4711", "version": version}).to_string(),
         at: now,
     };
     let number = |number: u64| AttributeValue::N(number.to_string());

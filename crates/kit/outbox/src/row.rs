@@ -32,11 +32,13 @@ pub struct EventRow {
     /// The aggregate's version after the event. A version has one event. Never use a version again, even if the aggregate is deleted and
     /// created again with the same id: a late relay deletes a published row by its key, and would delete the new, unpublished row.
     pub version: u64,
-    /// The id of the event, from [`next_event_id`](crate::next_event_id). Consumers recognize duplicates by it.
+    /// The id of the event, from [`next_event_id`](crate::next_event_id). It is not published: write it into `message` too, because consumers
+    /// recognize duplicates by it.
     pub event_id: String,
     /// The type of the event, such as `PaymentCharged`: the message attribute by which subscriptions filter. At least one character.
     pub event_type: String,
-    /// The message that is published. At least one character.
+    /// The message that is published, with the event's id in it. At least one character. [`SnsTopic`](crate::SnsTopic) sends only this text
+    /// and `event_type`.
     pub message: String,
     /// The time of the commit by the writer's clock, stored in milliseconds. The sweeper computes the age of a row from it.
     pub at: SystemTime,

@@ -163,6 +163,7 @@ impl<P: Publisher> Sweeper<P> {
 /// The result of a run of the sweeper.
 #[derive(Debug, Default)]
 #[non_exhaustive]
+#[must_use = "its end may be an error that is not logged"]
 pub struct Swept {
     /// Rows that were published.
     pub published: usize,

@@ -81,7 +81,7 @@ async fn whichever_request_of_the_relay_fails_each_event_is_published_and_the_ta
             let again = world.relay().handle(&crate::world::batch(rest), world.later()).await;
             assert_eq!(again.retry_from, None, "{context}");
             world.clock.advance(OLDER_THAN * 2);
-            world.sweeper().sweep(world.later()).await;
+            let _ = world.sweeper().sweep(world.later()).await;
             check_end(&world, &ids, &context).await;
             if !happened {
                 assert_eq!(disturbed, 5 + 5 + 1, "45 events are five batches of two requests");
@@ -109,7 +109,7 @@ async fn whichever_request_of_the_sweeper_fails_each_event_is_published_and_the_
             world.recorder.recover();
 
             // The schedule's next run.
-            world.sweeper().sweep(world.later()).await;
+            let _ = world.sweeper().sweep(world.later()).await;
             check_end(&world, &ids, &context).await;
             if !happened {
                 assert_eq!(disturbed, 2 + 2 * (3 + 2) + 1, "two pages, of three and two batches of two requests");
@@ -134,7 +134,7 @@ async fn the_sweeper_publishes_what_a_dead_relay_has_left() {
         }
         world.recorder.recover();
         world.clock.advance(OLDER_THAN * 2);
-        world.sweeper().sweep(world.later()).await;
+        let _ = world.sweeper().sweep(world.later()).await;
         check_end(&world, &ids, &format!("request {disturbed}")).await;
     }
 }
