@@ -36,9 +36,9 @@ pub enum ConnectError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// The file contains no root certificates, or something else as well.
+    /// The file contains no root certificates, or one that cannot be read.
     #[error(
-        "environment variable AWS_CA_BUNDLE names {path}, which must have root certificates in PEM and nothing else"
+        "environment variable AWS_CA_BUNDLE names {path}, which must have root certificates in PEM, all of them readable"
     )]
     NotRoots {
         /// The value of `AWS_CA_BUNDLE`.
@@ -69,7 +69,8 @@ pub fn sns(environment: &Environment<'_>) -> Result<aws_sdk_sns::Client, Connect
 /// ([list](https://docs.aws.amazon.com/sdkref/latest/guide/ss-endpoints-table.html)). For example:
 /// `aws_sdk_secretsmanager::Client::new(&sdk_config(environment, "SECRETS_MANAGER")?)`.
 ///
-/// The SDK's default credentials chain is not used: it also looks for profiles, containers and instances, which a Lambda does not have,
+/// Credentials are read from the variables of the process, even if `environment` is another one: in a test, set `credentials_provider` of the
+/// service's own configuration. The SDK's default credentials chain is not used: it also looks for profiles, containers and instances, which a Lambda does not have,
 /// and adds a megabyte of code.
 ///
 /// An attempt times out after 2 seconds, and there are at most 3 attempts, about 7 seconds in all with the pauses: these services answer

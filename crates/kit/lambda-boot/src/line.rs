@@ -18,14 +18,16 @@ use tracing::Level;
 pub struct Line {
     members: Map<String, Value>,
     millis: i64,
-    metrics: Option<Metrics>,
+    /// Name and unit of each metric.
+    metrics: Vec<Value>,
+    published: Option<Published>,
 }
 
+/// Where the metrics are published.
 #[derive(Debug, Clone)]
-struct Metrics {
+struct Published {
     namespace: String,
     dimensions: Vec<&'static str>,
-    declared: Vec<Value>,
 }
 
 impl Line {
@@ -37,7 +39,8 @@ impl Line {
     pub fn new(level: Level, now: SystemTime) -> Self {
         let since_epoch = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = i64::try_from(since_epoch.as_millis()).unwrap_or_default();
-        let line = Self { members: Map::new(), millis, metrics: None }.with("level", level.as_str());
+        let line = Self { members: Map::new(), millis, metrics: Vec::new(), published: None };
+        let line = line.with("level", level.as_str());
         match DateTime::from_millis(millis).fmt(DateTimeFormat::DateTime) {
             Ok(timestamp) => line.with("timestamp", timestamp),
             // After the year 9999.
@@ -48,21 +51,18 @@ impl Line {
     /// Publishes the metrics of this line in a CloudWatch namespace, with these dimensions.
     #[must_use]
     pub fn in_namespace(self, namespace: &str, dimensions: &[(&'static str, &str)]) -> Self {
-        let metrics = Metrics {
+        let published = Published {
             namespace: namespace.to_owned(),
             dimensions: dimensions.iter().map(|(name, _)| *name).collect(),
-            declared: Vec::new(),
         };
-        let line = Self { metrics: Some(metrics), ..self };
+        let line = Self { published: Some(published), ..self };
         dimensions.iter().fold(line, |line, (name, value)| line.with(name, *value))
     }
 
     /// Adds a metric: a number, or at most 100 numbers. It is published if the line is [in a namespace](Self::in_namespace).
     #[must_use]
     pub fn metric(mut self, name: &str, unit: &str, value: impl Into<Value>) -> Self {
-        if let Some(metrics) = &mut self.metrics {
-            metrics.declared.push(json!({"Name": name, "Unit": unit}));
-        }
+        self.metrics.push(json!({"Name": name, "Unit": unit}));
         self.with(name, value)
     }
 
@@ -84,8 +84,8 @@ impl Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut members = self.members.clone();
-        if let Some(Metrics { namespace, dimensions, declared }) = &self.metrics {
-            let directive = json!({"Namespace": namespace, "Dimensions": [dimensions], "Metrics": declared});
+        if let Some(Published { namespace, dimensions }) = &self.published {
+            let directive = json!({"Namespace": namespace, "Dimensions": [dimensions], "Metrics": self.metrics});
             members.insert("_aws".to_owned(), json!({"Timestamp": self.millis, "CloudWatchMetrics": [directive]}));
         }
         write!(f, "{}", Value::Object(members))

@@ -15,7 +15,8 @@ use crate::Environment;
 /// configuration), else `INFO`. A variable whose value is not a level is ignored, and a warning says so if the level
 /// allows warnings.
 ///
-/// The level applies to `ours`, a list of crate names as `tracing` targets have them (with underscores). All other crates log only
+/// The level applies to `ours`, a list of crate names as `tracing` targets have them (with underscores). A name also selects
+/// every crate whose name begins with it. All other crates log only
 /// warnings and errors: the SDK's debug lines can contain the data of your users.
 ///
 /// A second call changes nothing.

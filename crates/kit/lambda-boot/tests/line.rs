@@ -25,6 +25,15 @@ fn a_line_has_its_level_and_its_time_in_milliseconds() {
 }
 
 #[test]
+fn a_metric_is_published_if_the_namespace_follows_it() {
+    let dimensions = &[("Function", "example")];
+    let line = || line(Level::INFO);
+    let before = line().count("Applied", 2).in_namespace("example", dimensions);
+    let after = line().in_namespace("example", dimensions).count("Applied", 2);
+    check(&before, &serde_json::from_str(&after.to_string()).unwrap());
+}
+
+#[test]
 fn a_line_of_metrics_declares_each_and_publishes_no_zero() {
     let line = line(Level::INFO)
         .in_namespace("example", &[("EventType", "OrderCreated")])
