@@ -29,7 +29,7 @@ pub trait Failure: Sized {
     fn out_of_time() -> Self;
 
     /// The reason for the log, if the failure is not the client's: a code that stays the same over versions, and the error. `None`: the
-    /// client made a mistake, and nothing is logged.
+    /// client made a mistake, and nothing is logged. The error is logged with its causes, so it must not contain what the client sent.
     fn cause(&self) -> Option<(&'static str, &(dyn Error + 'static))>;
 
     /// The response to the client.

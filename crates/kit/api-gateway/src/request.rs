@@ -12,7 +12,7 @@ use serde_json::Value;
 /// (<https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html>).
 ///
 /// `aws_lambda_events` has a type for the whole request, but it rejects a request that has an invalid header value: a client's
-/// mistake would become a server error.
+/// mistake would become a server error. An event in another format is not refused: what is missing is read as empty.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Request {
@@ -72,6 +72,7 @@ impl Request {
         let path = self.raw_path.as_str();
         let within = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.request_context.stage));
         match within {
+            Some("") if !self.request_context.stage.is_empty() => "/",
             Some(within) if within.starts_with('/') && !self.request_context.stage.is_empty() => within,
             _ => path,
         }

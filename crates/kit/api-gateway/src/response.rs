@@ -51,7 +51,7 @@ impl Response {
         if self.is_base64_encoded { STANDARD.decode(body).ok() } else { Some(body.clone().into_bytes()) }
     }
 
-    /// Adds a header. Its name is in lower case.
+    /// Sets a header, whose name is in lower case. It replaces an earlier value, so a response can have one `set-cookie`.
     #[must_use]
     pub fn with(mut self, header: &'static str, value: impl Into<String>) -> Self {
         self.headers.insert(header, value.into());
@@ -73,11 +73,13 @@ impl Response {
         self.with("content-length", length.to_string())
     }
 
-    /// Adds an entity tag, a strong one such as `"7"` or a weak one such as `W/"9b2c"`. The status becomes 304 if `if_none_match`, the header of
-    /// the request, contains the tag.
+    /// Adds an entity tag, a strong one such as `"7"` or a weak one such as `W/"9b2c"`. A status of 2xx becomes 304 if `if_none_match`, the
+    /// header of the request, contains the tag.
     #[must_use]
     pub fn tagged(mut self, etag: &str, if_none_match: Option<&str>) -> Self {
-        if if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), etag))) {
+        let is_known = if_none_match.is_some_and(|tags| tags.split(',').any(|known| is_same(known.trim(), etag)));
+        // Other responses ignore the header (RFC 9110, 13.2.1).
+        if is_known && (200..300).contains(&self.status_code) {
             self.headers.remove("content-encoding");
             self = Self { status_code: 304, body: None, is_base64_encoded: false, ..self };
         }
@@ -85,6 +87,7 @@ impl Response {
     }
 
     /// Lets only the client's own cache store the response, which must revalidate it each time. Adds the tag as [`Self::tagged`] does.
+    /// It replaces `cache-control` and `vary`.
     #[must_use]
     pub fn cached_privately(self, etag: &str, if_none_match: Option<&str>) -> Self {
         let response = self.tagged(etag, if_none_match);

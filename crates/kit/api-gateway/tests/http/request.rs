@@ -42,6 +42,7 @@ fn the_stage_is_not_part_of_the_path() {
     for (stage, raw_path, path) in [
         ("prod", "/prod/health", "/health"),
         ("prod", "/prod/", "/"),
+        ("prod", "/prod", "/"),
         ("prod", "/product/1", "/product/1"),
         ("prod", "/orders/prod/1", "/orders/prod/1"),
         ("prod", "/prod/prod/1", "/prod/1"),

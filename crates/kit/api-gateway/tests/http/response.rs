@@ -88,3 +88,11 @@ fn tags_are_compared_weakly() {
         assert_eq!(response.headers["etag"], etag, "a 304 has its tag too");
     }
 }
+
+#[test]
+fn a_response_that_is_no_success_stays_what_it_is() {
+    for status in [404, 500] {
+        let response = Response::json(status, JSON, "{}".to_owned()).tagged("\"7\"", Some("*"));
+        assert_eq!((response.status_code, response.body.as_deref()), (status, Some("{}")));
+    }
+}
