@@ -86,7 +86,7 @@ impl Wire {
         self.requests().iter().filter(|request| request.operation == operation).count()
     }
 
-    /// The highest number of requests that were in flight at the same time.
+    /// The highest number of requests that were in flight to the engine at the same time.
     #[must_use]
     pub fn most_in_flight(&self) -> usize {
         self.in_flight.most.load(Ordering::SeqCst)
@@ -108,10 +108,20 @@ struct InFlight {
     most: AtomicUsize,
 }
 
-impl InFlight {
-    fn add(&self) {
-        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(now, Ordering::SeqCst);
+/// One request in flight. A caller may drop a request before its response.
+struct Flight(Arc<InFlight>);
+
+impl Flight {
+    fn start(requests: Arc<InFlight>) -> Self {
+        let now = requests.now.fetch_add(1, Ordering::SeqCst) + 1;
+        requests.most.fetch_max(now, Ordering::SeqCst);
+        Self(requests)
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -129,9 +139,9 @@ impl HttpConnector for Wire {
         let call = self.connector.call(http);
         let in_flight = Arc::clone(&self.in_flight);
         HttpConnectorFuture::new(async move {
-            in_flight.add();
+            let flight = Flight::start(in_flight);
             let response = call.await;
-            in_flight.now.fetch_sub(1, Ordering::SeqCst);
+            drop(flight);
             let mut response = response?;
             match disturbance {
                 Disturbance::None

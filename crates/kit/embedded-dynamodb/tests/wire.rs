@@ -53,6 +53,26 @@ async fn requests_at_the_same_time_are_counted() {
     assert_eq!(wire.most_in_flight(), 3);
 }
 
+/// A timeout of the client drops a request.
+#[tokio::test]
+async fn a_dropped_request_is_no_longer_in_flight() {
+    let (engine, wire) = disturbed(Disturbance::None).await;
+    for number in 1..=2 {
+        let sent = async {
+            while wire.requests().len() < number {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = sent => {}
+            response = put_over(&engine, &wire) => panic!("the request is dropped before its response: {response:?}"),
+        }
+    }
+    put_over(&engine, &wire).await.unwrap();
+    assert_eq!((wire.requests().len(), wire.most_in_flight()), (3, 1));
+}
+
 #[tokio::test]
 async fn a_request_that_fails_before_does_not_reach_the_engine() {
     let (engine, wire) = disturbed(Disturbance::FailBefore).await;
