@@ -41,7 +41,7 @@ pub fn write_line(view: &View, key: &str, state: &State, out: &mut Vec<u8>) {
             line.list("{\"SS\":[", elements, "]}", Line::escaped);
         }
     }
-    for (name, by) in state.marks() {
+    for (name, by) in state.marks().filter(|(name, _)| view.has_mark(name)) {
         line.write(",");
         line.name(name);
         line.text(by);
@@ -136,7 +136,7 @@ pub enum BadLine {
 }
 
 /// Reads a line that [`write_line`] or a table export wrote: the item is the member `Item` or, in an incremental export,
-/// `NewImage`. Other members of the line are ignored.
+/// `NewImage`. Other members of the line are ignored. A line of a deletion has neither, and is [`BadLine::NotAnItem`].
 ///
 /// Returns the key, and what `dynamodb::read_item` returns for the same item: attributes that the view does not name are ignored,
 /// and what cannot be read is left out and reported.
@@ -190,7 +190,7 @@ fn role(view: &View, name: &str) -> Option<Role> {
     if let Some(set) = view.sets.iter().find(|set| **set == name) {
         return Some(Role::Set(set));
     }
-    view.marks.iter().any(|kind| name.starts_with(kind)).then_some(Role::Mark)
+    view.has_mark(name).then_some(Role::Mark)
 }
 
 impl<'a> Item<'a> {

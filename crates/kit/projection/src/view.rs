@@ -21,7 +21,7 @@ pub struct View {
     pub marks: &'static [&'static str],
 }
 
-/// The attributes of one facet: the constants of [`Facet`]. [`Shape::of`] creates it.
+/// The attributes of one facet: the constants of [`Facet`]. [`Shape::of`] creates it. It is exhaustive, so that a test can construct it.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)] // They are the trait's.
 pub struct Shape {
@@ -69,11 +69,16 @@ impl View {
         })
     }
 
+    /// Whether an attribute with this name is a mark.
+    pub(crate) fn has_mark(&self, name: &str) -> bool {
+        self.marks.iter().any(|prefix| name.starts_with(prefix))
+    }
+
     /// Checks that the view has what `piece` writes.
     #[cfg(feature = "dynamodb")]
     pub(crate) fn check_piece(&self, piece: &Piece) -> Result<(), Unwritable> {
         let is_declared = match piece {
-            Piece::Mark { attribute, .. } => self.marks.iter().any(|prefix| attribute.starts_with(prefix)),
+            Piece::Mark { attribute, .. } => self.has_mark(attribute),
             Piece::Facet { watermark, attributes, .. } => {
                 let shape = self.facets.iter().find(|shape| shape.watermark == watermark);
                 let is_no_set = |shape: &Shape, (name, value): &(&str, &str)| {

@@ -63,7 +63,7 @@ pub fn read_item(view: &View, mut item: Item) -> Found {
         }
     }
     for (name, value) in item {
-        if view.marks.iter().any(|kind| name.starts_with(kind)) {
+        if view.has_mark(&name) {
             match value {
                 AttributeValue::S(by) => {
                     found.state.marks.insert(name.into(), by.into());
@@ -96,7 +96,8 @@ pub fn write_item(view: &View, key: &str, state: &State) -> Item {
             item.insert(name.to_owned(), AttributeValue::Ss(elements));
         }
     }
-    item.extend(state.marks().map(|(name, by)| (name.to_owned(), AttributeValue::S(by.to_string()))));
+    let marks = state.marks().filter(|(name, _)| view.has_mark(name));
+    item.extend(marks.map(|(name, by)| (name.to_owned(), AttributeValue::S(by.to_string()))));
     item
 }
 

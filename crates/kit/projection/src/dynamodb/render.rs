@@ -25,8 +25,12 @@ pub struct Update {
 }
 
 /// Renders pieces for one item, all of which the view declares, into one update.
+///
+/// [`Table::apply`](crate::dynamodb::Table::apply) checks the pieces before; this function does so in debug builds only. For a facet that the view
+/// does not declare, the update would have the watermark without the attributes, and the content of the event would be lost.
 #[must_use]
 pub fn render(view: &View, pieces: &[Piece]) -> Update {
+    debug_assert!(pieces.iter().all(|piece| view.check_piece(piece).is_ok()), "the view does not declare a piece");
     let mut clauses = Clauses::default();
     for piece in pieces {
         match piece {

@@ -130,10 +130,27 @@ fn a_line_is_as_an_export_writes_it() {
 }
 
 #[test]
+fn what_the_view_does_not_declare_is_left_out() {
+    let undeclared = state(&[
+        Piece::Mark { attribute: "Shipment7".into(), by: stamp(1) },
+        Piece::Element { set: "tags".into(), element: "x".to_owned() },
+        Piece::Facet {
+            watermark: "wz".into(),
+            by: stamp(1),
+            attributes: Attributes::from([("name".into(), json!(1))]),
+        },
+    ]);
+    assert_eq!(line("1", &undeclared), "{\"Item\":{\"id\":{\"S\":\"1\"}}}\n");
+    assert_eq!(write_item(&VIEW, "1", &undeclared), item(&line("1", &undeclared)));
+}
+
+#[test]
 fn an_incremental_export_holds_the_new_image() {
     let line = r#"{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"id":{"S":"1"}},"OldImage":{"id":{"S":"0"}},"NewImage":{"id":{"S":"1"},"wa":{"S":"0001"}}}"#;
     let (key, found) = read(line).unwrap();
     assert_eq!((key.as_str(), found.state.stamp("wa")), ("1", Some(&stamp(1))));
+    let deletion = r#"{"Metadata":{},"Keys":{"id":{"S":"1"}},"OldImage":{"id":{"S":"1"}}}"#;
+    assert!(matches!(read(deletion), Err(BadLine::NotAnItem { .. })), "{:?}", read(deletion));
 }
 
 #[test]
