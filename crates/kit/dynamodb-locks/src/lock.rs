@@ -303,12 +303,12 @@ impl Lock {
                     next = Some(Instant::now() + every / 16);
                 }
                 Ok(Err(error)) => {
-                    self.unreachable(&error);
+                    self.note_failure(&error);
                     failure = error.into();
                     next = Some(Instant::now() + every / 4);
                 }
                 Err(late) => {
-                    self.unreachable(&late);
+                    self.note_failure(&late);
                     failure = late.into();
                     next = Some(Instant::now());
                 }
@@ -316,9 +316,9 @@ impl Lock {
         }
     }
 
-    fn unreachable(&self, error: &dyn std::error::Error) {
+    fn note_failure(&self, error: &dyn std::error::Error) {
         tracing::debug!(error = with_causes(error), "a heartbeat failed; the lease still runs");
-        self.locks.observe(Observation::Unreachable);
+        self.locks.observe(Observation::HeartbeatFailed);
     }
 
     async fn renew(&self) -> Result<Renewed, Error> {
@@ -415,7 +415,8 @@ pub enum RunError<E> {
     /// The work itself failed. The lock is released; if the release fails too, it expires.
     #[error("the work under the lock failed")]
     Work(#[source] E),
-    /// The lock was lost. The work was dropped, or it was completed, but the lock was not held until its end.
-    #[error("the lock was lost during the work")]
+    /// The lock was lost, its lease had ended, or the deadline passed. The work was not started, was dropped, or was completed without the
+    /// lock.
+    #[error("the lock did not last until the end of the work")]
     Lock(#[source] Error),
 }

@@ -6,7 +6,7 @@ use futures_util::future::{join_all, select_all};
 use crate::{Error, Key, Lock, Release};
 
 /// Locks that were granted together, in the order of their keys.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[must_use = "release the locks: dropped locks refuse others until their leases end"]
 pub struct LockSet {
     pub(crate) locks: Vec<Lock>,

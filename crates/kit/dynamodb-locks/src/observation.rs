@@ -21,8 +21,9 @@ pub enum Observation {
     /// A heartbeat renewed the lease.
     Renewed,
     /// A heartbeat failed or was not answered in time. The lease still runs, and another heartbeat follows.
-    Unreachable,
-    /// The lock was lost while it was held: another caller has it, or the lease ended without a renewal.
+    HeartbeatFailed,
+    /// The lock was lost while it was held: another caller has it ([`Error::Lost`](crate::Error::Lost)), or the lease ended without a renewal
+    /// ([`Error::Unreachable`](crate::Error::Unreachable)).
     Lost,
     /// The holder released the lock. A release in the caller's own transaction is not seen here.
     Released,

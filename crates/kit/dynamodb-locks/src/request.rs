@@ -38,8 +38,8 @@ impl LockRequest {
 
     /// Asks for the lock. Without competition this is one request.
     ///
-    /// If it fails with [`Error::Unavailable`], the lock may have been taken; it is then free again when the lease ends.
-    /// The same is true if this future is dropped.
+    /// If it fails with [`Error::Unavailable`], or with another error after several tries, the lock may have been taken; it is then free again
+    /// when the lease ends. The same is true if this future is dropped.
     pub async fn acquire(self) -> Result<Acquired, Error> {
         let Self { locks, wanted, wait, seen } = self;
         Ok(match acquire(&locks, &[wanted], wait, vec![seen]).await? {
@@ -114,11 +114,12 @@ impl LockSetRequest {
         self
     }
 
-    /// Asks for the locks. Without competition this is one request; with shared locks in the set, two.
+    /// Asks for the locks. Without competition this is one request; with shared locks in the set, two. A request without keys is granted at
+    /// once, with an empty set that protects nothing.
     pub async fn acquire(self) -> Result<AcquiredAll, Error> {
         let Self { locks, mut wanted, wait } = self;
         if wanted.is_empty() {
-            return Ok(AcquiredAll::Granted(LockSet::default()));
+            return Ok(AcquiredAll::Granted(LockSet { locks: Vec::new() }));
         }
         if wanted.len() > MAX_LOCKS {
             return Err(Error::TooMany { asked: wanted.len() });

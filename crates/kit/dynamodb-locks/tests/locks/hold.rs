@@ -77,7 +77,7 @@ async fn in_an_outage_the_lock_is_first_unreachable_and_then_lost_and_the_work_i
         };
         // Between two heartbeats is a twelfth of the lease at least, and the first comes after a third of it.
         assert!((1..=9).contains(&unreachable.len()), "{outage:?}: {}", unreachable.len());
-        assert!(unreachable.iter().all(|seen| *seen == Observation::Unreachable), "{outage:?}: {seen:?}");
+        assert!(unreachable.iter().all(|seen| *seen == Observation::HeartbeatFailed), "{outage:?}: {seen:?}");
     }
 }
 
