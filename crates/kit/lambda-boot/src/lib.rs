@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+#[cfg(feature = "clients")]
 mod connect;
 mod environment;
 mod line;
@@ -9,6 +10,7 @@ mod logging;
 pub use clock::Clock;
 #[cfg(feature = "sns")]
 pub use connect::sns;
+#[cfg(feature = "clients")]
 pub use connect::{ConnectError, dynamodb, https, sdk_config};
 pub use environment::{Environment, Missing};
 pub use line::Line;

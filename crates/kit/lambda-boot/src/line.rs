@@ -6,7 +6,8 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
+use aws_smithy_types::DateTime;
+use aws_smithy_types::date_time::Format;
 use serde_json::{Map, Value, json};
 use tracing::Level;
 
@@ -41,7 +42,7 @@ impl Line {
         let millis = i64::try_from(since_epoch.as_millis()).unwrap_or_default();
         let line = Self { members: Map::new(), millis, metrics: Vec::new(), published: None };
         let line = line.with("level", level.as_str());
-        match DateTime::from_millis(millis).fmt(DateTimeFormat::DateTime) {
+        match DateTime::from_millis(millis).fmt(Format::DateTime) {
             Ok(timestamp) => line.with("timestamp", timestamp),
             // After the year 9999.
             Err(_) => line,
