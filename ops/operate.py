@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import queues
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import chosen_function, chosen_stages, stage_of
+from stage import chosen_function, chosen_stages, reason, stage_of
 from terminal import count, say, stop
 
 # How long after its first receive a function may still log why a message fails: the five receives of template.yaml, each with
@@ -37,7 +37,7 @@ def main(command):
     try:
         commands[command]()
     except (BotoCoreError, ClientError) as error:
-        stop(f"{command}: {error}")
+        stop(f"{command}: {reason(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -9,7 +9,8 @@ import tomllib
 from pathlib import Path
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.config import Config
+from botocore.exceptions import ClientError, EndpointConnectionError
 from samcli.yamlhelper import yaml_parse
 from terminal import stop
 
@@ -198,6 +199,8 @@ class Local:
             region_name="us-east-1",
             aws_access_key_id="local",
             aws_secret_access_key="local",
+            # A system that is not running does not start during retries.
+            config=Config(retries={"total_max_attempts": 1}),
         )
 
     def failures(self, function, windows):
@@ -220,6 +223,13 @@ class Local:
     def archive(self):
         """The folder with the archive: that of its bucket."""
         return self.data / "archive" / "ftgo-order-history-archive"
+
+
+def reason(error):
+    """Why a request failed; if it did not reach `make run`, also what to do."""
+    if isinstance(error, EndpointConnectionError) and os.environ.get("STAGE") == Local.name:
+        return f"{error}. Start `make run` in another terminal. If its SQS_PORT is not 9324, set SQS_PORT here too"
+    return str(error)
 
 
 def chosen_services():

@@ -8,7 +8,7 @@ import boto3
 import checks
 import queues
 from botocore.exceptions import BotoCoreError, ClientError
-from stage import chosen_stages, outputs
+from stage import chosen_stages, outputs, reason
 from terminal import count, say, stop
 
 # SQS writes a queue's metrics every minute, some minutes late.
@@ -34,7 +34,7 @@ def main():
                 say()
             show(stage, stack)
     except (BotoCoreError, ClientError) as error:
-        stop(f"status: {error}")
+        stop(f"status: {reason(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -1,8 +1,12 @@
 """What `make dlq` shows for messages with any content."""
 
+import os
 import unittest
+from unittest import mock
 
 import operate
+import status
+from free_port import free_port
 from stage import ORDER_HISTORY
 
 MINUTE = 60_000
@@ -36,6 +40,16 @@ class Windows(unittest.TestCase):
 
     def test_without_messages_there_is_no_search(self):
         self.assertEqual(operate.windows([]), [])
+
+
+class WithoutTheLocalSystem(unittest.TestCase):
+    def test_the_error_says_how_to_start_it(self):
+        environment = {"STAGE": "local", "SQS_PORT": str(free_port()), "FN": "charge"}
+        for command in [lambda: operate.main("dlq"), status.main]:
+            with mock.patch.dict(os.environ, environment), self.assertRaises(SystemExit) as ended:
+                command()
+            self.assertIn("Could not connect", ended.exception.code)
+            self.assertIn("Start `make run`", ended.exception.code)
 
 
 class Event(unittest.TestCase):
