@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -122,15 +123,21 @@ class LocalRebuild:
         """There are none: the run's folder has everything."""
 
     def command_line(self, *arguments):
+        port = os.environ.get("DYNAMODB_PORT", "8000")
         environment = {
-            "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{os.environ.get('DYNAMODB_PORT', '8000')}",
+            "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{port}",
             "AWS_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "local",
             "AWS_SECRET_ACCESS_KEY": "local",
         }
-        return command_line(
+        code = command_line(
             ["cargo", "build", "--quiet", "--workspace", "--test=local", "--bin=rebuild"], "debug", arguments, environment
         )
+        if code == FAILED and not is_listening(port):
+            stop(
+                f"`make run` is not running: start it in another terminal. If its DYNAMODB_PORT is not {port}, set DYNAMODB_PORT here too"
+            )
+        return code
 
 
 class AwsRebuild:
@@ -351,6 +358,14 @@ def cause(text):
         return json.loads(text).get("errorMessage") or text
     except (ValueError, AttributeError):
         return text or "no cause given"
+
+
+def is_listening(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 def command_line(build, profile, arguments, environment):

@@ -17,6 +17,7 @@ import checks
 import deploy
 import rebuild
 from emulator import emulator
+from free_port import free_port
 from local_system import ROOT, local_system
 from stage import EVENT_TYPES, ORDER_HISTORY, Local, Stage
 from terminal import amount, duration
@@ -311,6 +312,13 @@ class Chosen(unittest.TestCase):
         with mock.patch.dict(os.environ, {"BESIDE": "v2", "STAGE": "local"}):
             self.assertRaises(SystemExit, rebuild.chosen_stages)
         self.assertIn("archiver", Local(ORDER_HISTORY).queues({}))
+
+    def test_without_the_local_system_the_error_says_how_to_start_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"STAGE": "local", "DATA_DIR": folder, "DYNAMODB_PORT": str(free_port()), "LEFT": "a", "RIGHT": "b"}
+            with mock.patch.dict(os.environ, environment), self.assertRaises(SystemExit) as ended:
+                rebuild.main("verify")
+        self.assertIn("`make run` is not running", str(ended.exception.code))
 
     def test_a_list_is_in_the_variable_or_in_a_file(self):
         self.assertEqual(["1", "2"], rebuild.listed("1, 2,"))
