@@ -72,7 +72,7 @@ impl Request {
         let path = self.raw_path.as_str();
         let within = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.request_context.stage));
         match within {
-            Some("") if !self.request_context.stage.is_empty() => "/",
+            Some("") => "/",
             Some(within) if within.starts_with('/') && !self.request_context.stage.is_empty() => within,
             _ => path,
         }
