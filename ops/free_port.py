@@ -4,6 +4,8 @@ import errno
 import random
 import socket
 
+from terminal import say
+
 given = set()
 
 
@@ -27,4 +29,4 @@ def free_port():
 
 
 if __name__ == "__main__":
-    print(free_port())
+    say(free_port())
