@@ -69,11 +69,13 @@ impl Request {
     /// The path without the stage, which is part of it unless the stage is `$default`.
     #[must_use]
     pub fn path(&self) -> &str {
-        let path = self.raw_path.as_str();
-        let within = path.strip_prefix('/').and_then(|path| path.strip_prefix(&self.request_context.stage));
-        match within {
+        let (path, stage) = (self.raw_path.as_str(), self.request_context.stage.as_str());
+        if stage.is_empty() || stage == "$default" {
+            return path;
+        }
+        match path.strip_prefix('/').and_then(|path| path.strip_prefix(stage)) {
             Some("") => "/",
-            Some(within) if within.starts_with('/') && !self.request_context.stage.is_empty() => within,
+            Some(within) if within.starts_with('/') => within,
             _ => path,
         }
     }

@@ -47,6 +47,8 @@ fn the_stage_is_not_part_of_the_path() {
         ("prod", "/orders/prod/1", "/orders/prod/1"),
         ("prod", "/prod/prod/1", "/prod/1"),
         ("$default", "/health", "/health"),
+        ("$default", "/$default/health", "/$default/health"),
+        ("$default", "/$default", "/$default"),
         ("", "//health", "//health"),
     ] {
         let request = request(json!({"rawPath": raw_path, "requestContext": {"stage": stage}}));
