@@ -37,7 +37,7 @@ pub struct EventRow {
     pub event_id: String,
     /// The type of the event, such as `PaymentCharged`: the message attribute by which subscriptions filter. At least one character.
     pub event_type: String,
-    /// The message that is published, with the event's id in it. At least one character. [`SnsTopic`](crate::SnsTopic) sends only this text
+    /// The message that is published, with the event's id in it. At least one character. `SnsTopic` sends only this text
     /// and `event_type`.
     pub message: String,
     /// The time of the commit by the writer's clock, stored in milliseconds. The sweeper computes the age of a row from it.
